@@ -18,7 +18,7 @@ import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.pairs.common import Common, advanced, between
-from evalsvc.stats.pairs.leader import first_of
+from evalsvc.stats.pairs.leader import select_leader
 from evalsvc.stats.pairs.paired import Differences
 
 N, DESIGNED_AFTER = 400, 100
@@ -49,7 +49,7 @@ def leader_of(scores: FloatArray) -> int:
         common = between(found, one, other)
         return common.differences if common is not None else None
 
-    return first_of(range(len(scores)), differences)
+    return select_leader(range(len(scores)), differences)
 
 
 def census_leads(n_runs: int, seed: int = 1) -> int:

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from evalsvc.stats.estimates.estimator import Sums, estimate
-from evalsvc.stats.histories.coverage import miss_rate, seen_ones
+from evalsvc.stats.histories.coverage import hypergeometric_pmf, miss_rate
 from evalsvc.stats.kinds import ALGEBRAIC
 
 Ends = tuple[float, float]
@@ -55,7 +55,7 @@ def ones_of(share: float) -> int:
 
 
 def mean_width(strategy: str, level: float, share: float, n: int) -> float:
-    weights = seen_ones(POPULATION, ones_of(share), n)
+    weights = hypergeometric_pmf(POPULATION, ones_of(share), n)
     likely = np.flatnonzero(weights > 1e-12)
     widths = [np.diff(running(strategy, level, int(ones), n))[0] for ones in likely]
     return float(np.dot(weights[likely], widths) / weights[likely].sum())

@@ -48,7 +48,7 @@ def ends_text(lower: float, upper: float, digits: int = 3) -> str:
     return f"[{digits_text(lower, digits)}, {digits_text(upper, digits)}]"
 
 
-def placed(value: float, places: int = 3, *, signed: bool = False) -> str:
+def format_places(value: float, places: int = 3, *, signed: bool = False) -> str:
     """Return a number with so many decimals; where these would make it 0 or 1 and it is not, with more.
 
     Examples

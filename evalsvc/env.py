@@ -90,10 +90,10 @@ def env_hosts(name: str, default: str) -> list[str]:
 
 def env_int(name: str, default: int, *, lowest: int = 0) -> int:
     """Return the variable as a whole number of at least `lowest`."""
-    return whole_number(name, env_str(name, str(default)), lowest=lowest)
+    return parse_whole_number(name, env_str(name, str(default)), lowest=lowest)
 
 
-def whole_number(name: str, text: str, *, lowest: int = 0) -> int:
+def parse_whole_number(name: str, text: str, *, lowest: int = 0) -> int:
     """Return a variable's text as a whole number of at least `lowest`."""
     try:
         number = int(text)

@@ -17,9 +17,9 @@ from evalsvc.env import (
     env_roles,
     env_secret,
     env_str,
+    parse_whole_number,
     postgres_settings,
     refuse_renamed_variables,
-    whole_number,
 )
 
 refuse_renamed_variables()
@@ -100,7 +100,7 @@ COMPUTE_SECONDS = env_int(
 WAIT_SECONDS = env_int("EVALSVC_WAIT_SECONDS", 25)  # default wait of /v1/evaluate for workers
 MAX_WAIT_SECONDS = env_int("EVALSVC_MAX_WAIT_SECONDS", 60)
 _max_waiters = env_str("EVALSVC_MAX_WAITERS", "")  # per web process; empty: all of its threads but 32
-MAX_WAITERS = whole_number("EVALSVC_MAX_WAITERS", _max_waiters) if _max_waiters else None
+MAX_WAITERS = parse_whole_number("EVALSVC_MAX_WAITERS", _max_waiters) if _max_waiters else None
 LEASE_SECONDS = env_int(
     "EVALSVC_LEASE_SECONDS", 10, lowest=1
 )  # after this a queued evaluation without an answer is enqueued again

@@ -97,12 +97,12 @@ class Sample:
     @property
     def context_texts(self) -> tuple[str, ...]:
         """Return the retrieved texts; none when none were sent."""
-        return texts_of(self.contexts)
+        return get_texts(self.contexts)
 
     @property
     def top_k_texts(self) -> tuple[str, ...]:
         """Return the texts of the longer list; none when it was not sent."""
-        return texts_of(self.top_k_contexts)
+        return get_texts(self.top_k_contexts)
 
     def has(self, name: Field) -> bool:
         """Return whether the field was sent at all; an empty string counts as sent."""
@@ -122,7 +122,7 @@ class Sample:
             case Field.BASELINE:
                 return self.baseline_output
         passages = self.passages_of(name)
-        return None if passages is None else texts_of(passages)
+        return None if passages is None else get_texts(passages)
 
     def passages_of(self, name: Field) -> tuple[Passage, ...] | None:
         """Return the passages of a field that contains passages, or None if it was not sent."""
@@ -141,7 +141,7 @@ class Sample:
         return is_ids_alone(self.contexts) or is_ids_alone(self.top_k_contexts) or is_ids_alone(self.gold_contexts)
 
     def why_unread(self, name: Field) -> str:
-        """Return why a field that is one of a family's `unread_fields` cannot be read."""
+        """Return why a field that is one of a family's `find_unread_fields` cannot be read."""
         if name in self.unread:
             return self.unread[name].why
         return f"`{name}` has passages that are known by their ids alone, and texts were expected."
@@ -166,7 +166,7 @@ def is_ids_alone(passages: Sequence[Passage] | None) -> bool:
     return all(not passage.text and passage.id is not None for passage in passages)
 
 
-def texts_of(passages: Iterable[Passage] | None) -> tuple[str, ...]:
+def get_texts(passages: Iterable[Passage] | None) -> tuple[str, ...]:
     """Return the texts of passages, in their order."""
     return tuple([passage.text for passage in passages or ()])
 
@@ -323,7 +323,7 @@ class Family(ABC):
         """
         return [name for name in dict.fromkeys(self.reads(settings)) if name in sample.attached]
 
-    def unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
+    def find_unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """List the fields with invalid values that the effective settings read."""
         if not sample.unread and not sample.has_bare_ids:
             return []

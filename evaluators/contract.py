@@ -18,12 +18,12 @@ _alias = re.compile(r"[a-z][a-z0-9-]*")
 _profile_name = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-def names_of(family: Family) -> set[str]:
+def list_names(family: Family) -> set[str]:
     """Return everything that finds the family or one of its evaluators: its name, their ids and aliases."""
     return {family.name, *(name for spec in family.evaluators for name in (spec.id, *spec.aliases))}
 
 
-def profile_names_of(family: Family) -> list[str]:
+def list_profile_names(family: Family) -> list[str]:
     """Return the names and aliases of the managed profiles."""
     return [name for profile in family.managed_profiles for name in (profile.name, *profile.aliases)]
 
@@ -46,7 +46,7 @@ def _names(family: Family) -> Iterator[str]:
         yield "It has no evaluators."
     names = [name for spec in family.evaluators for name in (spec.id, *spec.aliases)]
     yield from (f"Two of its evaluators answer to {name!r}." for name in _repeated(names))
-    yield from (f"Two of its managed profiles are named {name!r}." for name in _repeated(profile_names_of(family)))
+    yield from (f"Two of its managed profiles are named {name!r}." for name in _repeated(list_profile_names(family)))
 
 
 def _kinds(family: Family) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from evaluators.base import EvaluatorSpec, Family, Field, Settings, effective_settings
 from evaluators.values import ANSWERS, DOCUMENTS, OUTPUT_TYPES, Facts
 
-__all__ = ["OUTPUT_TYPES", "Facts", "facts_of", "metric_inputs", "metrics_of"]
+__all__ = ["OUTPUT_TYPES", "Facts", "build_facts", "build_metrics", "metric_inputs"]
 
 
-def facts_of(family: Family, spec: EvaluatorSpec, settings: Settings | None = None) -> Facts:
+def build_facts(family: Family, spec: EvaluatorSpec, settings: Settings | None = None) -> Facts:
     """Return what is known of an evaluator, or of the metric that these settings of a profile choose.
 
     Of one that declares no formula, what its inputs tell: it judges documents where it reads contexts and no output.
@@ -17,11 +17,11 @@ def facts_of(family: Family, spec: EvaluatorSpec, settings: Settings | None = No
     if isinstance(name := settings_used.get("metric"), str) and name in family.metrics:
         return family.metrics[name]
     if not spec.formula or (family.profiles_decide and settings):
-        return _by_inputs(family, spec, settings_used)
+        return _facts_by_inputs(family, spec, settings_used)
     return Facts(spec.formula, spec.output_types, spec.components, spec.judge_calls)
 
 
-def metrics_of(family: Family) -> dict[str, Facts]:
+def build_metrics(family: Family) -> dict[str, Facts]:
     """Return the metrics that profiles of a family choose from, by name; most families are one metric."""
     return dict(family.metrics)
 
@@ -31,7 +31,7 @@ def metric_inputs(family: Family, metric: str) -> tuple[Field, ...]:
     return family.fields_for({"metric": metric})
 
 
-def _by_inputs(family: Family, spec: EvaluatorSpec, settings: Settings) -> Facts:
+def _facts_by_inputs(family: Family, spec: EvaluatorSpec, settings: Settings) -> Facts:
     fields = family.fields_for(settings)
     types: tuple[str, ...] = OUTPUT_TYPES
     if Field.OUTPUT in fields:

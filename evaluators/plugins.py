@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 
 from evaluators.base import Family
-from evaluators.contract import contract_problems, names_of, profile_names_of
+from evaluators.contract import contract_problems, list_names, list_profile_names
 
 log = logging.getLogger(__name__)
 GROUP = "evalsvc.families"
@@ -71,9 +71,9 @@ def _load(point: EntryPoint, others: Sequence[Family]) -> Family:
 
 
 def _require_apart(family: Family, other: Family) -> None:
-    if clashes := sorted(names_of(family) & names_of(other)):
+    if clashes := sorted(list_names(family) & list_names(other)):
         raise _LeftOut(f"These names belong to family {other.name!r}: {', '.join(clashes)}.")
-    if clashes := sorted(set(profile_names_of(family)) & set(profile_names_of(other))):
+    if clashes := sorted(set(list_profile_names(family)) & set(list_profile_names(other))):
         raise _LeftOut(f"These managed profiles belong to family {other.name!r}: {', '.join(clashes)}.")
 
 

@@ -61,7 +61,7 @@ def families() -> tuple[Family, ...]:
     return _registry().families
 
 
-def broken_plugins() -> tuple[BrokenPlugin, ...]:
+def list_broken_plugins() -> tuple[BrokenPlugin, ...]:
     """List the families of other packages that were left out, each with the reason."""
     return _registry().broken
 
@@ -107,10 +107,10 @@ def _registry() -> _Registry:
 def _build() -> _Registry:
     plugins = load_plugins(installed(), _FAMILIES)
     every = (*_FAMILIES, *plugins.families)
-    return _Registry(every, {family.name: family for family in every}, _by_any_name(every), plugins.broken)
+    return _Registry(every, {family.name: family for family in every}, _index_names(every), plugins.broken)
 
 
-def _by_any_name(every: tuple[Family, ...]) -> dict[str, tuple[Family, EvaluatorSpec]]:
+def _index_names(every: tuple[Family, ...]) -> dict[str, tuple[Family, EvaluatorSpec]]:
     names: dict[str, tuple[Family, EvaluatorSpec]] = {}
     for family in every:
         for spec in family.evaluators:

@@ -128,13 +128,13 @@ def _output(value: Any, unread: Rest) -> str | AnswerText | None:
     if value is None or type(value) is str:
         return value
     try:
-        return _answer(_said(value))
+        return _answer(_read_answer(value))
     except WrongType as exc:
         unread[Field.OUTPUT] = InvalidField(value, f"`{Field.OUTPUT}` is {exc}")
         return None
 
 
-def _said(value: Any) -> Any:
+def _read_answer(value: Any) -> Any:
     """Return the one answer of a list: its only entry, or the first of extractive answers, which a reader ranks."""
     if not _is_list(value) or not value:
         return value
@@ -149,11 +149,11 @@ def _answer(value: Any) -> AnswerText:
     if is_plain(value):
         return AnswerText(plain_text(value), value=value)
     if isinstance(value, Mapping) and "text" in value:
-        return _placed(value)
+        return _read_located_answer(value)
     raise WrongType(f"{described(value)}, and a text, a number, a boolean or an answer with a `text` was expected.")
 
 
-def _placed(value: Mapping[str, Any]) -> AnswerText:
+def _read_located_answer(value: Mapping[str, Any]) -> AnswerText:
     """Read an extractive answer. SQuAD omits the end, which is then computed from the length of the text."""
     text = value["text"]
     if not isinstance(text, str):
@@ -225,7 +225,7 @@ def _passages(field: Field, value: Any, unread: Rest) -> tuple[Passage, ...] | N
         return tuple(
             [
                 Passage(passage) if type(passage) is str else _passage(i, passage)
-                for i, passage in enumerate(_listed(value))
+                for i, passage in enumerate(_to_list(value))
             ]
         )
     except WrongType as exc:
@@ -233,7 +233,7 @@ def _passages(field: Field, value: Any, unread: Rest) -> tuple[Passage, ...] | N
         return None
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _to_list(value: Any) -> Sequence[Any]:
     """Return a list of passages as it is; an object is one passage, or grades by document id, as qrels have them."""
     if _is_list(value):
         entries: Sequence[Any] = value

@@ -52,7 +52,7 @@ class ScoreMap:
         return self.starts[first] if first else 0.0
 
 
-def score_map_of(settings: Settings) -> ScoreMap | None:
+def get_score_map(settings: Settings) -> ScoreMap | None:
     """Return the map of settings that `check_settings` has let through; None where they have none."""
     if not (steps := _pairs(settings)):
         return None

@@ -14,10 +14,10 @@ from evaluators.cards.card import (
     PassingShare,
     PromptReference,
     VerdictFigures,
-    asked_with,
-    card_of,
+    build_card,
+    collect_questions,
 )
-from evaluators.cards.figures import measured_figures
+from evaluators.cards.figures import load_measured_figures
 from evaluators.registry import families
 
 COLUMNS = {
@@ -57,8 +57,8 @@ def _page(family: Family) -> str:
 
 
 def _section(family: Family, spec: EvaluatorSpec) -> str:
-    asked = asyncio.run(asked_with(family, spec))
-    card = card_of(family, spec, [PromptReference(name, one.prompt_id, prompt_hash(one)) for name, one in asked])
+    asked = asyncio.run(collect_questions(family, spec))
+    card = build_card(family, spec, [PromptReference(name, one.prompt_id, prompt_hash(one)) for name, one in asked])
     parts = (_facts(spec, card), _misses(card), _accuracy(card), _probes(card), _changes(spec, card))
     return f"## {spec.id}\n\n" + "\n".join(part for part in parts if part)
 
@@ -156,7 +156,7 @@ def _change(change: DatedChange) -> str:
 
 
 def _sets(family: Family) -> str:
-    figures = measured_figures()
+    figures = load_measured_figures()
     ids = [spec.id for spec in family.evaluators]
     names = dict.fromkeys(name for id in ids for name in figures.verdicts.get(id, {}))
     rows = [f"| {name} | {' | '.join(_set(name))} |" for name in names]
@@ -171,7 +171,7 @@ def _sets(family: Family) -> str:
 
 
 def _set(name: str) -> Iterator[str]:
-    figures = measured_figures()
+    figures = load_measured_figures()
     of = figures.sets[name]
     yield of.about
     yield f"{of.seen}: {figures.about.seen[of.seen]}"

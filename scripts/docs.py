@@ -15,7 +15,7 @@ from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS, Code
 from evaluators.base import EvaluatorSpec, ManagedProfile, effective_settings
 from evaluators.gateway import Question
 from evaluators.judging.prompts import RULES
-from evaluators.judging.shown import shown_prompts
+from evaluators.judging.shown import collect_prompts
 from evaluators.registry import all_evaluators
 from scripts.architecture import layers_and_rules
 from scripts.cards import card_index, card_pages, title_of
@@ -141,7 +141,7 @@ def all_prompts() -> Iterator[tuple[EvaluatorSpec, ManagedProfile, Question]]:
     """Yield what each managed evaluator asks with each managed profile."""
     for family, spec in all_evaluators():
         for profile in family.managed_profiles:
-            for asked in asyncio.run(shown_prompts(family, effective_settings(spec, profile.settings))):
+            for asked in asyncio.run(collect_prompts(family, effective_settings(spec, profile.settings))):
                 yield spec, profile, asked
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evalsvc.guides.renderer import anchor_of
+from evalsvc.guides.renderer import to_anchor
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
@@ -37,7 +37,7 @@ def examples_text() -> str:
 def _examples(page: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for method, path, text in _section.findall(page.read_text(encoding="utf-8")):
         example = dict(_parts(path, _block.findall(text)))
-        guide = f"/docs/api/{page.stem}#{anchor_of(f'{method} {path}')}"
+        guide = f"/docs/api/{page.stem}#{to_anchor(f'{method} {path}')}"
         yield f"{method.lower()} {path}", example | {"text": _said(page, text), "guide": guide}
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsvc.local.supervisor.demo.accounts import wanted_file
+from evalsvc.local.supervisor.demo.accounts import get_history_marker
 from scripts.pictures import pixels_of, write_small
 from tests.browser.console.door import choose_account, sign_in_at_the_door
 from tests.browser.console.pages import ALIKE, PAGES
@@ -161,7 +161,7 @@ def browsing() -> Iterator[Any]:
 def wait_until_filled(running: Running) -> None:
     """Wait for what fills the account beside the service."""
     deadline = time.monotonic() + FILL_SECONDS
-    while wanted_file(running.installation.home).exists():
+    while get_history_marker(running.installation.home).exists():
         if time.monotonic() > deadline:
             sys.exit((running.installation.home / "logs" / "demo-history.log").read_text())
         time.sleep(0.5)

@@ -165,10 +165,10 @@ def forget_messages() -> None:
     from evalsvc.evaluations.workers.computing import wakeups as computing
     from evalsvc.evaluations.workers.judging import wakeups as judging
     from evalsvc.experiments.queueing import SCHEDULERS_KEY
-    from evalsvc.infra.redis import shared_client
+    from evalsvc.infra.redis import get_shared_client
 
     app.control.purge()
-    shared_client().delete(computing.KEY, computing.CALLED_KEY, judging.KEY, SCHEDULERS_KEY)
+    get_shared_client().delete(computing.KEY, computing.CALLED_KEY, judging.KEY, SCHEDULERS_KEY)
 
 
 @pytest.fixture(scope="module")

@@ -55,9 +55,9 @@ def forget_in_redis() -> None:
 
     What Celery knows of its queues stays: a server that runs on asks only once.
     """
-    from evalsvc.infra.redis import shared_client
+    from evalsvc.infra.redis import get_shared_client
 
-    redis = shared_client()
+    redis = get_shared_client()
     if keys := [key for key in redis.scan_iter(count=1000) if not key.startswith(b"_kombu.")]:
         redis.delete(*keys)
 

@@ -30,7 +30,7 @@ from scipy.optimize import minimize
 from evaluators.base import Span
 from evaluators.minilm import SIZE
 from evaluators.pii.person import HEAD, THRESHOLD, NameHead, name_windows, word_vectors
-from evaluators.pii.words import N_FEATURES, features_of, words_of
+from evaluators.pii.words import N_FEATURES, compute_features, find_words
 
 SOURCES = {
     "wnut17_train.jsonl.gz": "leondz/emerging_entities_17, CC BY 4.0",
@@ -91,7 +91,7 @@ def read_windows(texts: Iterable[Text]) -> list[Read]:
     windows = []
     for number, text in enumerate(texts):
         for window in name_windows(text.text):
-            words = words_of(text.text, *window)
+            words = find_words(text.text, *window)
             if words:
                 windows.append(_read(number, text, window, words))
     return windows
@@ -104,10 +104,10 @@ def _read(number: int, text: Text, window: Span, words: Sequence[Span]) -> Read:
     for spell, share in SPELLINGS:
         # Some letters become two in another case, and would move the words.
         if 0 <= lot < share and len(spell(text.text)) == len(text.text):
-            spelled.append(features_of(spell(text.text), words))
+            spelled.append(compute_features(spell(text.text), words))
         lot -= share
     vectors = word_vectors(text.text, window, words)
-    return Read(text.source, text.group, number, features_of(text.text, words), spelled, vectors, np.array(labels))
+    return Read(text.source, text.group, number, compute_features(text.text, words), spelled, vectors, np.array(labels))
 
 
 def train(windows: Sequence[Read]) -> NameHead:

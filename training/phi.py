@@ -21,7 +21,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold
 
 from evaluators.minilm import ALL_LAYERS, DEPTHS, windows
-from evaluators.phi.passages import runs_of
+from evaluators.phi.passages import find_runs
 from training.constructed import HEALTH_ADVICE, HEALTH_NOTES
 from training.heads import (
     SEED,
@@ -100,7 +100,7 @@ def read(data: Path, kind: Kind, *, runs: bool) -> Data:
     for index, (text, _, _) in enumerate(rows):
         whole = windows(text)[:MAX_WINDOWS] or [(0, len(text))]
         passages += [(index, True, text[start:end]) for start, end in whole]
-        passages += [(index, False, text[start:end]) for start, end in (runs_of(text)[:MAX_RUNS] if runs else ())]
+        passages += [(index, False, text[start:end]) for start, end in (find_runs(text)[:MAX_RUNS] if runs else ())]
     return Data(
         kind,
         vectors_of([text for _, _, text in passages], kind.layers),

@@ -11,8 +11,8 @@ import numpy as np
 
 from benchmarks.simulations.populations import BOUNDED, Row
 from benchmarks.simulations.report import Figure, Missing, Ratio, Share, Table, repeats, share
-from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.decisions import alpha_of_attempt, judge_all, outcome_of
+from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.decisions import alpha_of_attempt, combine_outcomes, judge_all
 from evalsvc.stats.gating.ends import is_shown
 from evalsvc.stats.gating.power import examples_needed, mirrored, smallest_effect
 
@@ -75,7 +75,7 @@ def tables(scale: float, seed: int) -> Iterator[Table]:
 def _binary_pairs(better: float, worse: float) -> Callable[[Rng, int], GateClaim]:
     def draw(rng: Rng, n: int) -> GateClaim:
         first, second = _answers(rng, n, better, worse)
-        return paired_claim(first, second, limit=better - worse, value_range=UNIT)
+        return pair_claim(first, second, limit=better - worse, value_range=UNIT)
 
     return draw
 
@@ -90,14 +90,14 @@ def _scored_pairs(name: str, other: str) -> Callable[[Rng, int], GateClaim]:
     (first, mean), (second, other_mean) = BOUNDED[name], BOUNDED[other]
 
     def draw(rng: Rng, n: int) -> GateClaim:
-        return paired_claim(first(rng, (n,)), second(rng, (n,)), limit=mean - other_mean, value_range=UNIT)
+        return pair_claim(first(rng, (n,)), second(rng, (n,)), limit=mean - other_mean, value_range=UNIT)
 
     return draw
 
 
 def _rare_drops(rng: Rng, n: int) -> GateClaim:
     first = np.where(rng.random(n) < 0.05, rng.random(n), 1.0)
-    return paired_claim(first, np.ones(n), limit=-0.025, value_range=UNIT)
+    return pair_claim(first, np.ones(n), limit=-0.025, value_range=UNIT)
 
 
 def _shared(rng: Rng, n: int) -> GateClaim:
@@ -106,7 +106,7 @@ def _shared(rng: Rng, n: int) -> GateClaim:
     chance = rng.beta(4.0, 1.0, n_common)
     first = (rng.random(n_common) < np.maximum(0.0, chance - 0.05)).astype(float)
     second = (rng.random(n_common) < chance).astype(float)
-    return paired_claim(first, second, limit=_SHARED_DIFFERENCE, value_range=UNIT)
+    return pair_claim(first, second, limit=_SHARED_DIFFERENCE, value_range=UNIT)
 
 
 # E[max(0, X - .05) - X] of X from beta(4, 1): -.05 P(X > .05) - E[X; X < .05].
@@ -132,7 +132,7 @@ def _latency_mean(rng: Rng, n: int) -> GateClaim:
 
 
 def _cost_pairs(rng: Rng, n: int) -> GateClaim:
-    return paired_claim(rng.lognormal(0.0, 1.0, n), rng.lognormal(0.0, 1.0, n), limit=0.0, value_range=None)
+    return pair_claim(rng.lognormal(0.0, 1.0, n), rng.lognormal(0.0, 1.0, n), limit=0.0, value_range=None)
 
 
 CASES = (
@@ -178,7 +178,7 @@ def _together(n: int, scale: float, seed: int) -> tuple[Figure, ...]:
     runs = repeats(RUNS, scale)
 
     def decided(claims: list[GateClaim]) -> str:
-        return outcome_of(judge_all(claims, ALPHA, watched=False))
+        return combine_outcomes(judge_all(claims, ALPHA, watched=False))
 
     def one_at_its_limit() -> list[GateClaim]:
         with_room = [replace(kept(rng, n), limit=-0.5) for _ in range(2)]
@@ -215,7 +215,7 @@ def _reach(name: str, watched: bool, scale: float, seed: int) -> tuple[Figure, .
     def shown(n: int, plus: float, minus: float) -> Iterator[bool]:
         for _ in range(runs):
             first, second = _answers(rng, n, plus, minus)
-            yield is_shown(paired_claim(first, second, limit=limit, value_range=UNIT), ALPHA, watched=watched)
+            yield is_shown(pair_claim(first, second, limit=limit, value_range=UNIT), ALPHA, watched=watched)
 
     # As much apart as before, leaning to one side so that the difference is that effect beyond the limit.
     differing, difference = better + worse, limit + effect
@@ -233,7 +233,7 @@ def _typical(n: int, better: float, worse: float, limit: float) -> GateClaim:
     plus, minus = round(n * better), round(n * worse)
     first[:plus], second[plus : plus + minus] = 1.0, 1.0
     order = np.random.default_rng(1).permutation(n)
-    return paired_claim(first[order], second[order], limit=limit, value_range=UNIT)
+    return pair_claim(first[order], second[order], limit=limit, value_range=UNIT)
 
 
 def _read(drop: float, scale: float, seed: int) -> tuple[Figure, ...]:
@@ -248,7 +248,7 @@ def _stopped(rng: Rng, drop: float) -> float:
     first, second = _answers(rng, 1300, 0.06 - drop / 2.0, 0.06 + drop / 2.0)
 
     def is_decided(n: int) -> bool:
-        claim = paired_claim(first[:n], second[:n], limit=-0.05, value_range=UNIT)
+        claim = pair_claim(first[:n], second[:n], limit=-0.05, value_range=UNIT)
         return is_shown(claim, ALPHA, watched=True) or _refuted(claim, watched=True)
 
     if not is_decided(1300):

@@ -10,7 +10,7 @@ from benchmarks.simulations.populations import BOUNDED, Row, drawn
 from benchmarks.simulations.report import Figure, Missing, Table, repeats, share
 from evalsvc.stats.basics.results import AUTOCORRELATED, HistoryInterval
 from evalsvc.stats.histories.batches import batched_interval
-from evalsvc.stats.histories.drift import drift_of
+from evalsvc.stats.histories.drift import detect_drift
 from evalsvc.stats.histories.percentile import history_interval
 from evalsvc.stats.strategies.answers import interval_for
 
@@ -77,7 +77,7 @@ def _drift(steps: tuple[float, float], scale: float, seed: int) -> tuple[Figure,
     rng = np.random.default_rng([seed, round(100 * after)])
     shares = np.where(np.arange(1000) < 500, before, after)
     rows = [(rng.random(1000) < shares).astype(np.float64) for _ in range(repeats(1000, scale))]
-    changes = [drift_of(row) for row in rows]
+    changes = [detect_drift(row) for row in rows]
     since = [row[found.changed_at :] if found else row for row, found in zip(rows, changes, strict=True)]
     plain = [history_interval(row, LEVEL) for row in rows]
     is_steady, is_promised = before == after, steps == (0.9, 0.8)

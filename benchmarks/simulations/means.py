@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from benchmarks.simulations.populations import BOUNDED, drawn
 from benchmarks.simulations.report import Figure, Missing, Ratio, Table, repeats, share
-from evalsvc.stats.basics.sums import Sums, sums_of
+from evalsvc.stats.basics.sums import Sums, compute_sums
 from evalsvc.stats.estimates.newdata import new_data_interval
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.finite import t_margin
@@ -29,7 +29,7 @@ def tables(scale: float, seed: int) -> Iterator[Table]:
 
 def _figures(name: str, n: int, scale: float, seed: int) -> tuple[Figure, ...]:
     rows, mean = drawn(name, repeats(2000, scale), n, seed)
-    sums = [sums_of(row) for row in rows]
+    sums = [compute_sums(row) for row in rows]
     student = [student_t(one) for one in sums]
     covered = share(low <= mean <= high for low, high in student)
     if name == "lognormal":

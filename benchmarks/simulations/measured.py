@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.simulations.means import student_t
 from benchmarks.simulations.report import Figure, Missing, Table, repeats, share
-from evalsvc.stats.basics.sums import sums_of
-from evalsvc.stats.formulas.quantiles import USUAL, quantiles_of
+from evalsvc.stats.basics.sums import compute_sums
+from evalsvc.stats.formulas.quantiles import USUAL, compute_quantiles
 
 LEVEL = 0.95
 
@@ -31,8 +31,8 @@ def _figures(sigma: float, n: int, scale: float, seed: int) -> tuple[Figure, ...
     rng = np.random.default_rng([seed, n, round(10 * sigma)])
     rows = rng.lognormal(0.0, sigma, (repeats(2000, scale), n))
     mean = math.exp(sigma * sigma / 2.0)
-    covered = share(low <= mean <= high for low, high in (student_t(sums_of(row)) for row in rows))
-    found = [quantiles_of(row, LEVEL) for row in rows]
+    covered = share(low <= mean <= high for low, high in (student_t(compute_sums(row)) for row in rows))
+    found = [compute_quantiles(row, LEVEL) for row in rows]
     truths = [math.exp(sigma * NormalDist().inv_cdf(q)) for q in USUAL]
     shares: list[Figure] = []
     for i, truth in enumerate(truths):

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.simulations.report import Figure, Ratio, Share, Table, repeats
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.ranking.clusters import over_clusters
+from evalsvc.stats.ranking.clusters import weight_by_cluster
 from evalsvc.stats.ranking.davidson import fit
 from evalsvc.stats.ranking.matches import IntArray, Matches
 from evalsvc.stats.ranking.ranks import Ranking, rank
@@ -177,7 +177,7 @@ def _clustered(clusters: str, runs: int, seed: int) -> tuple[Figure, ...]:
     over = alone = 0
     for run in range(runs):
         matches = _matches(clustered_outcomes(rng, sizes, qualities(spread), tie_width_of("all", spread)), pairs)
-        over += _held(rank(over_clusters(matches, of), seed=run), truth)
+        over += _held(rank(weight_by_cluster(matches, of), seed=run), truth)
         alone += _held(rank(matches, seed=run), truth)
     n = runs * CONFIGS
     return Share(over, n, 0.93, together=CONFIGS), Share(alone, n, together=CONFIGS)

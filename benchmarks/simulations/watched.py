@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks.simulations.populations import BOUNDED, Row, drawn
 from benchmarks.simulations.report import Figure, Ratio, Table, repeats, share
-from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.formulas.anytime import anytime_share, running_share
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.finite import t_margin
@@ -54,7 +54,7 @@ def _continuous(name: str, population: int, scale: float, seed: int) -> tuple[Fi
 
 
 def _student(row: Row, population: int, level: float) -> Ends:
-    sums = sums_of(row)
+    sums = compute_sums(row)
     margin = t_margin(sums.variance, sums.n, population, level)
     return sums.mean - margin, sums.mean + margin
 

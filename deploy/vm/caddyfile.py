@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-from evalsvc.local.supervisor.front.caddyfile import CaddyPlan, site_of
+from evalsvc.local.supervisor.front.caddyfile import CaddyPlan, format_site_address
 
 STORAGE = Path("/var/lib/evalsvc-caddy")
 INTERNAL = "\ttls internal\n"
@@ -20,7 +20,7 @@ def main(hosts: str, domain: str, acme: str, acme_root: str) -> str:
         return text
     site = SITE.search(text)[0]
     block = site.partition("\n")[2].replace(INTERNAL, issuer(acme, acme_root), 1)
-    return text.replace(site, f"{site}\n{site_of(domain)} {{\n{block}", 1)
+    return text.replace(site, f"{site}\n{format_site_address(domain)} {{\n{block}", 1)
 
 
 def issuer(acme: str, acme_root: str) -> str:

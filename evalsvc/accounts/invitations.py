@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text, same_secret
 from evalsvc.accounts.access.signin import count_attempt
 from evalsvc.accounts.models import Account, Invitation, Member, User
-from evalsvc.accounts.selectors import named_actors, read_account
+from evalsvc.accounts.selectors import annotate_actors, read_account
 from evalsvc.accounts.services import record_audit
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
@@ -52,7 +52,7 @@ class PendingInvitation:
 def list_open_invitations(*, account: Account) -> QuerySet[Invitation]:
     """Return the open invitations, newest first, each with the person or key that made it (`who`)."""
     rows = Invitation.objects.filter(account=account, accepted_at=None, withdrawn_at=None)
-    return named_actors(rows, "invited_by").order_by("-id")
+    return annotate_actors(rows, "invited_by").order_by("-id")
 
 
 def invite(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from evalsvc.accounts.access.session_store import taken_memberships
+from evalsvc.accounts.access.session_store import take_session_memberships
 from evalsvc.accounts.models import Member, User
 from evalsvc.accounts.selectors import MembershipRow, list_memberships, usable_account_name
 
@@ -46,13 +46,13 @@ class Membership:
 CURRENT: ContextVar[Membership | None] = ContextVar("membership", default=None)
 
 
-def memberships_of(request: HttpRequest) -> list[Membership]:
+def get_memberships(request: HttpRequest) -> list[Membership]:
     """Return the accounts that the signed-in person belongs to, oldest first."""
     assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
-    return _as_they_hold(request, list_memberships(user=request.user))
+    return _build_memberships(request, list_memberships(user=request.user))
 
 
-def _as_they_hold(request: HttpRequest, rows: Sequence[MembershipRow]) -> list[Membership]:
+def _build_memberships(request: HttpRequest, rows: Sequence[MembershipRow]) -> list[Membership]:
     is_free = request.user.is_superuser or has_provider_vouched(request)
     return [
         Membership(
@@ -70,11 +70,11 @@ def has_provider_vouched(request: HttpRequest) -> bool:
     return bool(request.session.get(VOUCHED_KEY) == request.user.pk)
 
 
-def membership_of(request: HttpRequest) -> Membership | None:
+def get_current_membership(request: HttpRequest) -> Membership | None:
     """Return the membership chosen in this session, else the person's oldest; None without any."""
     assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
-    read = taken_memberships(request.session, request.user)
-    memberships = memberships_of(request) if read is None else _as_they_hold(request, read)
+    read = take_session_memberships(request.session, request.user)
+    memberships = get_memberships(request) if read is None else _build_memberships(request, read)
     chosen_id = request.session.get(SESSION_KEY)
     return next(
         (membership for membership in memberships if membership.account_id == chosen_id),
@@ -84,7 +84,7 @@ def membership_of(request: HttpRequest) -> Membership | None:
 
 def choose_account(request: HttpRequest, account_id: str) -> Membership | None:
     """Look at another of the person's accounts from now on; None, and no change, when it is not theirs."""
-    for membership in memberships_of(request):
+    for membership in get_memberships(request):
         if str(membership.account_id) == account_id:
             request.session[SESSION_KEY] = membership.account_id
             return membership
@@ -96,7 +96,7 @@ def operated_account(request: HttpRequest) -> Membership | None:
     chosen_id = request.session.get(SESSION_KEY)
     if chosen_id is not None and (name := usable_account_name(id=chosen_id)) is not None:
         return Membership(chosen_id, name, Member.Role.ADMIN)
-    memberships = memberships_of(request)
+    memberships = get_memberships(request)
     return (
         Membership(memberships[0].account_id, memberships[0].account_name, Member.Role.ADMIN) if memberships else None
     )

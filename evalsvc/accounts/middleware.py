@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.http import urlencode
 
-from evalsvc.accounts.access.session_store import taken_person
-from evalsvc.accounts.membership import CURRENT, Membership, membership_of
+from evalsvc.accounts.access.session_store import take_session_person
+from evalsvc.accounts.membership import CURRENT, Membership, get_current_membership
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.sessions import note_session
 from evalsvc.rest.edge.middleware import PageAuthenticationMiddleware
@@ -58,7 +58,7 @@ class PersonMiddleware(PageAuthenticationMiddleware):
 def signed_in_person(request: HttpRequest) -> Any:
     """Return the person read with the session, else the one Django finds; AnonymousUser if they may not sign in."""
     if "_cached_user" not in request.__dict__:
-        person = taken_person(request.session) or get_user(request)
+        person = take_session_person(request.session) or get_user(request)
         may_sign_in = isinstance(person, User) and person.is_staff
         request.__dict__["_cached_user"] = person if may_sign_in else AnonymousUser()
     return request.__dict__["_cached_user"]
@@ -77,7 +77,7 @@ class MemberScopeMiddleware:
         if request.user.is_superuser:
             with role_scope(SYSTEM):
                 return rendered(self.get_response(request))
-        membership = membership_of(request)
+        membership = get_current_membership(request)
         if membership is None:
             return self.answer_stranger(request)
         if membership.lacks_factor and request.path not in map(reverse, OPEN_PAGES):

@@ -78,7 +78,7 @@ def list_memberships(*, user: User) -> list[MembershipRow]:
         return [MembershipRow(*row) for row in cursor.fetchall()]
 
 
-def named_actors(rows: QuerySet[Row], actor: str) -> QuerySet[Row]:
+def annotate_actors(rows: QuerySet[Row], actor: str) -> QuerySet[Row]:
     """Annotate rows with `who`: a person's email address, a key's name, or the stored actor.
 
     An operator's address is not shown to accounts.
@@ -90,21 +90,21 @@ def named_actors(rows: QuerySet[Row], actor: str) -> QuerySet[Row]:
     keys = ApiKey.objects.filter(pk=OuterRef("_key")).annotate(
         shown=Concat(F("name"), Value(" (ek_"), F("public"), Value(")"), output_field=CharField())
     )
-    rows_with_ids = rows.annotate(_user=_number_of(actor, "user"), _key=_number_of(actor, "key"))
+    rows_with_ids = rows.annotate(_user=_extract_actor_id(actor, "user"), _key=_extract_actor_id(actor, "key"))
     actor_name = Coalesce(
         Subquery(people.values("shown")[:1]), Subquery(keys.values("shown")[:1]), F(actor), output_field=CharField()
     )
     return rows_with_ids.annotate(who=actor_name)
 
 
-def _number_of(actor: str, kind: str) -> Case:
+def _extract_actor_id(actor: str, kind: str) -> Case:
     number = Cast(Substr(F(actor), len(kind) + 2), BigIntegerField())
     return Case(When(**{f"{actor}__regex": f"^{kind}:[0-9]{{1,18}}$"}, then=number), output_field=BigIntegerField())
 
 
 def list_keys(*, account: Account) -> QuerySet[ApiKey]:
     """Return the account's keys, newest first, each with who issued it (`who`)."""
-    return named_actors(ApiKey.objects.filter(account=account), "issued_by").order_by("-id")
+    return annotate_actors(ApiKey.objects.filter(account=account), "issued_by").order_by("-id")
 
 
 def get_key(*, account: Account, id: int) -> ApiKey:
@@ -135,7 +135,7 @@ def list_audit(
         rows = rows.filter(created_at__gte=since, id__gte=id_at(since, back_seconds=SLACK_SECONDS))
     if until is not None:
         rows = rows.filter(created_at__lt=until, id__lt=id_at(until, back_seconds=-SLACK_SECONDS))
-    return named_actors(rows, "actor").order_by("-id")
+    return annotate_actors(rows, "actor").order_by("-id")
 
 
 def audit_choices(*, account: Account, newest: int = 1000) -> tuple[dict[str, str], list[str]]:

@@ -15,7 +15,7 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from unfold.sites import UnfoldAdminSite
 
-from evalsvc.accounts.membership import CURRENT, choose_account, memberships_of
+from evalsvc.accounts.membership import CURRENT, choose_account, get_memberships
 from evalsvc.accounts.selectors import get_account
 from evalsvc.accounts.services import ADMIN, begin_deletion
 
@@ -58,7 +58,7 @@ class Site(UnfoldAdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Redirect anonymous visitors to the one sign-in page."""
         if not request.user.is_authenticated:
-            return redirect(f"{reverse('account_login')}?{urlencode({'next': self.wanted(request)})}")
+            return redirect(f"{reverse('account_login')}?{urlencode({'next': self.get_next_url(request)})}")
         return redirect("admin:index")
 
     @method_decorator(never_cache)
@@ -70,7 +70,7 @@ class Site(UnfoldAdminSite):
         messages.success(request, SIGNED_OUT)
         return redirect("account_login")
 
-    def wanted(self, request: HttpRequest) -> str:
+    def get_next_url(self, request: HttpRequest) -> str:
         """Return the page to open after a sign-in; the sign-in page checks that the address is ours."""
         return request.GET.get("next") or request.POST.get("next") or reverse("admin:index")
 
@@ -94,7 +94,7 @@ class Site(UnfoldAdminSite):
         context = {
             **self.each_context(request),
             "title": "Switch account",
-            "memberships": memberships_of(request),
+            "memberships": get_memberships(request),
         }
         return render(request, "accounts/switch_account.html", context)
 

@@ -20,10 +20,10 @@ from evalsvc.accounts.access.throttling import add_rate_limit_headers, check_lim
 from evalsvc.accounts.models import Account
 from evalsvc.rest.answering.answers import WrittenAnswer
 from evalsvc.rest.answering.shapes import KeyWarning
-from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings, with_warnings
+from evalsvc.rest.answering.unknown import MAX_WARNINGS, add_warnings, key_warnings
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.fields import naming_choices
-from evalsvc.rest.bodies.parsers import decode, join_chunks, keys_of, read_body
+from evalsvc.rest.bodies.parsers import decode, join_chunks, list_body_keys, read_body
 from evalsvc.rest.idempotency import (
     EVALUATIONS,
     KEY_META,
@@ -31,11 +31,11 @@ from evalsvc.rest.idempotency import (
     Replay,
     claim_key,
     claim_try,
-    fingerprint_of,
+    compute_fingerprint,
     finish_claim,
     read_idempotency_key,
+    read_retry_flag,
     release_claim,
-    retries_of,
 )
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, escape
 from evalsvc.tenancy.scope import account_scope
@@ -126,7 +126,7 @@ class AccountView(APIView):
         self.receive(request)
         if request.method in self.bare:
             body: dict[str, Any] = dict(request.data) if request.body else {}
-            checked(EmptyBody(data={**sent(request), **body}))
+            validate_strict(EmptyBody(data={**get_query_params(request), **body}))
         outcome = self._claim(request)
         if isinstance(outcome, Replay):
             raise ShortCircuit(outcome.response or self.replay_accepted(outcome.resource_id))
@@ -140,7 +140,7 @@ class AccountView(APIView):
         if request.method == "POST" and (key := read_idempotency_key(request)):
             return claim_key(account_id=self.account.pk, key=key, fingerprint=self.fingerprint(request))
         changes = request.method in self.remembers_tries and not getattr(self, "reads", False)
-        if not (changes and self.scoped) or (is_retry := retries_of(request)) is None:
+        if not (changes and self.scoped) or (is_retry := read_retry_flag(request)) is None:
             return None
         return claim_try(
             account_id=self.account.pk,
@@ -163,15 +163,15 @@ class AccountView(APIView):
         fields: Mapping[str, Any] = serializer.validated_data
         return fields
 
-    def asked(self, request: Request, query: type[Serializer[Any]]) -> Mapping[str, Any]:
+    def parse_query(self, request: Request, query: type[Serializer[Any]]) -> Mapping[str, Any]:
         """Return the validated parameters of a list of the wire, and warn of those that nothing reads."""
-        return self.lenient(query(data=sent(request)))
+        return self.lenient(query(data=get_query_params(request)))
 
     def decoded(self, request: Request, kind: type[Body]) -> Body:
         """Return a body of the wire, and warn of unknown keys. Fields that do not fit are 422, with pointers."""
         body = read_body(request)
         value = decode(body, msgspec.json.Decoder(kind))
-        self.warn_of(keys_of(body), kind.__struct_fields__)
+        self.warn_of(list_body_keys(body), kind.__struct_fields__)
         return value
 
     def receive(self, request: Request) -> None:
@@ -186,7 +186,7 @@ class AccountView(APIView):
     def fingerprint(self, request: Request) -> bytes:
         """Return the digest of what must be the same for the request to count as repeated."""
         read_body(request)
-        return fingerprint_of(request._request)
+        return compute_fingerprint(request._request)
 
     def replay_accepted(self, resource_id: int | None) -> HttpResponse:
         """Answer a repeated request without a stored response: its work is unfinished, or the result was deleted."""
@@ -209,7 +209,7 @@ class AccountView(APIView):
             # Rendering is part of it: a transaction that it left open would take in what this thread does next.
             if isinstance(final, Response):
                 if self.warnings:
-                    final.data = with_warnings(final.data, self.warnings)
+                    final.data = add_warnings(final.data, self.warnings)
                 final.render()
                 # The view, its request and this answer refer to each other: what it was written from would stay, for
                 # as long as it takes the garbage collector to come and walk it.
@@ -237,21 +237,21 @@ class AccountView(APIView):
             scope.__exit__(type(exc) if exc else None, exc, exc.__traceback__ if exc else None)
 
 
-def sent(request: Request) -> dict[str, str]:
+def get_query_params(request: Request) -> dict[str, str]:
     """Return the query, as every view reads it: an empty parameter is none, as clients of Patronus write null so."""
     return {name: value for name, value in request.query_params.items() if value != ""}
 
 
-def sent_once(request: Request) -> dict[str, str]:
+def get_unique_query_params(request: Request) -> dict[str, str]:
     """Return the query of a deletion, which no parameter may narrow in two ways; raise Invalid for one sent twice."""
     query = request.query_params
     repeated = [FieldError(f"/{escape(name)}", "Send it once.") for name in query if len(query.getlist(name)) > 1]
     if repeated:
         raise Invalid(*repeated)
-    return sent(request)
+    return get_query_params(request)
 
 
-def checked(serializer: Serializer[Any]) -> Mapping[str, Any]:
+def validate_strict(serializer: Serializer[Any]) -> Mapping[str, Any]:
     """Return the validated fields of one of our own bodies or queries; unknown fields are refused by name."""
     field_names = [*serializer.fields]
     unknown = [name for name in serializer.initial_data if name not in serializer.fields]

@@ -19,7 +19,7 @@ from evalsvc.accounts.admin.base import (
     READER,
     ScopedAdmin,
     ServiceForm,
-    actor_of,
+    get_actor,
     has_role,
     is_operator,
 )
@@ -73,7 +73,7 @@ class CriteriaForm(ServiceForm):
         model = AnnotationCriteria
         fields = FIELDS
 
-    def decided(self) -> CriteriaFields:
+    def build_fields(self) -> CriteriaFields:
         """Return the typed values as the services take them."""
         typed = self.cleaned_data
         return CriteriaFields(
@@ -127,13 +127,15 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: AnnotationCriteria, form: Any, change: bool) -> None:
         """Make or change the criteria."""
-        account, actor = self.account_of(request, obj), actor_of(request)
+        account, actor = self.account_of(request, obj), get_actor(request)
         if not change:
-            criteria = create_criteria(account=account, project_id=obj.project_id, fields=form.decided(), actor=actor)
+            criteria = create_criteria(
+                account=account, project_id=obj.project_id, fields=form.build_fields(), actor=actor
+            )
             # Django's admin redirects to `obj` and logs it, so it needs the id that the service gave.
             obj.pk = criteria.pk
         elif form.has_changed():
-            revise_criteria(account=account, criteria=obj, fields=form.decided(), actor=actor)
+            revise_criteria(account=account, criteria=obj, fields=form.build_fields(), actor=actor)
 
     def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[object]:
         """Offer the button to those who may write."""
@@ -146,7 +148,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
 
         def delete() -> str:
             account = self.account_of(request, criteria)
-            archive_criteria(account=account, criteria=criteria, now=timezone.now(), actor=actor_of(request))
+            archive_criteria(account=account, criteria=criteria, now=timezone.now(), actor=get_actor(request))
             return f"The annotation criteria {criteria.name} are deleted."
 
         answer = self.confirmed(

@@ -46,7 +46,7 @@ class SaidBody(msgspec.Struct, kw_only=True):
     value_text: str | None = None
     explanation: str | None = None
 
-    def given(self) -> AnnotationValue:
+    def to_value(self) -> AnnotationValue:
         """Return what the service takes."""
         return AnnotationValue(self.value_pass, self.value_score, self.value_text, self.explanation)
 

@@ -12,10 +12,10 @@ from django.db.models.functions import Cast, Coalesce
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.values import RESOURCE_TYPES
-from evalsvc.evaluations.database.partitions import of_requests
+from evalsvc.evaluations.database.partitions import lookups_for_requests
 from evalsvc.evaluations.ingest.labels import EVALUATION, LOG, label_fingerprint
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.rest.answering.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
+from evalsvc.rest.answering.pagination import TimeCursor, order_by_time, read_time_cursor, write_time_cursor
 from evalsvc.rest.bodies.filters import NESTED, FilterTree, column_condition
 from evalsvc.rest.bodies.scalars import read_uuid
 from evalsvc.rest.edge.time_limit import in_time
@@ -73,26 +73,26 @@ def search_labels(*, account: Account, condition: Q, limit: int, cursor: str | N
     if not limit:
         return LabelPage((), cursor)
     with in_time(TIMEOUT_SECONDS, what="Looking through the account's annotations"):
-        rows = list(by_time(labels_of(account).filter(condition), after=after)[: limit + 1])
+        rows = list(order_by_time(query_labels(account).filter(condition), after=after)[: limit + 1])
     if len(rows) <= limit:
         return LabelPage(rows, None)
     last = rows[limit - 1]
     return LabelPage(rows[:limit], write_time_cursor(TimeCursor(last.created_at, last.pk), of=of))
 
 
-def labels_of(account: Account) -> QuerySet[Evaluation]:
+def query_labels(account: Account) -> QuerySet[Evaluation]:
     """Return the account's labels, with what each is of as `resource_type` and `reference`, and by which `criteria`."""
     rows = Evaluation.objects.filter(account=account, captured=True, evaluation_type=Evaluation.Type.ANNOTATION)
     return rows.annotate(
-        resource_type=Coalesce(_of_details("resource_type"), Value(LOG), output_field=TextField()),
-        reference=Coalesce(_of_details("reference"), F("log_id"), output_field=TextField()),
-        criteria=Cast(_of_details("annotation_criteria_id"), UUIDField()),
+        resource_type=Coalesce(_extract_detail("resource_type"), Value(LOG), output_field=TextField()),
+        reference=Coalesce(_extract_detail("reference"), F("log_id"), output_field=TextField()),
+        criteria=Cast(_extract_detail("annotation_criteria_id"), UUIDField()),
     )
 
 
-def label_of(account: Account, id: int) -> Evaluation:
+def get_label(account: Account, id: int) -> Evaluation:
     """Return a label that is there."""
-    return labels_of(account).get(pk=id)
+    return query_labels(account).get(pk=id)
 
 
 def labels_of_evaluation(*, account: Account, id: int, most: int = 200) -> list[Evaluation]:
@@ -104,7 +104,7 @@ def labels_of_evaluation(*, account: Account, id: int, most: int = 200) -> list[
     digests = [label_fingerprint(account.pk, criteria_id, EVALUATION, str(id)) for criteria_id in criteria[:most]]
     requests = EvaluationRequest.objects.filter(account=account, fingerprint__in=digests).values_list("id", flat=True)
     request_ids = list(requests)
-    rows = labels_of(account).filter(**of_requests(request_ids)) if request_ids else []
+    rows = query_labels(account).filter(**lookups_for_requests(request_ids)) if request_ids else []
     return sorted(rows, key=lambda row: row.pk, reverse=True)
 
 
@@ -115,7 +115,7 @@ def search_criteria(*, account: Account, filters: object, limit: int) -> list[An
     return list(rows.order_by("-created_at", "id")[:limit])
 
 
-def _of_details(key: str) -> Func:
+def _extract_detail(key: str) -> Func:
     return Func(F("details"), Value(key), function="jsonb_extract_path_text", output_field=TextField())
 
 
@@ -146,6 +146,6 @@ def _criteria_condition(part: Mapping[str, object], pointer: str) -> Q:
     return condition
 
 
-def uuid_of(id: int) -> uuid.UUID:
+def to_uuid(id: int) -> uuid.UUID:
     """Return the id of a label as clients of this wire read it; its digits are those of the evaluation."""
     return uuid.UUID(int=id)

@@ -19,8 +19,8 @@ from evalsvc.annotations.values import (
     AnnotationValue,
     Category,
     LabelledThing,
-    categories_of,
     category_errors,
+    get_categories,
     label_value,
 )
 from evalsvc.evaluations.ingest.labels import EVALUATION, Label, has_labels, keep_label
@@ -121,7 +121,7 @@ def annotate(
         if criteria.resource_types and of.kind not in criteria.resource_types:
             kinds = ", ".join(criteria.resource_types)
             raise Invalid(FieldError(f"/{criteria_field}", f"This is not asked of a {of.kind}; only of: {kinds}."))
-        value = label_value(criteria.annotation_type, categories_of(criteria), given)
+        value = label_value(criteria.annotation_type, get_categories(criteria), given)
         label = Label(
             criteria_id=criteria.pk,
             name=criteria.name,

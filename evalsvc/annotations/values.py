@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.evaluations.ingest.rows import MAX_SCORE
-from evalsvc.rest.bodies.located import located
+from evalsvc.rest.bodies.located import locate_error
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_CATEGORIES = 100
@@ -71,11 +71,11 @@ def read_categories(document: object) -> list[Category]:
     try:
         return msgspec.convert(document or [], Categories)
     except msgspec.ValidationError as exc:
-        error = located(str(exc))
+        error = locate_error(str(exc))
         raise Invalid(FieldError(f"/categories{error.pointer}", error.detail)) from None
 
 
-def categories_of(criteria: AnnotationCriteria) -> list[Category]:
+def get_categories(criteria: AnnotationCriteria) -> list[Category]:
     """Return the answers that a criteria offers; none for the types that offer none."""
     return read_categories(criteria.categories)
 
@@ -131,16 +131,16 @@ def label_value(kind: str, categories: Sequence[Category], given: AnnotationValu
         case Type.BINARY:
             return Value(score=float(bool(given.value_pass)), passed=given.value_pass)
         case Type.CONTINUOUS:
-            return Value(score=_checked(given.value_score))
+            return Value(score=_validate_score(given.value_score))
         case Type.TEXT:
             if not given.value_text:
                 raise Invalid(FieldError("/value_text", "The text is empty."))
             return Value(text=given.value_text)
-    category = _chosen(categories, given)
+    category = _choose_category(categories, given)
     return Value(score=category.score, text=category.label)
 
 
-def _checked(score: float | None) -> float | None:
+def _validate_score(score: float | None) -> float | None:
     if score is not None and not _is_in_range(score):
         raise Invalid(FieldError("/value_score", OUT_OF_RANGE))
     return score
@@ -150,7 +150,7 @@ def _is_in_range(score: float) -> bool:
     return math.isfinite(score) and abs(score) <= MAX_SCORE
 
 
-def _chosen(categories: Sequence[Category], given: AnnotationValue) -> Category:
+def _choose_category(categories: Sequence[Category], given: AnnotationValue) -> Category:
     matches = list(categories)
     if given.value_text is not None:
         matches = [category for category in matches if category.label == given.value_text]

@@ -11,7 +11,7 @@ from evalsvc.benchmarks.models import Benchmark, Execution
 from evalsvc.benchmarks.selectors import list_executions
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
-from evalsvc.experiments.inference.estimates.figures import estimated_value
+from evalsvc.experiments.inference.estimates.figures import estimate_value
 from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide, difference_between
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
@@ -53,7 +53,7 @@ class ExecutionResult:
         return value if self.metric.higher_is_better or self.value is None else -value
 
 
-def history_of(account: Account, benchmark: Benchmark, wanted: Sequence[Execution]) -> dict[str, Any]:
+def build_history(account: Account, benchmark: Benchmark, wanted: Sequence[Execution]) -> dict[str, Any]:
     """Return executions, in the order given, each compared with the previous and with the best one before it.
 
     The best one is chosen by the same results that it is then compared on, so the differences are simultaneous over all
@@ -92,7 +92,7 @@ def _played(executions: Sequence[Execution]) -> list[ExecutionResult]:
         plan: ExperimentPlan = execution.experiment.plan
         metric = primary_metric(plan)
         config: Config | None = configs.get(execution.experiment_id)
-        value = None if config is None else estimated_value(metric, tally_in(plan, config, metric, sums))
+        value = None if config is None else estimate_value(metric, tally_in(plan, config, metric, sums))
         results.append(ExecutionResult(execution, plan, config, metric, value))
     return results
 
@@ -130,8 +130,8 @@ def _execution_out(one: ExecutionResult, before: Sequence[ExecutionResult], toge
         if config
         else {},
         "changed": _changed(execution, last.execution) if last else [],
-        "against_last": _against(one, last, together),
-        "against_best": _against(one, best, together),
+        "against_last": _compare(one, last, together),
+        "against_best": _compare(one, best, together),
         "created_at": execution.created_at,
     }
 
@@ -144,7 +144,7 @@ def _changed(execution: Execution, last: Execution) -> list[str]:
     return names + (["logic"] if execution.digest != last.digest else [])
 
 
-def _against(one: ExecutionResult, other: ExecutionResult | None, together: int) -> dict[str, Any] | None:
+def _compare(one: ExecutionResult, other: ExecutionResult | None, together: int) -> dict[str, Any] | None:
     if other is None:
         return None
     facts = {

@@ -33,7 +33,7 @@ class LogicChange:
         return {"pointer": self.pointer, "was": self.was, "now": self.now}
 
 
-def logic_of(account: Account, spec: PlanSpec) -> dict[str, Any]:
+def resolve_logic(account: Account, spec: PlanSpec) -> dict[str, Any]:
     """Return what a plan measures by, resolved at this moment."""
     return {
         "dataset": {"content_hash": spec.version.content_hash, "n_examples": spec.version.n_examples},

@@ -10,7 +10,7 @@ from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.benchmarks.logic import LogicChange, changes_between, digest_of_logic, logic_of
+from evalsvc.benchmarks.logic import LogicChange, changes_between, digest_of_logic, resolve_logic
 from evalsvc.benchmarks.models import Benchmark, Execution
 from evalsvc.benchmarks.selectors import get_benchmark
 from evalsvc.experiments.definition.configs import Candidate
@@ -43,7 +43,7 @@ def create_benchmark(
     pinned = {**plan, "dataset_version": spec.version.number}
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
-            logic = logic_of(account, spec)
+            logic = resolve_logic(account, spec)
             benchmark = Benchmark.objects.create(
                 account=account,
                 name=name,
@@ -77,7 +77,7 @@ def execute_benchmark(
     execution stores what has changed.
     """
     with account_scope(account.pk):
-        logic = logic_of(account, spec)
+        logic = resolve_logic(account, spec)
         changes = changes_between(benchmark.logic, logic)
         if changes and not allow_drift:
             raise drifted(benchmark, changes)

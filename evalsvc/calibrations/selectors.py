@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import ResolvedEvaluator
-from evalsvc.evaluations.ingest.labels import evaluator_of
+from evalsvc.evaluations.ingest.labels import build_evaluator_id
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.results import all_results
 from evalsvc.rest.problems import FieldError, Invalid
@@ -60,7 +60,7 @@ def _misfit(found: tuple[str, str | None, float | None] | None, wanted: tuple[st
 
 def scores_with_feedback(*, account: Account, resolved: ResolvedEvaluator) -> list[LabelledScore]:
     """Return the newest results with feedback: right or wrong determines the correct verdict."""
-    rows = _of(account, resolved).filter(feedback__isnull=False).order_by("-created_at", "-id")
+    rows = _filter_results(account, resolved).filter(feedback__isnull=False).order_by("-created_at", "-id")
     return [
         LabelledScore(score, passed is (feedback == Evaluation.Feedback.POSITIVE))
         for score, passed, feedback in rows.values_list("score", "passed", "feedback")[:MOST_ROWS]
@@ -70,10 +70,10 @@ def scores_with_feedback(*, account: Account, resolved: ResolvedEvaluator) -> li
 
 def scores_with_labels(*, account: Account, resolved: ResolvedEvaluator, criteria_id: uuid.UUID) -> list[LabelledScore]:
     """Return the newest result of each log that people gave pass or fail to, by the criteria."""
-    labels = all_results(account).filter(evaluator_id=evaluator_of(criteria_id), passed__isnull=False)
+    labels = all_results(account).filter(evaluator_id=build_evaluator_id(criteria_id), passed__isnull=False)
     newest = labels.order_by("-created_at", "-id").values_list("log_id", "passed")[:MOST_ROWS]
     is_good = {log_id: bool(passed) for log_id, passed in newest if log_id is not None}
-    rows = _of(account, resolved).filter(log_id__in=list(is_good)).order_by("log_id", "-created_at", "-id")
+    rows = _filter_results(account, resolved).filter(log_id__in=list(is_good)).order_by("log_id", "-created_at", "-id")
     scores: dict[str, float] = {}
     for log_id, score in rows.values_list("log_id", "score"):
         if log_id is not None and score is not None:
@@ -81,7 +81,7 @@ def scores_with_labels(*, account: Account, resolved: ResolvedEvaluator, criteri
     return [LabelledScore(score, is_good[log_id]) for log_id, score in scores.items()]
 
 
-def _of(account: Account, resolved: ResolvedEvaluator) -> QuerySet[Evaluation]:
+def _filter_results(account: Account, resolved: ResolvedEvaluator) -> QuerySet[Evaluation]:
     return all_results(account).filter(
         evaluator_id=resolved.evaluator_id, profile_name=resolved.profile.name, score__isnull=False
     )

@@ -14,23 +14,23 @@ from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.catalog.services import create_profile, revise_profile
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.calibration.figures import BoolArray, decided, figures_of
+from evalsvc.stats.calibration.figures import BoolArray, build_decisions, compute_figures
 from evalsvc.stats.calibration.needed import is_narrow, labels_to_decide
 from evalsvc.stats.calibration.probabilities import (
     Calibration,
     Step,
+    add_step_at,
     area_under_curve,
-    calibration_of,
+    compute_calibration,
     mapped_without_fold,
     probability_map,
-    with_a_step_at,
 )
 from evalsvc.stats.calibration.selection import Aim, LabelledScores
 from evalsvc.stats.calibration.thresholds import FEWEST, FEWEST_OF_A_LABEL, ChosenThreshold, choose_threshold
 from evalsvc.stats.formulas.confusion import Proportion
 from evaluators.base import JSONValue, Sample
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
-from evaluators.score_map import score_map_of
+from evaluators.score_map import get_score_map
 
 SETTING = "pass_threshold"
 MOST_SHOWN = 21
@@ -66,11 +66,11 @@ def measure(
     return CalibrationReport(
         choice,
         in_use,
-        {at: figures_of(decided(is_good, scores >= at), level) for at in _shown(data, in_use)},
+        {at: compute_figures(build_decisions(is_good, scores >= at), level) for at in _choose_thresholds(data, in_use)},
         area_under_curve(data, level),
-        _as_probabilities(data, resolved, level, seed),
+        _measure_probabilities(data, resolved, level, seed),
         probability_map(data),
-        calibration_of(mapped_without_fold(data, seed=seed), data.is_good, level, seed=seed),
+        compute_calibration(mapped_without_fold(data, seed=seed), data.is_good, level, seed=seed),
         more_labels(choice, aim, len(rows), level),
     )
 
@@ -87,10 +87,14 @@ def more_labels(chosen: ChosenThreshold, aim: Aim, n: int, level: float) -> int 
 
 def threshold_in_use(resolved: ResolvedEvaluator) -> float | None:
     """Return the current threshold; None for a family without one, or with more than one."""
-    return resolved.family.threshold_for(Sample(), resolved.settings) if len(_settings_of(resolved)) == 1 else None
+    return (
+        resolved.family.threshold_for(Sample(), resolved.settings)
+        if len(_list_threshold_settings(resolved)) == 1
+        else None
+    )
 
 
-def _settings_of(resolved: ResolvedEvaluator) -> list[str]:
+def _list_threshold_settings(resolved: ResolvedEvaluator) -> list[str]:
     return [name for name in _properties(resolved) if name.startswith(SETTING)]
 
 
@@ -114,10 +118,10 @@ def apply_calibration(
     Raises Invalid for a managed profile without a new name, and for a family that has not exactly one threshold or
     takes no map.
     """
-    if _settings_of(resolved) != [SETTING] or not resolved.family.accepts_own_profiles:
+    if _list_threshold_settings(resolved) != [SETTING] or not resolved.family.accepts_own_profiles:
         detail = f"Family {resolved.family.name!r} has no single threshold that a profile may set."
         raise Invalid(FieldError("/apply", detail))
-    learned = _with_map(resolved, measured) if as_probabilities else {SETTING: measured.chosen.threshold}
+    learned = _build_map_settings(resolved, measured) if as_probabilities else {SETTING: measured.chosen.threshold}
     settings = {**resolved.profile.settings, **learned}
     description = f"Threshold {measured.chosen.threshold:g} of {n} labels{', as probabilities' * as_probabilities}."
     if name is not None:
@@ -131,13 +135,13 @@ def apply_calibration(
     return revise_profile(account=account, profile=profile, settings=settings, description=description, actor=actor)
 
 
-def _with_map(resolved: ResolvedEvaluator, measured: CalibrationReport) -> dict[str, JSONValue]:
+def _build_map_settings(resolved: ResolvedEvaluator, measured: CalibrationReport) -> dict[str, JSONValue]:
     """Return settings that answer probabilities and pass the same rows."""
     if SCORE_MAP_SETTING not in _properties(resolved):
         detail = f"Scores of family {resolved.family.name!r} cannot be mapped to probabilities."
         raise Invalid(FieldError("/apply/as_probabilities", detail))
-    steps = with_a_step_at(measured.chosen.threshold, measured.steps)
-    former = score_map_of(resolved.profile.settings)
+    steps = add_step_at(measured.chosen.threshold, measured.steps)
+    former = get_score_map(resolved.profile.settings)
     starts = {former.lowest_score_of(step.score) if former else step.score: step for step in steps}
     if not all(0 <= start <= 1 for start in starts):
         raise Invalid(FieldError("/rows", "Only scores that the profile can answer, 0 to 1, are mapped."))
@@ -161,14 +165,14 @@ def advise(measured: CalibrationReport, aim: Aim) -> str:
     if change is None or measured.in_use is None:
         return f"At {choice.threshold:g}, {figure}."
     shift = f"{change[0]:+.2f} ({change[1]:+.2f} to {change[2]:+.2f})"
-    if reading_of(change) == BETTER:
+    if classify_change(change) == BETTER:
         return f"Change to {choice.threshold:g}: balanced accuracy moves by {shift} from {measured.in_use:g}; {figure}."
-    if reading_of(change) == WORSE:
+    if classify_change(change) == WORSE:
         return f"Keep {measured.in_use:g}: with {choice.threshold:g}, balanced accuracy moves by {shift}."
     return f"Keep {measured.in_use:g} for now: {choice.threshold:g} moves balanced accuracy by {shift}, may be chance."
 
 
-def reading_of(change: tuple[float, float, float]) -> str:
+def classify_change(change: tuple[float, float, float]) -> str:
     """Return of an interval of a change whether it is one."""
     return BETTER if change[1] > 0 else WORSE if change[2] < 0 else CHANCE
 
@@ -200,13 +204,15 @@ def _shortened(chosen: ChosenThreshold, scores: FloatArray) -> ChosenThreshold:
     return chosen
 
 
-def _shown(data: LabelledScores, in_use: float | None) -> list[float]:
+def _choose_thresholds(data: LabelledScores, in_use: float | None) -> list[float]:
     places = np.unique(np.linspace(0, data.thresholds.size - 1, MOST_SHOWN).round().astype(int))
     along = {float(at) for at in data.thresholds[places]}
     return sorted(along if in_use is None else along | {in_use})
 
 
-def _as_probabilities(data: LabelledScores, resolved: ResolvedEvaluator, level: float, seed: int) -> Calibration | None:
+def _measure_probabilities(
+    data: LabelledScores, resolved: ResolvedEvaluator, level: float, seed: int
+) -> Calibration | None:
     if resolved.family.value_range != (0.0, 1.0) or data.scores.min() < 0 or data.scores.max() > 1:
         return None
-    return calibration_of(data.scores, data.is_good, level, seed=seed)
+    return compute_calibration(data.scores, data.is_good, level, seed=seed)

@@ -10,7 +10,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.calibrations import bodies
 from evalsvc.calibrations.bodies import CalibrationAnswer, CalibrationBody, WantedAim
 from evalsvc.calibrations.selectors import LabelledScore, scores_by_id, scores_with_feedback, scores_with_labels
-from evalsvc.calibrations.services import CalibrationReport, advise, apply_calibration, measure, reading_of
+from evalsvc.calibrations.services import CalibrationReport, advise, apply_calibration, classify_change, measure
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.calibration.probabilities import Calibration
@@ -23,8 +23,8 @@ def calibrate(*, account: Account, epoch: str | None, actor: str, body: Calibrat
 
     Creates a revision if the body requests one. Raises Invalid by pointer. Call it within the account's scope.
     """
-    aim, resolved = wanted_aim(body.aim or WantedAim(), body.confidence_level), _resolved(account, epoch, body)
-    rows = labelled_scores(account, resolved, body)
+    aim, resolved = build_aim(body.aim or WantedAim(), body.confidence_level), _resolved(account, epoch, body)
+    rows = load_labelled_scores(account, resolved, body)
     report = measure(rows, resolved, aim=aim, level=body.confidence_level, seed=body.seed)
     applied = _applied(account, actor, body, resolved, report, len(rows))
     return _answer(aim, resolved, rows, report, applied)
@@ -57,7 +57,7 @@ def _answer(
         aim=aim_out(aim, measured),
         chosen=threshold_out(measured.chosen.threshold, measured.chosen.figures),
         in_use=None if measured.in_use is None else threshold_out(measured.in_use, measured.at[measured.in_use]),
-        change=moved_out(measured.chosen.change),
+        change=change_out(measured.chosen.change),
         advice=advise(measured, aim),
         more_labels=measured.more_labels,
         thresholds=[threshold_out(at, figures) for at, figures in measured.at.items()],
@@ -94,7 +94,7 @@ def _applied(
     return bodies.AppliedOut(profile_name=revision.profile.name, revision=revision.number, pass_threshold=threshold)
 
 
-def wanted_aim(wanted: WantedAim, level: float) -> Aim:
+def build_aim(wanted: WantedAim, level: float) -> Aim:
     """Return the aim; Invalid where its bound is missing, or of the wrong side."""
     side = "at_most" if wanted.figure == "false_positive_rate" else "at_least"
     other = "at_least" if side == "at_most" else "at_most"
@@ -108,16 +108,16 @@ def wanted_aim(wanted: WantedAim, level: float) -> Aim:
         raise Invalid(FieldError(f"/aim/{side}", detail)) from None
 
 
-def labelled_scores(account: Account, resolved: ResolvedEvaluator, body: CalibrationBody) -> list[LabelledScore]:
+def load_labelled_scores(account: Account, resolved: ResolvedEvaluator, body: CalibrationBody) -> list[LabelledScore]:
     """Return the rows that the body gives or names."""
     if (body.rows is None) is (body.labels is None):
         raise Invalid(FieldError("/rows", "Give `rows`, or name stored `labels`."))
     if body.labels is not None:
-        return _stored(account, resolved, body.labels)
-    return _given(account, resolved, body.rows or [])
+        return _load_stored(account, resolved, body.labels)
+    return _parse_rows(account, resolved, body.rows or [])
 
 
-def _stored(account: Account, resolved: ResolvedEvaluator, labels: bodies.StoredLabels) -> list[LabelledScore]:
+def _load_stored(account: Account, resolved: ResolvedEvaluator, labels: bodies.StoredLabels) -> list[LabelledScore]:
     if labels.feedback is (labels.annotation_criteria_id is not None):
         raise Invalid(FieldError("/labels", "Name `feedback: true`, or an `annotation_criteria_id`."))
     if labels.annotation_criteria_id is None:
@@ -125,7 +125,7 @@ def _stored(account: Account, resolved: ResolvedEvaluator, labels: bodies.Stored
     return scores_with_labels(account=account, resolved=resolved, criteria_id=labels.annotation_criteria_id)
 
 
-def _given(account: Account, resolved: ResolvedEvaluator, rows: list[bodies.LabelledRow]) -> list[LabelledScore]:
+def _parse_rows(account: Account, resolved: ResolvedEvaluator, rows: list[bodies.LabelledRow]) -> list[LabelledScore]:
     errors = [
         FieldError(f"/rows/{i}", "Give `score`, or the `evaluation_id` of a stored one.")
         for i, row in enumerate(rows)
@@ -165,12 +165,12 @@ def aim_out(aim: Aim, measured: CalibrationReport) -> bodies.AimOut:
     )
 
 
-def moved_out(change: tuple[float, float, float] | None) -> bodies.MovedOut | None:
+def change_out(change: tuple[float, float, float] | None) -> bodies.MovedOut | None:
     """Return a change with what it means."""
     if change is None:
         return None
     value, lower, upper = change
-    return bodies.MovedOut(value=value, lower=lower, upper=upper, reading=cast(bodies.Reading, reading_of(change)))
+    return bodies.MovedOut(value=value, lower=lower, upper=upper, reading=cast(bodies.Reading, classify_change(change)))
 
 
 def threshold_out(threshold: float, figures: Mapping[str, Proportion]) -> bodies.ThresholdOut:

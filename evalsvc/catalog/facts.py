@@ -12,14 +12,14 @@ from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.runnable import AvailableJudges, is_runnable
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.questions.usage import prompt_hash
-from evalsvc.rest.answering.shapes import AnswerShape, among, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, build_enum, build_shape
 from evaluators.base import Family, Lane
-from evaluators.cards.card import EvaluatorCard, PromptReference, asked_with, card_of
-from evaluators.facts import OUTPUT_TYPES, Facts, facts_of, metric_inputs, metrics_of
+from evaluators.cards.card import EvaluatorCard, PromptReference, build_card, collect_questions
+from evaluators.facts import OUTPUT_TYPES, Facts, build_facts, build_metrics, metric_inputs
 from evaluators.registry import find_evaluator
 
-LaneName: TypeAlias = Annotated[str, among(Lane)]
-OutputType: TypeAlias = Annotated[str, among(OUTPUT_TYPES)]
+LaneName: TypeAlias = Annotated[str, build_enum(Lane)]
+OutputType: TypeAlias = Annotated[str, build_enum(OUTPUT_TYPES)]
 NOT_KNOWN: dict[str, object] = {
     "lane": None,
     "required_input_fields": [],
@@ -90,8 +90,8 @@ def card_of_evaluator(id: str) -> EvaluatorCard:
     if match is None:
         raise LookupError(f"no evaluator answers to {id!r}")
     family, spec = match
-    questions = run(asked_with(family, spec))
-    return card_of(
+    questions = run(collect_questions(family, spec))
+    return build_card(
         family, spec, [PromptReference(name, question.prompt_id, prompt_hash(question)) for name, question in questions]
     )
 
@@ -99,7 +99,7 @@ def card_of_evaluator(id: str) -> EvaluatorCard:
 def evaluator_out(row: Evaluator, means: AvailableJudges) -> EvaluatorOut:
     """Return an evaluator in the wire's shape; one that nothing can run is not enabled."""
     is_enabled = is_runnable(row, means)
-    return shape_of(
+    return build_shape(
         row,
         EvaluatorOut,
         id=row.evaluator_id,
@@ -119,7 +119,7 @@ def run_facts(row: Evaluator) -> dict[str, object]:
     if match is None:
         return NOT_KNOWN
     family, spec = match
-    facts = facts_of(family, spec)
+    facts = build_facts(family, spec)
     return {
         "lane": str(family.lane_of(spec.settings)),
         "required_input_fields": [str(name) for name in family.fields_for(spec.settings)],
@@ -129,7 +129,9 @@ def run_facts(row: Evaluator) -> dict[str, object]:
         "scale": list(family.value_range),
         "higher_is_better": True,
         "judge_calls": facts.judge_calls,
-        "metrics": [family_metric_out(family, name, metric_facts) for name, metric_facts in metrics_of(family).items()],
+        "metrics": [
+            family_metric_out(family, name, metric_facts) for name, metric_facts in build_metrics(family).items()
+        ],
     }
 
 
@@ -147,7 +149,7 @@ def family_metric_out(family: Family, name: str, facts: Facts) -> MetricOut:
     )
 
 
-def of_output_type(evaluator: EvaluatorOut, output_type: str | None) -> EvaluatorOut | None:
+def filter_metrics(evaluator: EvaluatorOut, output_type: str | None) -> EvaluatorOut | None:
     """Return an evaluator with those of its metrics that judge such an output; None when it judges none."""
     if output_type is None:
         return evaluator

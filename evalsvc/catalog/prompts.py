@@ -10,7 +10,7 @@ from evalsvc.judges.calls.loop import run
 from evalsvc.judges.questions.usage import prompt_hash
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evaluators.gateway import Question
-from evaluators.judging.shown import shown_prompts
+from evaluators.judging.shown import collect_prompts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,5 +32,5 @@ def read_prompts(*, account: Account, evaluator: str, profile: str | None) -> Ev
         if exc.code in ("unknown_evaluator", "unknown_profile"):
             raise NotFound from None
         raise Invalid(FieldError("/criteria" if exc.code == "profile_required" else "/id", exc.message)) from None
-    questions = run(shown_prompts(resolved.family, resolved.settings))
+    questions = run(collect_prompts(resolved.family, resolved.settings))
     return EvaluatorPrompts(resolved, [(prompt_hash(question), question) for question in questions])

@@ -89,7 +89,8 @@ def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str 
     state = find_profile(account_id, catalog, name)
     if state is None or state.family != family.name:
         raise UnresolvedEvaluator(
-            "unknown_profile", f"Family {family.name!r} has no profile {name!r}.{_near_profiles(catalog, family, name)}"
+            "unknown_profile",
+            f"Family {family.name!r} has no profile {name!r}.{_suggest_profiles(catalog, family, name)}",
         )
     return ResolvedEvaluator(evaluator_id, family, spec, state)
 
@@ -98,16 +99,16 @@ def resolve_evaluator(
     account_id: int, epoch: str | None, evaluator: str
 ) -> tuple[str, Family, EvaluatorSpec, str | None, OwnCatalog]:
     """Find what runs under an id or alias, the name of its default profile, and the catalogue it was found in."""
-    catalog = own_catalog(account_id, epoch)
+    catalog = load_own_catalog(account_id, epoch)
     evaluator_id, family, spec, default = _find_evaluator(catalog, evaluator)
     if evaluator_id in catalog.disabled:
         raise UnresolvedEvaluator("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
     return evaluator_id, family, spec, default, catalog
 
 
-def families_of(account_id: int, evaluators: Collection[str]) -> dict[str, Family]:
+def find_families(account_id: int, evaluators: Collection[str]) -> dict[str, Family]:
     """Return the family of each of these ids and aliases, of disabled ones too; unknown ones are left out."""
-    catalog, families = own_catalog(account_id, None), {}
+    catalog, families = load_own_catalog(account_id, None), {}
     for name in evaluators:
         with suppress(UnresolvedEvaluator):
             families[name] = _find_evaluator(catalog, name)[1]
@@ -116,7 +117,7 @@ def families_of(account_id: int, evaluators: Collection[str]) -> dict[str, Famil
 
 def evaluator_meant(account_id: int, name: str) -> tuple[str, str]:
     """Return the id that a name means now and nothing, or the name itself and ` Did you mean …?` where none is near."""
-    catalog = own_catalog(account_id, None)
+    catalog = load_own_catalog(account_id, None)
     try:
         return _find_evaluator(catalog, name)[0], ""
     except UnresolvedEvaluator:
@@ -135,7 +136,7 @@ def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSp
     return (row.evaluator_id if row else spec.id), family, spec, default
 
 
-def _near_profiles(own: OwnCatalog, family: Family, name: str) -> str:
+def _suggest_profiles(own: OwnCatalog, family: Family, name: str) -> str:
     managed = [profile.name for profile in family.managed_profiles]
     names = [*managed, *(state.name for state in own.profiles.values() if state.family == family.name)]
     bare = name.removeprefix(PREFIX).removeprefix(OLD_PREFIX)
@@ -174,7 +175,7 @@ def _earlier(account_id: int, state: ProfileState, number: int) -> ProfileState 
     return ProfileState(state.id, state.name, state.family, number, row.settings) if row else None
 
 
-def own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
+def load_own_catalog(account_id: int, epoch: str | None) -> OwnCatalog:
     """Return the account's own rows, read again when its epoch has moved or the cache is old."""
     if (cached := _own.get(account_id, epoch)) is not None:
         return cached
@@ -205,7 +206,7 @@ def _read_own(account_id: int) -> OwnCatalog:
     return catalog
 
 
-def family_of(name: str) -> Family | None:
+def find_family(name: str) -> Family | None:
     """Return the family of a stored row; None if its package is not installed any more."""
     try:
         return get_family(name)

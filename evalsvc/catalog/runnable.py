@@ -24,12 +24,12 @@ class AvailableJudges:
     llm: bool
     webhook: bool
 
-    def of(self, family: Family) -> bool:
+    def has_judge_for(self, family: Family) -> bool:
         """Return whether the account can call the external service that a family uses."""
         return self.webhook if family.name == WEBHOOK else self.llm
 
 
-def means_of(account: Account) -> AvailableJudges:
+def get_available_judges(account: Account) -> AvailableJudges:
     """Return the external services that the account can call. Call it within the account's scope."""
     return AvailableJudges(*whom_to_ask(account=account))
 
@@ -40,17 +40,17 @@ def is_runnable(row: Evaluator, means: AvailableJudges) -> bool:
     if match is None or not row.is_enabled:
         return False
     family, spec = match
-    return means.of(family) or not asks_always(family, spec)
+    return means.has_judge_for(family) or not asks_always(family, spec)
 
 
 def unrunnable_profiles(means: AvailableJudges) -> list[uuid.UUID]:
     """Return the managed profiles with which no evaluator of their family can run."""
-    return [row.id for row in managed_profiles().values() if not means.of(row.family) and _is_asked(row.id)]
+    return [row.id for row in managed_profiles().values() if not means.has_judge_for(row.family) and _is_asked(row.id)]
 
 
 def asks_always(family: Family, spec: EvaluatorSpec) -> bool:
     """Return whether an evaluator calls an external service with every managed profile, and with none."""
-    return all(_asks(family, spec, settings) for settings in _settings_of(family))
+    return all(_asks(family, spec, settings) for settings in _iter_settings(family))
 
 
 @cache
@@ -59,7 +59,7 @@ def _is_asked(id: uuid.UUID) -> bool:
     return all(_asks(row.family, spec, row.settings) for spec in row.family.evaluators)
 
 
-def _settings_of(family: Family) -> Iterator[Settings]:
+def _iter_settings(family: Family) -> Iterator[Settings]:
     yield {}
     for profile in family.managed_profiles:
         yield profile.settings

@@ -88,7 +88,7 @@ def get_profile(*, account: Account, id: uuid.UUID) -> Profile:
     return profile
 
 
-def evaluators_of(account_id: int, families: Collection[str]) -> set[str]:
+def list_evaluator_ids(account_id: int, families: Collection[str]) -> set[str]:
     """Return the ids of all evaluators of these families, disabled ones included.
 
     Every stored score finds its evaluator among them, because no evaluator is ever deleted or renamed.
@@ -113,7 +113,7 @@ def get_visible_profile(*, account: Account, id: uuid.UUID) -> Profile:
     return profile
 
 
-def revisions_of(*, account: Account, profile: Profile) -> list[ProfileRevision]:
+def list_profile_revisions(*, account: Account, profile: Profile) -> list[ProfileRevision]:
     """Return a profile's frozen states, the newest first."""
     rows = ProfileRevision.objects.filter(visible(account), profile=profile).select_related("profile")
     return list(rows.order_by("-number"))

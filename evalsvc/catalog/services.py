@@ -93,7 +93,7 @@ def _add_revision(profile: Profile, settings: Settings, description: str) -> Pro
 
 def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
     """Make or change one of the account's own evaluators: a family's, under the account's name and defaults."""
-    errors = own_evaluator_errors(account, evaluator)
+    errors = validate_own_evaluator(account, evaluator)
     if errors:
         raise Invalid(*errors)
     match = find_evaluator(evaluator.base)
@@ -122,7 +122,7 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
     return save_evaluator(account=account, evaluator=row, actor=actor)
 
 
-def own_evaluator_errors(account: Account, evaluator: Evaluator) -> list[FieldError]:
+def validate_own_evaluator(account: Account, evaluator: Evaluator) -> list[FieldError]:
     """Return the errors that prevent an own evaluator from being saved."""
     errors = []
     match = find_evaluator(evaluator.base)

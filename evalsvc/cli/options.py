@@ -64,7 +64,7 @@ def _opening(
 ) -> Command:
     @account_options
     @functools.wraps(command)
-    def with_account(*args: Any, url: str | None, api_key: str | None, profile: str | None, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, url: str | None, api_key: str | None, profile: str | None, **kwargs: Any) -> Any:
         account = open_account(*require_credentials(url, api_key, profile))
         try:
             return command(*args, **{name: account}, **kwargs)
@@ -73,7 +73,7 @@ def _opening(
         finally:
             account.close()
 
-    return with_account  # type: ignore[return-value]  # functools.wraps keeps the name, not the type
+    return wrapper  # type: ignore[return-value]  # functools.wraps keeps the name, not the type
 
 
 def require_credentials(url: str | None, api_key: str | None, profile: str | None) -> tuple[str, str]:
@@ -97,10 +97,10 @@ def report_options(command: Command) -> Command:
     @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
     @click.option("--quiet", is_flag=True, help="Show no progress.")
     @functools.wraps(command)
-    def with_report(*args: Any, as_json: bool, quiet: bool, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, as_json: bool, quiet: bool, **kwargs: Any) -> Any:
         return command(*args, report=Report(as_json=as_json, quiet=quiet), **kwargs)
 
-    return with_report  # type: ignore[return-value]  # as above
+    return wrapper  # type: ignore[return-value]  # as above
 
 
 def fail(error: ClientError) -> NoReturn:
@@ -112,15 +112,15 @@ def fail(error: ClientError) -> NoReturn:
 def fail_refused(error: ClientError) -> NoReturn:
     """End a command of one request, or of requests that one begins: what is refused has changed nothing."""
     if error.status is not None and 400 <= error.status < 500 and error.status != 429:
-        raise CommandError(_told(error)) from error
-    raise Incomplete(_told(error)) from error
+        raise CommandError(_format_error(error)) from error
+    raise Incomplete(_format_error(error)) from error
 
 
-def _told(error: ClientError) -> str:
+def _format_error(error: ClientError) -> str:
     return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
-def given(**options: object) -> dict[str, Any]:
+def drop_none(**options: object) -> dict[str, Any]:
     """Return the options that are not None; the service has defaults for the others."""
     return {name: value for name, value in options.items() if value is not None}
 

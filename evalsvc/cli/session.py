@@ -41,7 +41,7 @@ def login(url: str | None, api_key: str | None, profile: str, report: Report) ->
     try:
         with Client(address, key) as client:
             caller = client.whoami()
-        path = write_profiles(_kept() | {profile: Credentials(address, key)})
+        path = write_profiles(_load_profiles() | {profile: Credentials(address, key)})
     except ClientError as exc:
         fail_refused(exc)
     facts = {"profile": profile, "url": address, "file": str(path), "caller": caller}
@@ -53,7 +53,7 @@ def login(url: str | None, api_key: str | None, profile: str, report: Report) ->
 @report_options
 def logout(profile: str, report: Report) -> None:
     """Forget the address and the key of a profile. The key itself stays valid: revoke it in the service."""
-    profiles = _kept()
+    profiles = _load_profiles()
     if profile not in profiles:
         raise CommandError(
             f"There is no profile {profile!r} in {credentials_path()}. There are: {', '.join(profiles) or 'none'}."
@@ -68,7 +68,7 @@ def _ask_key() -> str:
     return sys.stdin.readline().strip()
 
 
-def _kept() -> dict[str, Credentials]:
+def _load_profiles() -> dict[str, Credentials]:
     try:
         return read_profiles()
     except UnreadableCredentials as exc:

@@ -20,7 +20,7 @@ from evalsvc.client.experiment.request import (
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.worker_pool import WorkerPool
 from evalsvc.client.pipeline.pipelines import Pipeline
-from evalsvc.client.pipeline.runnables import name_of
+from evalsvc.client.pipeline.runnables import get_runnable_name
 from evalsvc.client.resources.benchmarks import BenchmarkRecord
 from evalsvc.client.resources.resources import Resources
 from evalsvc.client.results.comparison import Comparison
@@ -105,7 +105,7 @@ class Client(Resources):
             self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
         )
         request = ExperimentRequest(
-            name=name or f"eval {name_of(runnable)}"[:100],
+            name=name or f"eval {get_runnable_name(runnable)}"[:100],
             examples=examples,
             evaluators=selected_evaluators,
             scorers=build_scorers(metrics),
@@ -254,7 +254,11 @@ class Client(Resources):
         `said` accepts `model`, `task_version`, `environment` and `allow_drift`. Recorded outputs of an interrupted run
         are retained: continue it with `client.resume(result.experiment_id, runnable)`.
         """
-        config = {"name": name or name_of(runnable)[:100], "kind": "push", "parameters": describe(runnable, {})}
+        config = {
+            "name": name or get_runnable_name(runnable)[:100],
+            "kind": "push",
+            "parameters": describe(runnable, {}),
+        }
         execution = self.benchmarks.execute(benchmark, config, **said)
         return self.resume(execution.experiment_id, runnable, progress=progress)
 

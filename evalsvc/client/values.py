@@ -63,16 +63,16 @@ def to_json_object(value: Mapping[str, object]) -> JsonObject:
 
 def to_wire(value: object) -> JsonValue:
     """Return what the service reads of a value: as `to_json`, without the vectors and bytes of Haystack's documents."""
-    return _without_vectors(to_json(value))
+    return _strip_vectors(to_json(value))
 
 
-def _without_vectors(value: JsonValue) -> JsonValue:
+def _strip_vectors(value: JsonValue) -> JsonValue:
     if isinstance(value, list):
-        return [_without_vectors(part) for part in value]
+        return [_strip_vectors(part) for part in value]
     if not isinstance(value, dict):
         return value
     skipped_keys = VECTORS if {"id", "content"} <= value.keys() else ()
-    return {key: _without_vectors(part) for key, part in value.items() if key not in skipped_keys}
+    return {key: _strip_vectors(part) for key, part in value.items() if key not in skipped_keys}
 
 
 def from_json(value: object) -> object:

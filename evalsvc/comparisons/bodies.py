@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from evalsvc.comparisons.models import OutputComparison
-from evalsvc.experiments.bodies.strict import Strict, at_most
+from evalsvc.experiments.bodies.strict import Strict, build_bounded_list
 from evalsvc.rest.bodies.fields import RowId
 
 LARGEST_ID, MAX_NAMED = 2**63 - 1, 64
@@ -33,7 +33,7 @@ class ComparisonIn(Strict):
 
     experiment_id = RowId()
     name = serializers.CharField(max_length=100, required=False, allow_null=True)
-    configs = at_most(MAX_NAMED, serializers.CharField(max_length=100), required=False)  # type: ignore[arg-type]
+    configs = build_bounded_list(MAX_NAMED, serializers.CharField(max_length=100), required=False)  # type: ignore[arg-type]
     judge = ComparisonJudgeIn()
     design = serializers.ChoiceField(choices=OutputComparison.Design.choices, default=OutputComparison.Design.ALL)
     baseline = serializers.CharField(max_length=100, required=False, allow_null=True)

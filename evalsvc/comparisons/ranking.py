@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from evalsvc.comparisons.models import OutputComparison
-from evalsvc.comparisons.selectors import config_names_of, outcome_rows
+from evalsvc.comparisons.selectors import get_config_names, outcome_rows
 from evalsvc.experiments.definition.checks.clusters import read_cluster
-from evalsvc.experiments.inference.clusters.cluster_sums import clusters_of
+from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.stats.ranking.clusters import (
-    over_clusters,
     overall_rates_over_clusters,
     share_over_clusters,
+    weight_by_cluster,
     win_rates_over_clusters,
 )
 from evalsvc.stats.ranking.davidson import PENALTY
@@ -34,11 +34,11 @@ Json = dict[str, Any]
 Outcomes = Sequence[tuple[int, int, int, str | None, bool | None]]
 
 
-def matches_of(comparison: OutputComparison, rows: Outcomes) -> Matches:
+def build_matches(comparison: OutputComparison, rows: Outcomes) -> Matches:
     """Return the judgements as the statistics take them."""
     place = {config: i for i, config in enumerate(comparison.configs)}
     played = [(pos, place[first], place[second], OUTCOMES[winner]) for pos, first, second, winner, _ in rows]
-    return Matches.of(len(place), played)
+    return Matches.from_rows(len(place), played)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class JudgementSet:
     @property
     def drawn(self) -> Matches:
         """The judgements by what is drawn: clusters, else examples."""
-        return self.matches if self.clusters is None else over_clusters(self.matches, self.clusters)
+        return self.matches if self.clusters is None else weight_by_cluster(self.matches, self.clusters)
 
     def overall_rates(self, level: float, seed: int) -> list[Rate | None]:
         """Return each config's win rate against all others."""
@@ -68,7 +68,7 @@ class JudgementSet:
 
 def read_judged(comparison: OutputComparison, rows: Outcomes) -> JudgementSet:
     """Return the judgements, with the clusters of the plan where it names any."""
-    return JudgementSet(matches_of(comparison, rows), _clusters(comparison, [row[0] for row in rows]))
+    return JudgementSet(build_matches(comparison, rows), _clusters(comparison, [row[0] for row in rows]))
 
 
 def _clusters(comparison: OutputComparison, positions: Sequence[int]) -> IntArray | None:
@@ -82,7 +82,7 @@ def _clusters(comparison: OutputComparison, positions: Sequence[int]) -> IntArra
     cluster_by = _cluster_by(comparison)
     if cluster_by is None:
         return None
-    of = clusters_of(comparison.experiment_id, read_cluster(cluster_by)).of
+    of = load_clusters(comparison.experiment_id, read_cluster(cluster_by)).of
     return np.array(of[list(positions)], dtype=np.int64)
 
 
@@ -97,7 +97,7 @@ def ranking_view(comparison: OutputComparison) -> Json:
     all_of_it = read_judged(comparison, rows)
     unit_matches = all_of_it.drawn
     ranking = rank(unit_matches, level=comparison.level, seed=_seed(comparison))
-    names = [config_names_of(comparison).get(config, str(config)) for config in comparison.configs]
+    names = [get_config_names(comparison).get(config, str(config)) for config in comparison.configs]
     over = all_of_it.clusters is not None
     return {
         "level": comparison.level,
@@ -119,9 +119,9 @@ def ranking_view(comparison: OutputComparison) -> Json:
 
 def elo_view(comparison: OutputComparison) -> Json:
     """Return Elo ratings; what they vary by is the order of matches alone."""
-    matches = matches_of(comparison, outcome_rows(comparison))
+    matches = build_matches(comparison, outcome_rows(comparison))
     means, noise = elo(matches, seed=_seed(comparison))
-    names = config_names_of(comparison)
+    names = get_config_names(comparison)
     rated = [
         {"config": names.get(config, str(config)), "rating": float(means[i]), "order_noise": float(noise[i])}
         for i, config in enumerate(comparison.configs)

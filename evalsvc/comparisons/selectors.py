@@ -80,7 +80,7 @@ STATUSES = {
 }
 
 
-def counts_of(comparison: OutputComparison) -> JudgementCounts:
+def count_judgements(comparison: OutputComparison) -> JudgementCounts:
     """Count the judgements of a comparison."""
     rows = Judgement.objects.filter(comparison_id=comparison.pk)
     fresh = Q(reused_from=None)
@@ -100,7 +100,7 @@ def counts_of(comparison: OutputComparison) -> JudgementCounts:
     return JudgementCounts(**counts)
 
 
-def error_codes_of(comparison: OutputComparison) -> dict[str, int]:
+def count_error_codes(comparison: OutputComparison) -> dict[str, int]:
     """Return how often each error came."""
     rows = Judgement.objects.filter(comparison_id=comparison.pk, error_code__isnull=False)
     return dict(rows.values_list("error_code").annotate(n=Count("id")).order_by("error_code"))
@@ -113,6 +113,6 @@ def outcome_rows(comparison: OutputComparison) -> Sequence[tuple[int, int, int, 
     return list(sorted_rows.values_list("pos", "first_id", "second_id", "winner", "is_flipped"))
 
 
-def config_names_of(comparison: OutputComparison) -> dict[int, str]:
+def get_config_names(comparison: OutputComparison) -> dict[int, str]:
     """Return the names of a comparison's configs, of deleted ones too."""
     return dict(Config.objects.filter(experiment_id=comparison.experiment_id).values_list("id", "name"))

@@ -13,7 +13,7 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.comparisons.judgements import store
 from evalsvc.comparisons.judgements.schedule import Pair, PairSchedule, Pick, pairs_of_design
 from evalsvc.comparisons.judges.people import judge_by_people, picks_of_review
-from evalsvc.comparisons.judges.resolver import judge_digest_of, resolve_judge
+from evalsvc.comparisons.judges.resolver import compute_judge_digest, resolve_judge
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.ranking import ranking_view, read_judged
 from evalsvc.comparisons.selectors import get_comparison, outcome_rows
@@ -52,7 +52,7 @@ def create_comparison(
         name=body.get("name") or plan.experiment.name,
         configs=[config.pk for config in configs],
         judge=judge,
-        judge_digest=judge_digest_of(judge),
+        judge_digest=compute_judge_digest(judge),
         design=body["design"],
         budget=body.get("budget"),
         half_width=body.get("half_width"),
@@ -159,7 +159,7 @@ def _previous(account: Account, id: int | None) -> OutputComparison | None:
         raise Invalid(FieldError("/previous_id", "There is no such comparison.")) from None
 
 
-def _spread(comparison: OutputComparison) -> PairSchedule:
+def _build_schedule(comparison: OutputComparison) -> PairSchedule:
     rows = Output.objects.filter(config_id__in=comparison.configs).values_list("config_id", "pos")
     positions_by_config: dict[int, set[int]] = {config: set() for config in comparison.configs}
     for config, pos in rows:
@@ -173,7 +173,7 @@ def _spread(comparison: OutputComparison) -> PairSchedule:
 def _picks(comparison: OutputComparison) -> list[Pick]:
     """Return all that could be judged, in the order in which it would be."""
     if not comparison.is_by_people:
-        return list(_spread(comparison).rounds())
+        return list(_build_schedule(comparison).rounds())
     if comparison.design == OutputComparison.Design.ACTIVE:
         raise Invalid(FieldError("/design", "A review has drawn its pairs already; take `all` or `baseline`."))
     return picks_of_review(comparison)
@@ -193,7 +193,7 @@ def _next_round(comparison: OutputComparison) -> bool:
         is_cut = comparison.budget is not None and _n_opened(comparison) >= comparison.budget
         _end(comparison, OutputComparison.State.FINISHED, _reason_of_end(comparison, is_cut))
         return False
-    schedule = _spread(comparison)
+    schedule = _build_schedule(comparison)
     used = _used(comparison)
     remaining = {pair: len(schedule.positions(pair)) - used.get(pair, 0) for pair in schedule.pairs}
     size = min(
@@ -203,8 +203,8 @@ def _next_round(comparison: OutputComparison) -> bool:
     if reason := _why_enough(comparison, ranking, remaining, size):
         _end(comparison, OutputComparison.State.FINISHED, reason)
         return False
-    allocation = _wanted(comparison, ranking, remaining, size)
-    store.open_judgements(comparison, schedule.chosen(allocation, used))
+    allocation = _allocate_round(comparison, ranking, remaining, size)
+    store.open_judgements(comparison, schedule.select_picks(allocation, used))
     _count_round(comparison)
     return True
 
@@ -241,7 +241,9 @@ def _why_enough(comparison: OutputComparison, ranking: Ranking, left: Mapping[Pa
     return OutputComparison.Reason.BUDGET if size <= 0 else None
 
 
-def _wanted(comparison: OutputComparison, ranking: Ranking, left: Mapping[Pair, int], size: int) -> dict[Pair, int]:
+def _allocate_round(
+    comparison: OutputComparison, ranking: Ranking, left: Mapping[Pair, int], size: int
+) -> dict[Pair, int]:
     """Return how many of each pair come next; without any judgement yet, all pairs in turn."""
     if not len(ranking.drawn):
         return {pair: min(n, FIRST_ROUND) for pair, n in left.items() if n}

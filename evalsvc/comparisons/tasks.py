@@ -24,7 +24,7 @@ def judge(account_id: int, id: int) -> None:
 def sweep_comparisons() -> int:
     """Enqueue every comparison that has work to do."""
     try:
-        comparisons = store.due_comparisons()
+        comparisons = store.list_due_comparisons()
     finally:
         connections.close_all()
     return sum(queueing.enqueue(account_id, id) for account_id, id in comparisons)

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import close_old_connections
 
 from evalsvc.comparisons.judgements import store
-from evalsvc.comparisons.judges.llm import judged_rows
+from evalsvc.comparisons.judges.llm import judge_rows
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.services import go_on
 from evalsvc.tenancy.scope import account_scope
@@ -31,8 +31,8 @@ def work_on(*, account_id: int, id: int, seconds: float = LONGEST_SECONDS) -> bo
             token, rows = store.claim(id, limit=BATCH, seconds=settings.WORK_LEASE_SECONDS)
         if not rows:
             return False
-        with kept(account_id, id, token):
-            outcomes = judged_rows(comparison, rows)
+        with renew_lease(account_id, id, token):
+            outcomes = judge_rows(comparison, rows)
         with account_scope(account_id):
             store.record_judgements(id, token, outcomes)
         if time.monotonic() > until:
@@ -41,7 +41,7 @@ def work_on(*, account_id: int, id: int, seconds: float = LONGEST_SECONDS) -> bo
 
 
 @contextmanager
-def kept(account_id: int, id: int, token: uuid.UUID) -> Iterator[None]:
+def renew_lease(account_id: int, id: int, token: uuid.UUID) -> Iterator[None]:
     """Extend a lease for as long as this lasts: a judge may take its time, and a killed worker extends nothing."""
     stop_event = threading.Event()
 

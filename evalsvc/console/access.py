@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.http import urlencode
 
-from evalsvc.accounts.membership import CURRENT, Membership, membership_of, operated_account
+from evalsvc.accounts.membership import CURRENT, Membership, get_current_membership, operated_account
 from evalsvc.accounts.middleware import (
     ACCOUNT_FIELD,
     DETAILS,
@@ -28,7 +28,7 @@ from evalsvc.accounts.middleware import (
 )
 from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.selectors import read_account
-from evalsvc.console.once import done_once
+from evalsvc.console.once import run_once
 from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.tenancy.scope import APP, account_scope
 
@@ -109,7 +109,7 @@ def console_page(
             else:
                 bound = functools.partial(view, request, *args, **kwargs)
                 if once:
-                    bound = functools.partial(done_once, request, bound, once)
+                    bound = functools.partial(run_once, request, bound, once)
                 quick = functools.partial(known, request, *args, **kwargs) if known else None
                 response = _answer(request, bound, write if request.method == "POST" else role, scoped, quick)
             add_never_cache_headers(response)
@@ -139,7 +139,7 @@ def account_first(request: HttpRequest) -> HttpResponse:
 
 def looked_at(request: HttpRequest) -> Membership | None:
     """Return the account that the person looks at and their role there; an operator may do everything in any."""
-    return operated_account(request) if request.user.is_superuser else membership_of(request)
+    return operated_account(request) if request.user.is_superuser else get_current_membership(request)
 
 
 def _answer(
@@ -158,7 +158,7 @@ def _answer(
         return answer
     token = CURRENT.set(membership)
     try:
-        return _in_account(request, membership, view, role, scoped)
+        return _call_view(request, membership, view, role, scoped)
     except PageError as page_error:
         return console_message(request, status=page_error.status, title=page_error.title, detail=page_error.detail)
     except Exception as exc:
@@ -187,7 +187,7 @@ def factor_first(request: HttpRequest, membership: Membership) -> HttpResponse:
     return answer
 
 
-def _in_account(
+def _call_view(
     request: PageRequest, membership: Membership, view: Callable[[], HttpResponse], role: Member.Role, scoped: bool
 ) -> HttpResponse:
     with account_scope(membership.account_id, statement_timeout=MEMBER_STATEMENT_TIMEOUT):

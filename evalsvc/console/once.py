@@ -20,7 +20,7 @@ TOKEN_FIELD = "csrfmiddlewaretoken"  # noqa: S105  the name of a field
 SENT_TWICE = "This form was sent twice. It was done once, and this is what came of it."
 
 
-def shown_before(what: str, remedy: str) -> str:
+def format_once_message(what: str, remedy: str) -> str:
     """Return the message that replaces a secret after the first response."""
     return f"This form was sent twice, and done once. {what} stood in the first answer, and nowhere else. {remedy}"
 
@@ -38,7 +38,7 @@ def new_word() -> str:
     return secrets.token_urlsafe(16)
 
 
-def done_once(request: Any, view: Callable[[], HttpResponse], said: str) -> HttpResponse:
+def run_once(request: Any, view: Callable[[], HttpResponse], said: str) -> HttpResponse:
     """Process a form; the same form with the same content, sent again, redirects to the first result with a message.
 
     A form without a token is processed each time. A submission that produced nothing, because it was rejected or only
@@ -66,12 +66,12 @@ def _led_to(response: HttpResponse) -> str:
 
 def _digest(request: Any) -> str:
     fields = sorted((name, values) for name, values in request.POST.lists() if name != TOKEN_FIELD)
-    files = [(name, file.name, _digest_of(file)) for name, uploads in sorted(request.FILES.lists()) for file in uploads]
+    files = [(name, file.name, _hash_file(file)) for name, uploads in sorted(request.FILES.lists()) for file in uploads]
     payload = json.dumps([request.visitor.user.pk, request.get_full_path(), fields, files])
     return hashlib.sha256(payload.encode()).hexdigest()
 
 
-def _digest_of(file: Any) -> str:
+def _hash_file(file: Any) -> str:
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)

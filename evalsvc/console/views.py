@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_http_methods, require_POST
 
-from evalsvc.accounts.membership import choose_account, memberships_of, operate_account
+from evalsvc.accounts.membership import choose_account, get_memberships, operate_account
 from evalsvc.accounts.selectors import list_usable_accounts
 from evalsvc.console.access import PageRequest, console_page, looked_at, sign_in_first
 from evalsvc.console.parts.addresses import safe_next
@@ -58,7 +58,7 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
         choices = [(id, name, "operator") for id, name in accounts]
     else:
         choices = [
-            (membership.account_id, membership.account_name, membership.role) for membership in memberships_of(request)
+            (membership.account_id, membership.account_name, membership.role) for membership in get_memberships(request)
         ]
     context = {
         "choices": choices[:MOST_ACCOUNTS],

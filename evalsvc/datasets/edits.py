@@ -33,11 +33,11 @@ def _records(account: Account, version: DatasetVersion, edit: Edit) -> Iterator[
     for example in iterate_examples(account=account, version=version):
         if example.key in edit.removed:
             continue
-        yield record_of(example) | dict(edit.changed.get(example.key, {}))
+        yield to_record(example) | dict(edit.changed.get(example.key, {}))
     for record in edit.added:
         yield dict(record)
 
 
-def record_of(example: Example) -> dict[str, Any]:
+def to_record(example: Example) -> dict[str, Any]:
     """Return an example as uploads have it."""
     return {"id": example.key} | {name: getattr(example, name) for name in FIELDS}

@@ -111,7 +111,7 @@ def wire_row(dataset_id: str, example: Example) -> WireRow:
         sid=example.position + 1,
         evaluated_model_input=text_or_json(example.input) or None,
         evaluated_model_gold_answer=text_or_json(example.expected),
-        evaluated_model_retrieved_context=texts_of(example.contexts),
+        evaluated_model_retrieved_context=get_texts(example.contexts),
         evaluated_model_output=first_text(metadata, "evaluated_model_output", "task_output", "output"),
         evaluated_model_system_prompt=first_text(metadata, "evaluated_model_system_prompt", "system_prompt"),
         meta_evaluated_model_name=first_text(metadata, "meta_evaluated_model_name"),
@@ -127,7 +127,7 @@ def first_text(metadata: Mapping[str, object], *names: str) -> str | None:
     return text_or_json(first_present(metadata, names))
 
 
-def texts_of(passages: Sequence[object] | None) -> list[str] | None:
+def get_texts(passages: Sequence[object] | None) -> list[str] | None:
     """Return passages as bare texts; one that is known by its id alone is that id."""
     return None if passages is None else [passage_text(passage) for passage in passages]
 
@@ -189,7 +189,7 @@ def text_columns(account: Account, version: DatasetVersion, *, empty_counts: boo
     return {field: field if is_plain else field + JSON_SUFFIX for field, is_plain in plain.items()}
 
 
-def cells_of(example: Example, columns: dict[str, str]) -> list[str | None]:
+def build_cells(example: Example, columns: dict[str, str]) -> list[str | None]:
     """Return an example's cells for CSV."""
     return [
         example.key,
@@ -204,7 +204,7 @@ def cell(value: Any, is_plain: bool) -> str | None:
     return value if is_plain or value is None else orjson.dumps(value).decode()
 
 
-def guarded(value: str | None) -> str | None:
+def guard_cell(value: str | None) -> str | None:
     """Prevent a spreadsheet from running a cell as a formula."""
     return f"'{value}" if value and value.startswith(FORMULA_STARTS) else value
 
@@ -218,8 +218,8 @@ def csv_rows(account: Account, version: DatasetVersion, *, for_spreadsheet: bool
         writer = csv.writer(buffer)
         writer.writerow(["id", *columns.values(), "contexts", "metadata"])
         for row in iterate_examples(account=account, version=version):
-            cells = cells_of(row, columns)
-            writer.writerow([guarded(cell) for cell in cells] if for_spreadsheet else cells)
+            cells = build_cells(row, columns)
+            writer.writerow([guard_cell(cell) for cell in cells] if for_spreadsheet else cells)
             yield buffer.getvalue().encode()
             buffer.seek(0)
             buffer.truncate()
@@ -272,7 +272,7 @@ def parquet(account: Account, version: DatasetVersion) -> Iterator[bytes]:
 
 def parquet_cells(example: Example, columns: dict[str, str], are_texts: bool) -> list[object]:
     """Return an example's cells for Parquet, which has lists."""
-    key, first, second, contexts, metadata = cells_of(example, columns)
+    key, first, second, contexts, metadata = build_cells(example, columns)
     return [key, first, second, example.contexts if are_texts else contexts, metadata]
 
 

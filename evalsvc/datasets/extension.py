@@ -35,7 +35,7 @@ def extend_dataset(
         if newest.n_examples + len(added) > min(MAX_KEPT, settings.MAX_EXAMPLES):
             raise Invalid(FieldError("/examples", f"The dataset has {newest.n_examples} examples: upload a version."))
         rows = list_examples(account=account, version=newest).iterator(chunk_size=500)
-        return _added(account, newest, _joined(rows, added), actor)
+        return _added(account, newest, _join_rows(rows, added), actor)
 
 
 def edit_dataset(
@@ -67,7 +67,7 @@ def _added(
     return add_version(account=account, dataset=newest.dataset, rows=rows, format="json", actor=actor, may_go_back=True)
 
 
-def _joined(kept: Iterable[Example], added: Sequence[ExampleRow]) -> Iterator[ExampleRow]:
+def _join_rows(kept: Iterable[Example], added: Sequence[ExampleRow]) -> Iterator[ExampleRow]:
     replaced = {row.key for row in added}
     stored_rows = (
         row_of_fields(row.key, row.input, row.expected, row.contexts, row.metadata)

@@ -23,7 +23,7 @@ def create_dataset(
     *, account: Account, name: str, description: str = "", rows: Iterable[ExampleRow], format: str, actor: str
 ) -> DatasetVersion:
     """Make a dataset with its first version; raises what `rows` raises, and then nothing is stored."""
-    name = checked_name(name)
+    name = validate_name(name)
     with account_scope(account.pk):
         refuse_taken(account, name)
         version_id = new_version_id()
@@ -33,7 +33,7 @@ def create_dataset(
             with transaction.atomic(using=current_role()):
                 dataset = Dataset.objects.create(account=account, name=name, description=description)
         except IntegrityError:
-            raise taken(name) from None
+            raise name_taken(name) from None
         dataset.refresh_from_db(fields=["created_at"])
         record_audit(account=account, actor=actor, action="dataset.created", target=name)
         return freeze(dataset, version_id, stored_version, format)
@@ -96,14 +96,14 @@ def change_dataset(
     *, account: Account, dataset: Dataset, name: str | None = None, description: str | None = None, actor: str
 ) -> Dataset:
     """Change a dataset's name or description; its versions remain unchanged."""
-    values = {"name": None if name is None else checked_name(name), "description": description}
+    values = {"name": None if name is None else validate_name(name), "description": description}
     changed: dict[str, Any] = {field: value for field, value in values.items() if value is not None}
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
             Dataset.objects.filter(account=account, pk=dataset.pk).update(**changed)
             record_audit(account=account, actor=actor, action="dataset.changed", target=dataset.name, name=name)
     except IntegrityError:
-        raise taken(str(name)) from None
+        raise name_taken(str(name)) from None
     for field, value in changed.items():
         setattr(dataset, field, value)
     return dataset
@@ -133,7 +133,7 @@ def dataset_in_use(dataset: Dataset, by: str) -> Problem:
     return Problem(f"The dataset {dataset.name!r} is used by {by}.", code="in_use")
 
 
-def checked_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """Return the normalized name. Raises Invalid for a name that cannot be displayed on one line."""
     name = clean_name(name, "/dataset_name")
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable() or name != name.strip():
@@ -145,9 +145,9 @@ def checked_name(name: str) -> str:
 def refuse_taken(account: Account, name: str) -> None:
     """Refuse a name before the rows are read."""
     if Dataset.objects.filter(account=account, name=name).exists():
-        raise taken(name)
+        raise name_taken(name)
 
 
-def taken(name: str) -> Invalid:
+def name_taken(name: str) -> Invalid:
     """Make the refusal of a name."""
     return Invalid(FieldError("/dataset_name", f"A dataset named {name!r} exists already."), code="already_exists")

@@ -144,7 +144,7 @@ def marked(text: str, spans: list[tuple[int, int]]) -> SafeString:
     )
 
 
-def spans_of(evaluation: Evaluation) -> list[tuple[int, int]]:
+def get_spans(evaluation: Evaluation) -> list[tuple[int, int]]:
     """Return the spans as pairs of character offsets into the output."""
     pairs = evaluation.spans if isinstance(evaluation.spans, list) else []
     return [(int(pair[0]), int(pair[1])) for pair in pairs if isinstance(pair, list | tuple) and len(pair) == 2]
@@ -239,7 +239,7 @@ class EvaluationAdmin(ScopedAdmin):
     @admin.display(description="Spans in the output")
     def spanned(self, evaluation: Evaluation) -> object:
         """Return the output with the spans marked."""
-        spans, text = spans_of(evaluation), evaluation.request.output
+        spans, text = get_spans(evaluation), evaluation.request.output
         return marked(text, spans) if spans and text else None
 
     @admin.display(description="Error")

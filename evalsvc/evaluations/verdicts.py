@@ -23,7 +23,7 @@ from evaluators.base import CannotScore, EvaluatorSpec, Family, Lane, Sample, Sc
 from evaluators.budget import allowed
 from evaluators.gateway import JudgeGateway, NotYet
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
-from evaluators.score_map import ScoreMap, score_map_of
+from evaluators.score_map import ScoreMap, get_score_map
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def verdict_columns(verdict: Verdict) -> dict[str, object]:
     return dict(zip(VERDICT, _values(verdict), strict=True))
 
 
-def stored_verdict(row: object) -> Verdict:
+def verdict_from_row(row: object) -> Verdict:
     """Return the verdict of a row that has its columns: an Evaluation, or one of a search."""
     return Verdict(**dict(zip(VERDICT, _values(row), strict=True)))
 
@@ -134,7 +134,7 @@ def validate_inputs(family: Family, evaluator_id: str, settings: Settings, sampl
     if sample.attached and (attached := family.unsupported_fields(sample, settings)):
         kinds = ", ".join(f"{sample.attached[name]} attached to `{name}`" for name in attached)
         return validation_error("unsupported_input", f"Evaluator {evaluator_id!r} cannot read {kinds}.")
-    if unread_fields := family.unread_fields(sample, settings):
+    if unread_fields := family.find_unread_fields(sample, settings):
         return validation_error("wrong_type", " ".join(map(sample.why_unread, unread_fields)))
     if missing := family.missing_fields(sample, settings):
         names = ", ".join(f"`{name}`" for name in missing)
@@ -171,8 +171,8 @@ class _Attempt:
         self._sample = sample
         self._explain = explain
         self._verdict: Verdict | None = None
-        self._map = score_map_of(settings)
-        self.own_settings = settings if self._map is None else self._in_own_units(self._map)
+        self._map = get_score_map(settings)
+        self.own_settings = settings if self._map is None else self._to_family_units(self._map)
         self.wants_words = explain != "never" and family.can_explain
         self._began = time.perf_counter_ns()
 
@@ -198,11 +198,11 @@ class _Attempt:
             text_output=score.text_output,
             explanation=score.explanation if wants_explanation(self._explain, score.passed) else None,
             spans=[list(span) for span in score.spans] if score.spans is not None else None,
-            extra=self._told(score),
+            extra=self._build_extra(score),
             duration_us=(time.perf_counter_ns() - self._began) // 1000,
         )
 
-    def _in_own_units(self, score_map: ScoreMap) -> Settings:
+    def _to_family_units(self, score_map: ScoreMap) -> Settings:
         """Return the settings with the threshold as the family scores."""
         other_settings = {name: value for name, value in self._settings.items() if name != SCORE_MAP_SETTING}
         threshold = self._family.threshold_for(self._sample, self._settings)
@@ -212,8 +212,8 @@ class _Attempt:
             else {**other_settings, "pass_threshold": score_map.lowest_score_of(threshold)}
         )
 
-    def _told(self, score: Score) -> Mapping[str, object]:
-        extra = extra_of(self._family, self._settings, self._sample, score)
+    def _build_extra(self, score: Score) -> Mapping[str, object]:
+        extra = build_extra(self._family, self._settings, self._sample, score)
         return extra if self._map is None else {**extra, "unmapped_score": score.value}
 
     def verdict(self) -> Verdict:
@@ -246,7 +246,7 @@ class _Attempt:
         return _broke(self._spec)
 
 
-def extra_of(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, object]:
+def build_extra(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, object]:
     """Return the family's extra values, with the threshold where the verdict is the answer (`by_verdict`)."""
     if not family.by_verdict:
         return score.extra

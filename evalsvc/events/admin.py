@@ -8,7 +8,7 @@ from django.utils import timezone
 from unfold.dataclasses import UnfoldAction
 from unfold.decorators import action, display
 
-from evalsvc.accounts.admin.base import EDITOR, READER, BigTablePaginator, ScopedAdmin, actor_of, has_role
+from evalsvc.accounts.admin.base import EDITOR, READER, BigTablePaginator, ScopedAdmin, get_actor, has_role
 from evalsvc.events.models import EventDelivery, EventEndpoint
 from evalsvc.events.services import replay_delivery
 
@@ -73,7 +73,7 @@ class EventDeliveryAdmin(ScopedAdmin):
 
         def verb() -> str:
             account = self.account_of(request, delivery)
-            replay_delivery(account=account, delivery=delivery, now=timezone.now(), actor=actor_of(request))
+            replay_delivery(account=account, delivery=delivery, now=timezone.now(), actor=get_actor(request))
             return f"{delivery.event_id} is sent again."
 
         return self.confirmed(

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from evalsvc.accounts.views import checked
+from evalsvc.accounts.views import validate_strict
 from evalsvc.events.models import EventType
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_url
@@ -48,7 +48,7 @@ class EventEndpointIn(serializers.Serializer[Any]):
 
     def fields_of(self) -> dict[str, Any]:
         """Return what the service shall write."""
-        fields = dict(checked(self))
+        fields = dict(validate_strict(self))
         if "rules" in fields:
             rules = dict(fields["rules"])
             if "project_ids" in rules:

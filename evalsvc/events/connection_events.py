@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.events.outbox import record_event
-from evalsvc.judges.ledger.limits import failing_with, spent_today
+from evalsvc.judges.ledger.limits import failing_with, get_spend_today
 from evalsvc.judges.models import Connection
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 from evaluators.base import JSONValue
@@ -24,18 +24,18 @@ NEAR_END = 0.8
 def watch_connections(now: datetime) -> int:
     """Write the events of connections that are near the end of their budget, or failing; return how many."""
     with role_scope(SYSTEM):
-        return sum(_budget(row, now) for row in _wanted(EventType.BUDGET_NEAR_END).exclude(daily_budget=None)) + sum(
-            _failing(row, now) for row in _wanted(EventType.CONNECTION_FAILING)
-        )
+        return sum(
+            _budget(row, now) for row in _list_connections(EventType.BUDGET_NEAR_END).exclude(daily_budget=None)
+        ) + sum(_failing(row, now) for row in _list_connections(EventType.CONNECTION_FAILING))
 
 
-def _wanted(type: str) -> QuerySet[Connection]:
+def _list_connections(type: str) -> QuerySet[Connection]:
     accounts = EventEndpoint.objects.filter(is_enabled=True, event_types__contains=[type]).values("account_id")
     return Connection.objects.filter(account_id__in=accounts, deleted_at=None, is_enabled=True).order_by("id")
 
 
 def _budget(row: Connection, now: datetime) -> bool:
-    spend, budget = spent_today(account_id=row.account_id, connection_id=row.id), float(row.daily_budget or 0)
+    spend, budget = get_spend_today(account_id=row.account_id, connection_id=row.id), float(row.daily_budget or 0)
     if spend is None or spend < NEAR_END * budget or not budget:
         return False
     day = now.date().isoformat()

@@ -27,7 +27,7 @@ def create_deliveries(now: datetime) -> int:
         if not events:
             return 0
         endpoints = _endpoints({event.account_id for event in events})
-        remaining = {endpoint.pk: endpoint.per_hour - _begun(endpoint, now) for endpoint in endpoints}
+        remaining = {endpoint.pk: endpoint.per_hour - _count_recent_deliveries(endpoint, now) for endpoint in endpoints}
         deliveries = []
         for event in events:
             for endpoint in endpoints:
@@ -59,7 +59,7 @@ def _endpoints(account_ids: Iterable[int]) -> list[EventEndpoint]:
     return list(rows.select_for_update(no_key=True).order_by("pk"))
 
 
-def _begun(endpoint: EventEndpoint, now: datetime) -> int:
+def _count_recent_deliveries(endpoint: EventEndpoint, now: datetime) -> int:
     rows = EventDelivery.objects.using(SYSTEM).filter(endpoint=endpoint, created_at__gt=now - HOUR)
     return rows.exclude(status=EventDelivery.Status.LIMITED).count()
 

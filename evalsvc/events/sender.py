@@ -85,7 +85,7 @@ def deliver_due(now: datetime) -> int:
     return len(letters) + len(unsendable)
 
 
-def body_of(delivery: EventDelivery) -> bytes:
+def build_body(delivery: EventDelivery) -> bytes:
     """Return what is sent: the same bytes each time."""
     event = delivery.event
     message = {"type": event.type, "timestamp": event.created_at, "data": event.payload}
@@ -94,7 +94,7 @@ def body_of(delivery: EventDelivery) -> bytes:
 
 def send_delivery(letter: SignedDelivery) -> Attempt:
     """Send one delivery within a few seconds; redirects are not followed, and only the status is stored."""
-    delivery, body = letter.delivery, body_of(letter.delivery)
+    delivery, body = letter.delivery, build_body(letter.delivery)
     headers = signed_headers(letter.keys, delivery.event_id, int(time.time()), body)
     try:
         answer = post_json(

@@ -14,11 +14,11 @@ class ExperimentsConfig(AppConfig):
     def ready(self) -> None:
         """Register the database's functions, and show results of experiments alongside the history."""
         from evalsvc.evaluations.history.alongside import finders
-        from evalsvc.experiments.reporting.alongside import side_of
+        from evalsvc.experiments.reporting.alongside import find_running_side
         from evalsvc.infra.functions import FunctionFiles, register_functions
 
-        if side_of not in finders:
-            finders.append(side_of)
+        if find_running_side not in finders:
+            finders.append(find_running_side)
         register_functions(
             self.label, FunctionFiles(Path(__file__).parent / "sql", ("functions", "additions", "stages", "retries"))
         )

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from redis.exceptions import RedisError
 
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.tenancy.scope import current_role
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ def publish(news: bytes) -> None:
     if time.monotonic() < _silent_until:
         return
     try:
-        shared_client().publish(CHANNEL, news)
+        get_shared_client().publish(CHANNEL, news)
     except RedisError:
         _silent_until = time.monotonic() + SILENT_SECONDS
         log.warning("schedulers not notified: Redis does not answer")
@@ -63,7 +63,7 @@ class NoticeListener:
             if self._subscription is None:
                 self._subscribe()
                 return {WORK, EPOCHS}
-            return self._heard(seconds)
+            return self._receive(seconds)
         except RedisError:
             if self.are_open:
                 log.warning("no notices received: Redis does not answer")
@@ -72,7 +72,7 @@ class NoticeListener:
             return set()
 
     def _subscribe(self) -> None:
-        subscription = shared_client().pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
+        subscription = get_shared_client().pubsub(ignore_subscribe_messages=True)  # type: ignore[no-untyped-call]
         try:
             subscription.subscribe(CHANNEL)
             # Wait for the confirmation: notices are received from here on.
@@ -82,7 +82,7 @@ class NoticeListener:
             raise
         self._subscription = subscription
 
-    def _heard(self, seconds: float) -> set[bytes]:
+    def _receive(self, seconds: float) -> set[bytes]:
         notices: set[bytes] = set()
         message = self._subscription.get_message(timeout=seconds)
         while message is not None:

@@ -9,14 +9,14 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.views import checked
+from evalsvc.accounts.views import validate_strict
 from evalsvc.experiments.bodies.plans import ExperimentIn
 from evalsvc.experiments.definition.checks.modes import check_modes
 from evalsvc.experiments.definition.checks.unmapped import check_components, check_known_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
-from evalsvc.experiments.definition.ranges import warned
+from evalsvc.experiments.definition.ranges import add_range_warnings
 from evalsvc.experiments.runner.previews.experiments import preview
 from evalsvc.rest.problems import FieldError, Invalid, field_errors
 
@@ -33,7 +33,7 @@ class PlannedExperiment:
 def read_experiment(*, account: Account, epoch: str | None, sent: Any) -> PlannedExperiment:
     """Check what was sent, and resolve its plan and configs. Raises Invalid with pointers."""
     try:
-        body = checked(ExperimentIn(data=sent))
+        body = validate_strict(ExperimentIn(data=sent))
     except ValidationError as exc:
         raise Invalid(*field_errors(exc.detail)) from None
     configs = body.get("configs") or []
@@ -68,4 +68,4 @@ def preview_experiment(*, account: Account, planned: PlannedExperiment) -> dict[
         modes=spec.fields.get("modes"),
         n_samples=spec.fields["n_samples"],
     )
-    return dict(warned(answer, spec.version, spec.metrics))
+    return dict(add_range_warnings(answer, spec.version, spec.metrics))

@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from evalsvc.experiments.notices import WORK, publish_on_commit
-from evalsvc.infra.redis import CLOCK, Script, shared_client
+from evalsvc.infra.redis import CLOCK, Script, get_shared_client
 from evalsvc.tenancy.scope import current_role
 
 log = logging.getLogger(__name__)
@@ -87,6 +87,6 @@ def _run(script: Script, *values: str | int) -> int:
 def remove_scheduler(name: str) -> None:
     """Remove a scheduler that has ended."""
     try:
-        shared_client().zrem(SCHEDULERS_KEY, name)
+        get_shared_client().zrem(SCHEDULERS_KEY, name)
     except RedisError:
         log.warning("scheduler not removed: Redis does not answer")

@@ -11,7 +11,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Output
 from evalsvc.projects.models import Experiment
-from evalsvc.rest.bodies.names import spellings_of
+from evalsvc.rest.bodies.names import list_spellings
 from evalsvc.rest.problems import NotFound, Problem
 
 
@@ -28,7 +28,7 @@ def list_experiments(
     if project_id is not None:
         rows = rows.filter(project_id=project_id)
     if name is not None:
-        rows = rows.filter(name__in=spellings_of(name))
+        rows = rows.filter(name__in=list_spellings(name))
     if tags:
         rows = rows.filter(tags__contains=dict(tags))
     if metadata:

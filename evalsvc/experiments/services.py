@@ -12,8 +12,8 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.experiments.definition.configs import Candidate, hash_of
-from evalsvc.experiments.definition.pipelines import calls_of
+from evalsvc.experiments.definition.configs import Candidate, hash_config
+from evalsvc.experiments.definition.pipelines import count_calls
 from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.notices import EPOCHS, publish_on_commit
@@ -134,12 +134,12 @@ def add_configs(
                 name=candidate.name,
                 kind=candidate.kind,
                 parameters=candidate.parameters,
-                parameters_hash=hash_of(
+                parameters_hash=hash_config(
                     candidate.kind,
                     candidate.parameters,
                     salt=str(uuid.uuid4()) if candidate.kind == Config.Kind.PUSH else "",
                 ),
-                n_calls=calls_of(candidate.kind, candidate.parameters, locked.modes, locked.n_samples),
+                n_calls=count_calls(candidate.kind, candidate.parameters, locked.modes, locked.n_samples),
                 arrival=n_before + i,
                 state=Config.State.QUEUED if is_draft else Config.State.RUNNING,
                 fresh_from=fresh_from,

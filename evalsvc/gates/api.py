@@ -12,16 +12,16 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.gates.answers import GateAnswer, GateOut, GatePage, GateRow
 from evalsvc.gates.bodies import GateBody, GateQuery, GatesQuery
 from evalsvc.gates.rendering.junit import gate_junit
 from evalsvc.gates.rendering.markdown import gate_markdown
 from evalsvc.gates.rendering.page import page_of_gate
-from evalsvc.gates.selectors import evidence_of, gate_out, get_gate, list_gates
+from evalsvc.gates.selectors import gate_out, get_gate, list_gates, load_evidence
 from evalsvc.gates.services import decide_about
 from evalsvc.rest.answering.pagination import page
-from evalsvc.rest.answering.shapes import answers_with, reference, shape_of
+from evalsvc.rest.answering.shapes import answers_with, build_shape, reference
 from evalsvc.rest.bodies.parsers import decode, read_body
 from evalsvc.rest.edge.policy import FILE, HEADER
 
@@ -40,13 +40,18 @@ class GatesView(AccountView):
     @extend_schema(operation_id="list_gates", tags=["gates"], parameters=[GatesQuery], responses=answers_with(GatePage))
     def get(self, request: Request) -> Response:
         """List gates, newest first."""
-        query = checked(GatesQuery(data=sent(request)))
+        query = validate_strict(GatesQuery(data=get_query_params(request)))
         filters = {name: query.get(name) for name in ("outcome", "experiment_id", "benchmark")}
         rows = list_gates(account=self.account, **filters)
         gates, cursor = page(rows, limit=query["limit"], cursor=query.get("cursor"), of=f"gates:{self.account.pk}")
         gate_rows = [
-            shape_of(
-                evidence_of(row), GateRow, id=str(row.pk), name=row.name, outcome=row.outcome, created_at=row.created_at
+            build_shape(
+                load_evidence(row),
+                GateRow,
+                id=str(row.pk),
+                name=row.name,
+                outcome=row.outcome,
+                created_at=row.created_at,
             )
             for row in gates
         ]
@@ -77,7 +82,7 @@ class GateView(AccountView):
     )
     def get(self, request: Request, id: int) -> HttpResponseBase:
         """Return a gate as it was decided. `format`: `json`, `md` for a pull request, `junit` for a CI, `html`."""
-        query = checked(GateQuery(data=sent(request)))
+        query = validate_strict(GateQuery(data=get_query_params(request)))
         gate = gate_out(account=self.account, gate=get_gate(account=self.account, id=id))
         if query["format"] == "json":
             return Response(GateAnswer(gate=gate))

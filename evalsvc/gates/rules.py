@@ -16,9 +16,9 @@ from evalsvc.gates.words import rule_sentence
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.basics.results import FEW_SCORES, HEAVY_TAIL
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
 from evalsvc.stats.gating.decisions import JudgedClaim, judge_all
-from evalsvc.stats.gating.quantiles import quantile_ends, quantile_of
+from evalsvc.stats.gating.quantiles import compute_quantile, quantile_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class WeighedRule:
     def _claim(self, *, of_this_set: bool) -> GateClaim:
         rule, population = self.rule, self.scores.population if of_this_set else None
         if self.scores.baseline is not None and rule.is_paired:
-            return paired_claim(
+            return pair_claim(
                 self.scores.candidate,
                 self.scores.baseline,
                 limit=self.limit,
-                value_range=self._turned_range(),
+                value_range=self._orient_range(),
                 population=population,
             )
         ends = {"at_least": rule.at_least, "at_most": rule.at_most}
@@ -58,7 +58,7 @@ class WeighedRule:
             self.scores.candidate, **ends, value_range=self.value_range, binary=self.binary, population=population
         )
 
-    def _turned_range(self) -> Ends | None:
+    def _orient_range(self) -> Ends | None:
         if self.value_range is None or self.higher_is_better:
             return self.value_range
         return -self.value_range[1], -self.value_range[0]
@@ -78,7 +78,7 @@ def weigh(
 
 
 def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool) -> RuleResult:
-    lower, upper = _shown_ends(rule, claim, judged, alpha, watched)
+    lower, upper = _compute_bounds(rule, claim, judged, alpha, watched)
     result = RuleResult(
         metric=rule.rule.metric,
         kind=rule.rule.kinds[0],
@@ -107,7 +107,7 @@ def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: flo
     return structs.replace(result, says=rule_sentence(result))
 
 
-def _shown_ends(
+def _compute_bounds(
     rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool
 ) -> tuple[float | None, float | None]:
     """Return the ends in the unit of the metric; a quantile's are scores."""
@@ -138,7 +138,7 @@ def _estimate(rule: WeighedRule) -> float | None:
     if not row.size:
         return None
     if rule.rule.quantile is not None:
-        return quantile_of(row, rule.rule.quantile)
+        return compute_quantile(row, rule.rule.quantile)
     return math.fsum(row) / row.size
 
 

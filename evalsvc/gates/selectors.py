@@ -12,7 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import SLACK_SECONDS
 from evalsvc.gates.answers import GateEvidence, GateOut
 from evalsvc.gates.bodies import Outcome
-from evalsvc.gates.evidence.regressions import with_outputs
+from evalsvc.gates.evidence.regressions import add_outputs
 from evalsvc.gates.models import Gate
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import NotFound
@@ -46,14 +46,14 @@ def get_gate(*, account: Account, id: int) -> Gate:
     return gate
 
 
-def evidence_of(gate: Gate) -> GateEvidence:
+def load_evidence(gate: Gate) -> GateEvidence:
     return msgspec.convert(gate.evidence, GateEvidence)
 
 
 def gate_out(*, account: Account, gate: Gate) -> GateOut:
     """Return a gate as it is answered: its evidence, with the outputs of regressions that are still there."""
-    evidence = evidence_of(gate)
+    evidence = load_evidence(gate)
     fields = {name: getattr(evidence, name) for name in GateEvidence.__struct_fields__}
-    fields["regressions"] = with_outputs(account, evidence.regressions, evidence.candidate, evidence.baseline)
+    fields["regressions"] = add_outputs(account, evidence.regressions, evidence.candidate, evidence.baseline)
     outcome = cast(Outcome, gate.outcome)
     return GateOut(**fields, id=str(gate.pk), name=gate.name, outcome=outcome, created_at=gate.created_at)

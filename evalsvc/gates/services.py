@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.cluster_sums import clusters_of
+from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
 from evalsvc.experiments.inference.pairs.compare import count_common, matched_by, pairing_warnings
 from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending, Regression
 from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
@@ -27,7 +27,7 @@ from evalsvc.gates.rules import WeighedRule, weigh
 from evalsvc.gates.words import gate_summary
 from evalsvc.infra.locks import BENCHMARK
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.stats.gating.decisions import JudgedClaim, alpha_of_attempt, outcome_of
+from evalsvc.stats.gating.decisions import JudgedClaim, alpha_of_attempt, combine_outcomes
 from evalsvc.tenancy.scope import current_role
 
 TRIES = 5
@@ -70,16 +70,16 @@ def decide_about(*, account: Account, epoch: str | None, body: GateBody, actor: 
     for _ in range(TRIES):
         try:
             with transaction.atomic():
-                return _kept(account, body, case, actor)
+                return _store_decision(account, body, case, actor)
         except IntegrityError:
             # Another candidate came at the same moment, by a process of before there were turns, and took this number.
             continue
     raise Invalid(FieldError("/benchmark", "Other candidates keep coming at the same moment: try again."))
 
 
-def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
+def _store_decision(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
     spending, is_first = _spending(account, body, case)
-    outcome, evidence = _decided(body, case, spending)
+    outcome, evidence = _decide(body, case, spending)
     gate = Gate.objects.create(
         account=account,
         name=body.name,
@@ -104,12 +104,12 @@ def _kept(account: Account, body: GateBody, case: _Case, actor: str) -> Gate:
     return gate
 
 
-def _decided(body: GateBody, case: _Case, spending: GateSpending | None) -> tuple[str, GateEvidence]:
+def _decide(body: GateBody, case: _Case, spending: GateSpending | None) -> tuple[str, GateEvidence]:
     """Weigh the rules at the level that is left to this candidate; return the outcome, and what it rests on."""
     is_watched = body.looks == "watched"
     alpha = spending.alpha if spending is not None else 1.0 - body.level
     results, claims = weigh(case.rules, alpha=alpha, watched=is_watched, of_this_set=body.covers == "this_set")
-    outcome, n_more = outcome_of(claims), _more(claims)
+    outcome, n_more = combine_outcomes(claims), _more(claims)
     return outcome, GateEvidence(
         level=body.level,
         looks=body.looks,
@@ -117,9 +117,9 @@ def _decided(body: GateBody, case: _Case, spending: GateSpending | None) -> tupl
         cluster_by=case.cluster_by,
         summary=gate_summary(outcome, results, n_more),
         about_n_more=n_more,
-        candidate=case.candidate.out() if case.candidate else None,
-        baseline=case.baseline.out() if case.baseline else None,
-        history=case.history.out() if case.history else None,
+        candidate=case.candidate.describe() if case.candidate else None,
+        baseline=case.baseline.describe() if case.baseline else None,
+        history=case.history.describe() if case.history else None,
         rules=results,
         pairing=case.pairing,
         spending=spending,
@@ -162,7 +162,7 @@ def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
         if body.cluster_by is not None:
             raise Invalid(FieldError("/cluster_by", "Examples of experiments share something; a history has none."))
         history = find_history(account, epoch, body, body.history)
-        return _Case([_of_history(history, rule) for rule in body.rules], history=history)
+        return _Case([_build_history_rule(history, rule) for rule in body.rules], history=history)
     assert body.candidate is not None  # noqa: S101  one of the two is there
     candidate = find_subject(account, body.candidate, "/candidate")
     baseline = find_subject(account, body.baseline, "/baseline") if body.baseline is not None else None
@@ -170,21 +170,21 @@ def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
     if baseline is not None and candidate.config.pk == baseline.config.pk:
         raise Invalid(FieldError("/baseline", "It is the candidate itself; name another config."))
     check_looks(subjects, watched=body.looks == "watched")
-    return _of_configs(body, candidate, baseline)
+    return _build_case(body, candidate, baseline)
 
 
-def _of_history(history: HistorySubject, rule: GateRule) -> WeighedRule:
+def _build_history_rule(history: HistorySubject, rule: GateRule) -> WeighedRule:
     scores, value_range, binary = history.read(rule.metric)
     return WeighedRule(rule, scores, value_range, binary, True)
 
 
-def _of_configs(body: GateBody, candidate: GateSubject, baseline: GateSubject | None) -> _Case:
+def _build_case(body: GateBody, candidate: GateSubject, baseline: GateSubject | None) -> _Case:
     is_watched = body.looks == "watched"
     pairs: dict[str, tuple[Metric, Metric]] = {}
     rules: list[WeighedRule] = []
     pairing, warnings = None, _warnings(candidate, baseline, is_watched)
     cluster_by = cluster_of_gate(body, [subject for subject in (candidate, baseline) if subject is not None])
-    clusters = clusters_of(candidate.plan.pk, read_cluster(cluster_by)) if cluster_by is not None else None
+    clusters = load_clusters(candidate.plan.pk, read_cluster(cluster_by)) if cluster_by is not None else None
     warnings += [UNCLUSTERED] if clusters is not None and clusters.n_bare else []
     for i, rule in enumerate(body.rules):
         pointer = f"/rules/{i}/metric"
@@ -250,7 +250,7 @@ def _spending(account: Account, body: GateBody, case: _Case) -> tuple[GateSpendi
         return None, False
     attempt, is_first = body.attempt or 1, False
     if body.benchmark is not None:
-        attempt, is_first = _counted(account, body, case)
+        attempt, is_first = _assign_attempt(account, body, case)
     alpha = 1.0 - body.level
     attempt_alpha = alpha_of_attempt(alpha, attempt)
     return GateSpending(benchmark=body.benchmark, attempt=attempt, alpha=attempt_alpha, alpha_of_all=alpha), is_first
@@ -262,7 +262,7 @@ def _take_turn(account: Account, body: GateBody) -> None:
         BENCHMARK.take(cursor, int.from_bytes(digest[:8], signed=True))
 
 
-def _counted(account: Account, body: GateBody, case: _Case) -> tuple[int, bool]:
+def _assign_attempt(account: Account, body: GateBody, case: _Case) -> tuple[int, bool]:
     """Return the number of this candidate on the benchmark, and whether it is new; an existing one retains its number.
 
     Gates of a benchmark take turns from here on: a candidate with two numbers at once would be tested twice.

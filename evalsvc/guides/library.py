@@ -46,7 +46,7 @@ class Guide:
     def introduction(self) -> str:
         """Return its first paragraph as plain text, as a summary for other pages."""
         after = self.text.partition("\n")[2].strip()
-        return without_marks(after.partition("\n\n")[0])
+        return strip_markdown(after.partition("\n\n")[0])
 
     @property
     def folder(self) -> str:
@@ -54,7 +54,7 @@ class Guide:
         return self.slug.rpartition("/")[0]
 
 
-def without_marks(markdown: str) -> str:
+def strip_markdown(markdown: str) -> str:
     """Return text without the marks of Markdown, on one line."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"<[^>]+>", "", markdown))
     return " ".join(re.sub(r"[`*|]|^#+ |^```\w*", "", text, flags=re.MULTILINE).split())
@@ -71,7 +71,7 @@ def find_picture(name: str) -> Path | None:
     return path if PICTURE.fullmatch(name) and path.is_file() else None
 
 
-def grouped_guides() -> Iterator[tuple[str, list[Guide]]]:
+def iter_guide_groups() -> Iterator[tuple[str, list[Guide]]]:
     """Yield the groups of the front page, as far as their guides are there."""
     all_guides = library()
     for name, slugs in GROUPS.items():
@@ -90,4 +90,4 @@ def _read(path: Path) -> Guide:
     slug = path.relative_to(FOLDER).with_suffix("").as_posix()
     text = _comment.sub("", path.read_text(encoding="utf-8"))
     title_match = _title.search(text)
-    return Guide(slug, without_marks(title_match[1]) if title_match else slug, text)
+    return Guide(slug, strip_markdown(title_match[1]) if title_match else slug, text)

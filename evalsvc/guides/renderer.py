@@ -55,7 +55,7 @@ def render_guide(slug: str) -> RenderedGuide:
     return RenderedGuide(mark_safe(html), tuple(heading for heading in headings if heading.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
 
 
-def anchor_of(heading: str) -> str:
+def to_anchor(heading: str) -> str:
     """Return the URL fragment of a heading, derived as code hosts do, so that links work both there and here."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
@@ -64,7 +64,7 @@ def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             text = "".join(child.content for child in inline.children or () if child.type in ("text", "code_inline"))
-            anchor = anchor_of(text)
+            anchor = to_anchor(text)
             opening.attrSet("id", anchor)
             yield Heading(opening.tag, anchor, text)
 
@@ -123,7 +123,7 @@ def _lead_to_calls(guide: Guide, tokens: list[Token]) -> None:
     for i in range(len(tokens) - 1, -1, -1):
         text = tokens[i - 1].content if tokens[i].type == "heading_close" else ""
         if _call.fullmatch(text):
-            address = f"/docs/reference/{anchor_of(text)}"
+            address = f"/docs/reference/{to_anchor(text)}"
             tokens.insert(i + 1, _html(f'<p class="to-call"><a href="{address}">Every key of {escape(text)}</a></p>'))
 
 

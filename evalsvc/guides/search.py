@@ -11,8 +11,8 @@ from itertools import pairwise
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from evalsvc.guides.library import Guide, library, without_marks
-from evalsvc.guides.renderer import anchor_of
+from evalsvc.guides.library import Guide, library, strip_markdown
+from evalsvc.guides.renderer import to_anchor
 
 LONGEST_QUERY = 200
 MOST_WORDS = 10
@@ -95,14 +95,14 @@ def _split(guide: Guide) -> list[Section]:
     matches = list(_heading.finditer(text))
     ends = [match.start() for match in matches[1:]] + [len(text)]
     return [
-        _section(guide, without_marks(match[2]), text[match.end() : end])
+        _section(guide, strip_markdown(match[2]), text[match.end() : end])
         for match, end in zip(matches, ends, strict=True)
     ]
 
 
 def _section(guide: Guide, heading: str, body: str) -> Section:
-    text = without_marks(body)
-    return Section(guide, heading, anchor_of(heading), text, f"{heading} {text}".casefold())
+    text = strip_markdown(body)
+    return Section(guide, heading, to_anchor(heading), text, f"{heading} {text}".casefold())
 
 
 def _count(word: str, section: Section) -> int:
@@ -111,23 +111,23 @@ def _count(word: str, section: Section) -> int:
 
 def _score(section: Section, words: list[str], counts: list[int], weights: list[float]) -> float:
     """Return how well a section fits, and zero when a word is missing in all of its guide."""
-    if not any(counts) or not all(word in _folded(section.guide.slug) for word in words):
+    if not any(counts) or not all(word in _casefold_text(section.guide.slug) for word in words):
         return 0.0
     title, heading = section.guide.title.casefold(), section.heading.casefold()
-    total = 0.1 + _as_a_phrase(words, heading, section.folded)
+    total = 0.1 + _score_phrases(words, heading, section.folded)
     for word, n, weight in zip(words, counts, weights, strict=True):
         total += weight * (math.log1p(n) + 3 * (word in heading) + 2 * (word in title)) if n else -weight
     return max(total, 0.1) * WORTH.get(section.guide.folder, 1.0)
 
 
-def _as_a_phrase(words: list[str], heading: str, text: str) -> float:
+def _score_phrases(words: list[str], heading: str, text: str) -> float:
     """Return what it is worth that neighbours in the query are neighbours in the heading or the text."""
     pairs = [rf"(?<!\w){re.escape(word)}\w*\W+{re.escape(other)}" for word, other in pairwise(words)]
     return sum(4.0 * bool(re.search(pair, heading)) + 2.0 * bool(re.search(pair, text)) for pair in pairs)
 
 
 @cache
-def _folded(slug: str) -> str:
+def _casefold_text(slug: str) -> str:
     return library()[slug].text.casefold()
 
 

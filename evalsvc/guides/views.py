@@ -6,7 +6,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from evalsvc.guides.library import find_guide, find_picture, grouped_guides
+from evalsvc.guides.library import find_guide, find_picture, iter_guide_groups
 from evalsvc.guides.renderer import render_guide
 from evalsvc.guides.search import LONGEST_QUERY, search_guides
 
@@ -14,7 +14,7 @@ from evalsvc.guides.search import LONGEST_QUERY, search_guides
 @require_safe
 def guides_page(request: HttpRequest) -> HttpResponse:
     """Show all guides by what they are for."""
-    return render(request, "guides/index.html", {"groups": list(grouped_guides())})
+    return render(request, "guides/index.html", {"groups": list(iter_guide_groups())})
 
 
 @require_safe
@@ -25,7 +25,7 @@ def guide_page(request: HttpRequest, slug: str) -> HttpResponse:
     guide = find_guide(slug)
     if guide is None:
         raise Http404
-    context = {"guide": guide, "rendered": render_guide(guide.slug), "groups": list(grouped_guides())}
+    context = {"guide": guide, "rendered": render_guide(guide.slug), "groups": list(iter_guide_groups())}
     return render(request, "guides/guide.html", context)
 
 
@@ -42,5 +42,5 @@ def guide_picture(request: HttpRequest, name: str) -> FileResponse:
 def guide_search_page(request: HttpRequest) -> HttpResponse:
     """Show the sections that match the words of `q`."""
     query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
-    context = {"query": query, "hits": search_guides(query), "groups": list(grouped_guides())}
+    context = {"query": query, "hits": search_guides(query), "groups": list(iter_guide_groups())}
     return render(request, "guides/search.html", context)

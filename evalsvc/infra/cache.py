@@ -20,7 +20,7 @@ V = TypeVar("V")
 Clock = Callable[[], float]
 
 
-def for_ever() -> float:
+def infinite_lifetime() -> float:
     """Return the lifetime of values that never become wrong."""
     return math.inf
 
@@ -43,7 +43,9 @@ class _Store(FIFOCache[Any, Any]):
 class _Entries(Generic[K, V]):
     """At most `most` entries. `seconds` returns the lifetime and is called at each `put`, so it may read a setting."""
 
-    def __init__(self, most: int, *, seconds: Callable[[], float] = for_ever, clock: Clock = time.monotonic) -> None:
+    def __init__(
+        self, most: int, *, seconds: Callable[[], float] = infinite_lifetime, clock: Clock = time.monotonic
+    ) -> None:
         self._entries = _Store(most)
         self._lock = threading.Lock()
         self._seconds = seconds

@@ -18,13 +18,13 @@ class AddIndexBeside(AddIndexConcurrently):
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         """Take away what an earlier run has left, and make the index."""
-        with without_lock_timeout(schema_editor.connection):
+        with disable_lock_timeout(schema_editor.connection):
             schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {schema_editor.quote_name(self.index.name)}")
             super().database_forwards(app_label, schema_editor, from_state, to_state)
 
 
 @contextmanager
-def without_lock_timeout(connection: BaseDatabaseWrapper) -> Iterator[None]:
+def disable_lock_timeout(connection: BaseDatabaseWrapper) -> Iterator[None]:
     """Disable the lock timeout, to wait as long as a dump or an export takes.
 
     A concurrent index build blocks no other session meanwhile.

@@ -49,7 +49,7 @@ def make_client(*, timeout: float) -> redis.Redis:
 
 
 @cache
-def shared_client(*, timeout: float = 1.0) -> redis.Redis:
+def get_shared_client(*, timeout: float = 1.0) -> redis.Redis:
     """Return this process' client with this timeout in seconds. Its calls may raise RedisError."""
     return make_client(timeout=timeout)
 
@@ -66,16 +66,16 @@ class Script:
 
     def run(self, *, keys: Sequence[str], args: Sequence[Word] = ()) -> Any:
         """Run the script and return its answer. Raises RedisError."""
-        client: Any = shared_client()
+        client: Any = get_shared_client()
         try:
-            return client.execute_command(*self.by_digest(keys, args))
+            return client.execute_command(*self.build_evalsha(keys, args))
         except NoScriptError:
-            return client.execute_command(*self.whole(keys, args))
+            return client.execute_command(*self.build_eval(keys, args))
 
-    def by_digest(self, keys: Sequence[str], args: Sequence[Word] = ()) -> tuple[Word, ...]:
+    def build_evalsha(self, keys: Sequence[str], args: Sequence[Word] = ()) -> tuple[Word, ...]:
         """Return the command that runs the script by digest. Redis answers NoScriptError if it lacks the script."""
         return ("EVALSHA", self._digest, len(keys), *keys, *args)
 
-    def whole(self, keys: Sequence[str], args: Sequence[Word] = ()) -> tuple[Word, ...]:
+    def build_eval(self, keys: Sequence[str], args: Sequence[Word] = ()) -> tuple[Word, ...]:
         """Return the command that sends the whole script and runs it."""
         return ("EVAL", self._text, len(keys), *keys, *args)

@@ -16,10 +16,10 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
-from evalsvc.accounts.admin.base import ADMIN, CODE_CLASS, READER, ScopedAdmin, ServiceForm, actor_of, has_role
+from evalsvc.accounts.admin.base import ADMIN, CODE_CLASS, READER, ScopedAdmin, ServiceForm, get_actor, has_role
 from evalsvc.judges.calls.trial import Trial, try_connection
 from evalsvc.judges.connections.facts import ConnectionFields
-from evalsvc.judges.ledger.limits import spent_today
+from evalsvc.judges.ledger.limits import get_spend_today
 from evalsvc.judges.models import Connection
 from evalsvc.judges.services import PLAIN_FIELDS, create_connection, delete_connection, revise_connection
 from evalsvc.rest.problems import FieldError, Invalid
@@ -122,7 +122,7 @@ class ConnectionAdmin(ScopedAdmin):
     @admin.display(description="Spent today (UTC)")
     def spent(self, connection: Connection) -> str:
         """Show the money of the day."""
-        money = spent_today(account_id=connection.account_id, connection_id=connection.id)
+        money = get_spend_today(account_id=connection.account_id, connection_id=connection.id)
         return "not known" if money is None else f"{money:.6g}"
 
     @display(description="State", label={"default": "info", "on": "success", "off": "warning"})
@@ -134,7 +134,7 @@ class ConnectionAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Connection, form: ConnectionForm, change: bool) -> None:
         """Make or change the connection."""
-        account, actor = self.account_of(request, obj), actor_of(request)
+        account, actor = self.account_of(request, obj), get_actor(request)
         if not change:
             obj.pk = create_connection(account=account, fields=form.changes(), actor=actor).pk
         elif form.has_changed():
@@ -168,7 +168,7 @@ class ConnectionAdmin(ScopedAdmin):
 
         def verb() -> str:
             account = self.account_of(request, connection)
-            delete_connection(account=account, connection=connection, now=timezone.now(), actor=actor_of(request))
+            delete_connection(account=account, connection=connection, now=timezone.now(), actor=get_actor(request))
             return f"The connection {connection.name} is deleted, and its key forgotten."
 
         answer = self.confirmed(

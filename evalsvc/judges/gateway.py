@@ -76,7 +76,9 @@ class AccountGateway:
                 cache.single_flight(self.account_id, digest, until=until) if digest else nullcontext(Flight()) as flight
             ):
                 if flight.found is not None:
-                    return Answer(flight.found.data, _at_no_cost(flight.found.provenance), flight.found.chances)
+                    return Answer(
+                        flight.found.data, _to_cached_provenance(flight.found.provenance), flight.found.chances
+                    )
                 retries = RetryPolicy(connection, model, usage, until=until, patience_seconds=self.patience_seconds)
                 parts = [attachment.part() for attachment in fetched]
                 parsed = await JudgeCall(retries, question, model, optional, parts).answer()
@@ -99,7 +101,7 @@ class AccountGateway:
         answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
         failures = [outcome for outcome in outcomes if isinstance(outcome, CannotScore)]
         if failures:
-            raise _first_of(failures, answers)
+            raise _merge_failures(failures, answers)
         return answers
 
     async def moderate(self, text: str, settings: Settings) -> Moderation:
@@ -194,7 +196,7 @@ def _optional(settings: Settings) -> dict[str, JSONValue]:
     return {name: settings[name] for name in OPTIONAL if settings.get(name) is not None}
 
 
-def _at_no_cost(provenance: Mapping[str, Any]) -> dict[str, Any]:
+def _to_cached_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of an answer that is given again: nothing was called, and nothing is owed."""
     usage_keys = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", "usage_estimated")
     nothing = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "latency_ms": 0.0, "cost": 0.0}
@@ -203,16 +205,20 @@ def _at_no_cost(provenance: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, **nothing, "cached": True, "original_usage": used}
 
 
-def _first_of(failures: Sequence[CannotScore], answers: Sequence[Answer]) -> CannotScore:
+def _merge_failures(failures: Sequence[CannotScore], answers: Sequence[Answer]) -> CannotScore:
     """Return the first failure, which tells what all that failed have used, and what the answered ones have."""
     usages: list[Any] = [used for failed in failures if isinstance(used := (failed.extra or {}).get("judge"), dict)]
     first = failures[0]
-    judge_extra = {"judge": {**usages[0], **_sum_of(usages)}} if len(usages) > 1 else {}
-    first.extra = {**(first.extra or {}), **judge_extra, "answered": _sum_of([answer.provenance for answer in answers])}
+    judge_extra = {"judge": {**usages[0], **_sum_usage(usages)}} if len(usages) > 1 else {}
+    first.extra = {
+        **(first.extra or {}),
+        **judge_extra,
+        "answered": _sum_usage([answer.provenance for answer in answers]),
+    }
     return first
 
 
-def _sum_of(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _sum_usage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     sums: dict[str, Any] = {
         name: sum(part[name] for part in parts) for name in ("calls", "input_tokens", "output_tokens")
     }

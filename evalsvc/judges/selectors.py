@@ -19,11 +19,11 @@ from evalsvc.tenancy.scope import account_scope
 __all__ = [
     "ConnectionFacts",
     "connection_facts",
+    "decrypt_secret",
     "default_connection_facts",
     "facts_of_connection",
     "get_connection",
     "list_connections",
-    "secret_of",
 ]
 
 
@@ -98,7 +98,7 @@ def default_connection_facts(*, account_id: int) -> ConnectionFacts:
 
 def facts_of_connection(connection: Connection) -> ConnectionFacts:
     """Return a connection's facts, its secret decrypted; raises UnusableConnection when that cannot be done."""
-    secret = secret_of(connection)
+    secret = decrypt_secret(connection)
     return ConnectionFacts(
         account_id=connection.account_id,
         id=connection.id,
@@ -120,7 +120,7 @@ def facts_of_connection(connection: Connection) -> ConnectionFacts:
     )
 
 
-def secret_of(connection: Connection) -> Secret:
+def decrypt_secret(connection: Connection) -> Secret:
     """Return the key and the headers; empty where none are stored.
 
     Raises UnusableConnection when they cannot be read.

@@ -19,7 +19,7 @@ from evalsvc.judges.connections.memory import forget_when_committed
 from evalsvc.judges.connections.secrets import Secret, seal
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
-from evalsvc.judges.selectors import secret_of
+from evalsvc.judges.selectors import decrypt_secret
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role, role_scope
 
@@ -48,7 +48,7 @@ def create_connection(*, account: Account, fields: ConnectionFields, actor: str)
     """
     plain = {name: value for name, value in fields.items() if name in PLAIN_FIELDS}
     connection = Connection(account=account, **plain)
-    _put_secret(connection, Secret(fields.get("key") or "", fields.get("headers") or {}))
+    _set_secret(connection, Secret(fields.get("key") or "", fields.get("headers") or {}))
     check(connection, fields)
     with account_scope(account.pk):
         if Connection.objects.filter(account=account, deleted_at=None).count() >= MAX_CONNECTIONS:
@@ -76,7 +76,7 @@ def revise_connection(*, account: Account, connection: Connection, changes: Conn
             if name in PLAIN_FIELDS:
                 setattr(row, name, value)
         if any(name in changes for name in SECRET_FIELDS):
-            _put_secret(row, _merged(row, changes))
+            _set_secret(row, _merged(row, changes))
         check(row, changes)
         row.epoch += 1
         row.revised_at = Now()
@@ -146,7 +146,7 @@ def _make_room_for_default(connection: Connection) -> None:
 
 def _merged(row: Connection, changes: ConnectionFields) -> Secret:
     try:
-        current = secret_of(row)
+        current = decrypt_secret(row)
     except UnusableConnection as exc:
         if not all(name in changes for name in SECRET_FIELDS):
             raise Invalid(FieldError("/key", f"{exc.detail} Send `headers` along with `key`.")) from None
@@ -155,7 +155,7 @@ def _merged(row: Connection, changes: ConnectionFields) -> Secret:
     return Secret(key, (changes["headers"] or {}) if "headers" in changes else current.headers)
 
 
-def _put_secret(connection: Connection, secret: Secret) -> None:
+def _set_secret(connection: Connection, secret: Secret) -> None:
     connection.has_key = bool(secret.key)
     # Of a short key, four characters would be too much of it.
     connection.key_last4 = secret.key[-SHOWN_OF_LONG_KEYS:] if len(secret.key) >= LONG_KEY else ""

@@ -43,20 +43,20 @@ class Table:
         return f"{self.column} IN (SELECT id FROM {self.parent} WHERE account_id = %(account)s)"  # noqa: S608  # nosec B608
 
 
-def _of(parent: str, column: str, *names: str) -> tuple[Table, ...]:
+def _build_child_tables(parent: str, column: str, *names: str) -> tuple[Table, ...]:
     return tuple(Table(name, column, parent) for name in names)
 
 
 # One experiment can have millions of these; the remaining rows are deleted with the experiment, under its locks.
 OF_EXPERIMENTS = (
-    *_of("comparisons_outputcomparison", "comparison_id", "comparisons_judgement"),
-    *_of(
+    *_build_child_tables("comparisons_outputcomparison", "comparison_id", "comparisons_judgement"),
+    *_build_child_tables(
         "experiments_config",
         "config_id",
         *("experiments_additionmark", "experiments_score", "experiments_workunit"),
         *("experiments_aggregate", "experiments_look"),
     ),
-    *_of(
+    *_build_child_tables(
         "projects_experiment",
         "experiment_id",
         *("experiments_output", "experiments_experimentitem", "experiments_comparison", "experiments_evidence"),
@@ -68,13 +68,13 @@ TABLES = (
     Table("benchmarks_execution"),
     Table("benchmarks_benchmark"),
     Table("comparisons_outputcomparison"),
-    *_of("reviews_review", "review_id", "reviews_reviewanswer", "reviews_reviewitem"),
+    *_build_child_tables("reviews_review", "review_id", "reviews_reviewanswer", "reviews_reviewitem"),
     Table("reviews_reviewlink"),
     Table("reviews_review"),
     Table("experiments_config"),
     Table("experiments_experimentplan"),
     Table("projects_experiment"),
-    *_of("datasets_datasetversion", "version_id", "datasets_example"),
+    *_build_child_tables("datasets_datasetversion", "version_id", "datasets_example"),
     Table("datasets_datasetversion"),
     Table("datasets_dataset"),
     Table("gates_gate"),

@@ -13,7 +13,7 @@ from evalsvc.infra.functions import ForeignFunctions, check_functions
 from evalsvc.judges.models import Connection
 from evalsvc.outbound.guard import why_not_called
 from evalsvc.tenancy.scope import APP, SYSTEM
-from evaluators.registry import broken_plugins
+from evaluators.registry import list_broken_plugins
 
 ROLE = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 OWNED = """
@@ -100,5 +100,5 @@ def packages_bring_their_families(app_configs: Sequence[AppConfig] | None, **kwa
             hint=f"Correct or uninstall {plugin.package!r}; the other families are not affected.",
             id="evalsvc.E003",
         )
-        for plugin in broken_plugins()
+        for plugin in list_broken_plugins()
     ]

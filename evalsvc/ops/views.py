@@ -15,12 +15,12 @@ from kombu.connection import Connection as BrokerConnection
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from redis.exceptions import RedisError
 
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.local.supervisor.backends import broker_url
 from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.installation import Installation
-from evalsvc.ops.metering.port import counted_here
+from evalsvc.ops.metering.port import build_registry
 from evalsvc.ops.serving.drain import draining
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
@@ -70,7 +70,7 @@ def database_answers() -> bool:
 def redis_answers() -> bool:
     """Return whether Redis answers."""
     try:
-        return bool(shared_client().ping())
+        return bool(get_shared_client().ping())
     except Exception:  # a probe reports every failure as its answer
         return False
 
@@ -108,7 +108,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     offered = request.META.get("HTTP_AUTHORIZATION", "").removeprefix("Bearer ")
     if not settings.METRICS_KEY or not hmac.compare_digest(offered.encode(), settings.METRICS_KEY.encode()):
         raise Http404
-    text = generate_latest(counted_here()) + generate_latest(_installation())
+    text = generate_latest(build_registry()) + generate_latest(_installation())
     return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
 
 

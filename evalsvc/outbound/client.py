@@ -43,7 +43,7 @@ def post_json(
 
     `body` is anything that orjson writes, or bytes that are JSON already. Raises OutboundFailed.
     """
-    _, raw, content = _written(url, body, headers)
+    _, raw, content = _prepare_request(url, body, headers)
     # Its libraries are loaded by processes that make such calls.
     from evalsvc.outbound.transport import transport
 
@@ -60,10 +60,10 @@ async def post_json_async(
     max_bytes: int = MAX_BYTES,
 ) -> Answer:
     """Do what `post_json` does, for coroutines."""
-    parts, raw, content = _written(url, body, headers)
+    parts, raw, content = _prepare_request(url, body, headers)
     with CallCounter() as call, Allowance(seconds=timeout_seconds, max_bytes=max_bytes):
         return _read(
-            call, *await wires().send("POST", origin_of(parts), target_of(parts), headers=raw, content=content)
+            call, *await wires().send("POST", get_origin(parts), build_target(parts), headers=raw, content=content)
         )
 
 
@@ -77,24 +77,24 @@ async def get_bytes(url: str, *, timeout_seconds: float, max_bytes: int, check_h
     bounds = Allowance(seconds=timeout_seconds, max_bytes=max_bytes + MAX_HEAD_BYTES, check_head=check_head)
     with CallCounter() as call, bounds:
         call.status, _, body = await wires().send(
-            "GET", origin_of(parts), target_of(parts), headers=headers, content=b""
+            "GET", get_origin(parts), build_target(parts), headers=headers, content=b""
         )
     if len(body) > max_bytes:
         raise OutboundFailed(OutboundFailed.TOO_LARGE, "The answer is larger than this service reads.")
     return body
 
 
-def origin_of(parts: SplitResult) -> Origin:
+def get_origin(parts: SplitResult) -> Origin:
     """Return where a checked URL leads."""
     return parse_origin(parts.scheme, parts.hostname or "", parts.port)
 
 
-def target_of(parts: SplitResult) -> bytes:
+def build_target(parts: SplitResult) -> bytes:
     """Return the path and the query of a checked URL, as a request has them."""
     return f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}".encode()
 
 
-def _written(
+def _prepare_request(
     url: str, body: Any, headers: Mapping[str, str] | None
 ) -> tuple[SplitResult, list[tuple[bytes, bytes]], bytes]:
     parts = check_url(url)

@@ -23,7 +23,7 @@ class GuardedLoopTransport(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Serve httpx: the body is read before it is returned, and cookies are dropped, as clients share this."""
-        return await letter_of(request).send(await request.aread())
+        return await build_letter(request).send(await request.aread())
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Letter:
         return httpx2.Response(status, headers=returned_headers, content=body, request=self.bare)
 
 
-def letter_of(request: httpx2.Request) -> Letter:
+def build_letter(request: httpx2.Request) -> Letter:
     """Return a request without its contents."""
     url = request.url
     left_out = (b"accept-encoding", b"content-length")

@@ -83,7 +83,7 @@ def is_refused(address: Address, *, allow: Sequence[Network] = ()) -> bool:
     IPv4-mapped IPv6 addresses (::ffff:0:0/96) are checked as IPv4.
     """
     address = getattr(address, "ipv4_mapped", None) or address
-    return not _within(address, allow) and _within(address, REFUSED)
+    return not _is_in_networks(address, allow) and _is_in_networks(address, REFUSED)
 
 
 def may_connect(address: Address, port: int, *, plain: bool) -> bool:
@@ -96,7 +96,7 @@ def _misfit(address: Address, port: int, *, plain: bool) -> str | None:
     allow = settings.OUTBOUND_ALLOW
     if is_refused(address, allow=allow):
         return NOT_CALLED
-    if _within(getattr(address, "ipv4_mapped", None) or address, allow):
+    if _is_in_networks(getattr(address, "ipv4_mapped", None) or address, allow):
         return None
     if plain and not settings.OUTBOUND_PLAIN_HTTP:
         return IN_CLEAR
@@ -108,25 +108,25 @@ def is_usual(port: int) -> bool:
     return any(port in usual for usual in settings.OUTBOUND_PORTS)
 
 
-def _within(address: Address, networks: Sequence[Network]) -> bool:
+def _is_in_networks(address: Address, networks: Sequence[Network]) -> bool:
     return any(address in network for network in networks)
 
 
-def addresses_of(host: str, port: int, *, plain: bool, timeout: float) -> list[str]:
+def resolve_addresses(host: str, port: int, *, plain: bool, timeout: float) -> list[str]:
     """Resolve a name once, and return the addresses to which a connection is allowed, in the resolver's order.
 
     Raises OutboundFailed: `connection` when the name does not exist, `refused_address` when all of its addresses are
     refused, `timeout` when the resolver has not answered after `timeout` seconds.
     """
-    return _checked(literal(host) or _look_up(host, port, timeout), port, plain=plain)
+    return _filter_addresses(literal(host) or _look_up(host, port, timeout), port, plain=plain)
 
 
 async def addresses_found(host: str, port: int, *, plain: bool) -> list[str]:
-    """Look a name up as `addresses_of` does, but without a time limit: the caller sets one."""
-    return _checked(literal(host) or await _look_up_async(host, port), port, plain=plain)
+    """Look a name up as `resolve_addresses` does, but without a time limit: the caller sets one."""
+    return _filter_addresses(literal(host) or await _look_up_async(host, port), port, plain=plain)
 
 
-def _checked(addresses: Sequence[str], port: int, *, plain: bool) -> list[str]:
+def _filter_addresses(addresses: Sequence[str], port: int, *, plain: bool) -> list[str]:
     candidates = [ip_address(text.partition("%")[0]) for text in addresses]
     misfits = [_misfit(address, port, plain=plain) for address in candidates]
     if None not in misfits:

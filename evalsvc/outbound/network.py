@@ -11,7 +11,7 @@ import httpcore2
 
 from evalsvc.outbound.allowance import current_allowance
 from evalsvc.outbound.failures import OutboundFailed, certificate_refused, failure
-from evalsvc.outbound.guard import addresses_of
+from evalsvc.outbound.guard import resolve_addresses
 
 
 class GuardedStream(httpcore2.NetworkStream):
@@ -93,7 +93,7 @@ class GuardedBackend(httpcore2.NetworkBackend):
     ) -> httpcore2.NetworkStream:
         """Look the name up once, and connect to an address that passed the check."""
         allowance = current_allowance()
-        addresses = addresses_of(host, port, plain=self._plain, timeout=allowance.seconds())
+        addresses = resolve_addresses(host, port, plain=self._plain, timeout=allowance.seconds())
         for address in addresses[:-1]:
             try:
                 # A third of the time for each address but the last: if a host has two, one is often unreachable.

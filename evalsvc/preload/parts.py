@@ -126,12 +126,12 @@ def run_worker(queue: str, ready: Path, schedule: Path | None) -> None:
     platforms._set_pdeathsig = lambda number: die_with_parent(os.getppid(), number)
     if schedule is not None:
         tick_beside_worker(schedule)
-    worker = worker_of(queue)
+    worker = build_worker(queue)
     worker.start()
     sys.exit(worker.exitcode)
 
 
-def worker_of(queue: str) -> Any:
+def build_worker(queue: str) -> Any:
     """Make the worker as `celery worker` would. That command imports a shell, which takes 8 MB in every process."""
     from celery.concurrency import get_implementation
     from celery.utils.nodenames import host_format

@@ -125,7 +125,7 @@ def remember_project(account_id: int, name: str, *, epoch: str | None = None) ->
     if project_id is not None:
         return project_id
     with account_scope(account_id):
-        project, _ = _named_project(account_id, name, "/project_name")
+        project, _ = _get_or_create_project(account_id, name, "/project_name")
         until = _known_projects.end()
         _once_committed(lambda: _known_projects.put((account_id, name), project.id, epoch, until=until))
     return project.id
@@ -134,14 +134,14 @@ def remember_project(account_id: int, name: str, *, epoch: str | None = None) ->
 def create_project(*, account: Account, name: str, actor: str) -> Project:
     """Return the project with that name, creating it if it is new: clients request theirs at every start."""
     with account_scope(account.pk):
-        project, created = _named_project(account.pk, name, "/name", created_by=actor[:120])
+        project, created = _get_or_create_project(account.pk, name, "/name", created_by=actor[:120])
         if created:
             project.refresh_from_db(fields=["created_at"])
             record_audit(account=account, actor=actor, action="project.created", target=project.name)
     return project
 
 
-def _named_project(account_id: int, name: str, pointer: str, **made: str) -> tuple[Project, bool]:
+def _get_or_create_project(account_id: int, name: str, pointer: str, **made: str) -> tuple[Project, bool]:
     """Return the project that a name means and whether it is new. Raises Invalid for a new name that cannot be."""
     if not is_plain_name(name):
         if (existing := find_named_project(account_id=account_id, name=name)) is not None:

@@ -11,7 +11,7 @@ from django.db.models.functions import Length
 
 from evalsvc.accounts.models import Account
 from evalsvc.prompts.models import Prompt, PromptLabel, PromptRevision
-from evalsvc.rest.bodies.names import spellings_of
+from evalsvc.rest.bodies.names import list_spellings
 from evalsvc.rest.problems import NotFound
 
 MAX_ANSWER_CHARACTERS = 4 * 1024 * 1024
@@ -31,9 +31,9 @@ class PromptFilters:
         """Return the conditions on a prompt, or on what has one under `prefix`."""
         lookups = {
             "project_id": self.project_id,
-            "project__name__in": None if self.project_name is None else spellings_of(self.project_name),
+            "project__name__in": None if self.project_name is None else list_spellings(self.project_name),
             "id": self.prompt_id,
-            "name__in": None if self.name is None else spellings_of(self.name),
+            "name__in": None if self.name is None else list_spellings(self.name),
             "name__startswith": self.name_startswith,
         }
         return {prefix + name: value for name, value in lookups.items() if value is not None}
@@ -81,7 +81,7 @@ def list_prompt_revisions(*, account: Account, of: PromptFilters, filters: Revis
     """Return revisions with their prompts and labels: the newest prompt first, of each the newest revision first."""
     rows = PromptRevision.objects.filter(account=account, **of.conditions("prompt__"), **filters.conditions())
     # By number and not by time: of two that are made at once, the one that waited may have begun first.
-    return _with_labels(rows).order_by("-prompt__created_at", "prompt_id", "-number")
+    return _prefetch_labels(rows).order_by("-prompt__created_at", "prompt_id", "-number")
 
 
 def page_of_revisions(rows: QuerySet[PromptRevision], *, limit: int, offset: int) -> list[PromptRevision]:
@@ -99,12 +99,12 @@ def page_of_revisions(rows: QuerySet[PromptRevision], *, limit: int, offset: int
 
 def get_prompt_revision(*, account: Account, id: uuid.UUID) -> PromptRevision:
     """Return a revision of the account with its prompt and labels; NotFound for missing and foreign."""
-    row = _with_labels(PromptRevision.objects.filter(account=account, id=id)).first()
+    row = _prefetch_labels(PromptRevision.objects.filter(account=account, id=id)).first()
     if row is None:
         raise NotFound
     return row
 
 
-def _with_labels(rows: QuerySet[PromptRevision]) -> QuerySet[PromptRevision]:
+def _prefetch_labels(rows: QuerySet[PromptRevision]) -> QuerySet[PromptRevision]:
     labels = Prefetch("labels", PromptLabel.objects.order_by("name"))
     return rows.select_related("prompt__project").prefetch_related(labels)

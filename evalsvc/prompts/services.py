@@ -19,7 +19,7 @@ from evalsvc.projects.services import hold_project, no_such_project
 from evalsvc.prompts.evidence import LabelEvidence, evidence_from
 from evalsvc.prompts.models import MAX_NAME, Prompt, PromptLabel, PromptRevision
 from evalsvc.prompts.selectors import get_prompt, get_prompt_revision
-from evalsvc.rest.bodies.names import clean_name, spellings_of
+from evalsvc.rest.bodies.names import clean_name, list_spellings
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -90,14 +90,14 @@ def describe_prompt(
     """Give a prompt another name or description; None leaves either. Raises `already_exists` for a name taken."""
     with account_scope(account.pk):
         row = get_prompt(account=account, id=prompt.pk, lock=True)
-        row.name = row.name if name in (None, row.name) else clean_name(_checked_name(name, "/name"), "/name")
+        row.name = row.name if name in (None, row.name) else clean_name(_validate_name(name, "/name"), "/name")
         row.description = row.description if description is None else description
         row.updated_at = Now()
         try:
             with transaction.atomic(using=current_role()):
                 row.save(update_fields=["name", "description", "updated_at"])
         except IntegrityError:
-            raise _taken("/name", row.name) from None
+            raise _build_name_conflict("/name", row.name) from None
         record_audit(account=account, actor=actor, action="prompt.changed", target=row.name)
         return get_prompt(account=account, id=row.pk)
 
@@ -107,7 +107,7 @@ def set_prompt_labels(*, account: Account, revision: PromptRevision, labels: Col
     with account_scope(account.pk):
         existing = _hold_labels(account, revision, labels, "/labels")
         labels_to_move = set(labels) - {name for name, row in existing.items() if row.revision_id == revision.pk}
-        _put_labels(account, revision, {name: None for name in labels_to_move})
+        _save_labels(account, revision, {name: None for name in labels_to_move})
         _note_labels(account, revision, "prompt.labelled", labels, actor)
 
 
@@ -123,7 +123,7 @@ def set_label_with_evidence(
         current = evidence_from(existing.evidence)
         if current.says_as(evidence):
             return current
-    _put_labels(account, revision, {label: evidence})
+    _save_labels(account, revision, {label: evidence})
     _note_labels(account, revision, "prompt.labelled", [label], actor, experiment=evidence.experiment_id)
     return evidence
 
@@ -139,7 +139,7 @@ def _hold_labels(
     return existing
 
 
-def _put_labels(account: Account, revision: PromptRevision, labels: Mapping[str, LabelEvidence | None]) -> None:
+def _save_labels(account: Account, revision: PromptRevision, labels: Mapping[str, LabelEvidence | None]) -> None:
     PromptLabel.objects.bulk_create(
         [
             PromptLabel(
@@ -189,21 +189,23 @@ def _place(account: Account, place: PromptPlace, description: str | None, *, onl
             return get_prompt(account=account, id=place.prompt_id, lock=True)
         except NotFound:
             raise Invalid(FieldError("/prompt_id", "No such prompt.")) from None
-    name = _checked_name(place.name, "/prompt_name")
+    name = _validate_name(place.name, "/prompt_name")
     if place.project_id is None and not place.project_name:
         raise Invalid(FieldError("/project_name", "Send `project_id` or `project_name`, or a `prompt_id`."))
     by_name = place.project_name or ""
     project_id = hold_project(account.pk, id=None if by_name else place.project_id, name=by_name)
     if project_id is None:
         raise no_such_project()
-    return _named(account, project_id, name, description, only_new=only_new, actor=actor)
+    return _get_or_create_prompt(account, project_id, name, description, only_new=only_new, actor=actor)
 
 
-def _named(
+def _get_or_create_prompt(
     account: Account, project_id: uuid.UUID, name: str, description: str | None, *, only_new: bool, actor: str
 ) -> Prompt:
     rows = Prompt.objects.filter(account=account)
-    existing_names = set(rows.filter(project_id=project_id, name__in=spellings_of(name)).values_list("name", flat=True))
+    existing_names = set(
+        rows.filter(project_id=project_id, name__in=list_spellings(name)).values_list("name", flat=True)
+    )
     if not existing_names and rows.count() >= MAX_PROMPTS:
         raise Invalid(FieldError("", f"An account has at most {MAX_PROMPTS} prompts."))
     # A prompt that an earlier release stored in another spelling is still the same prompt.
@@ -212,19 +214,19 @@ def _named(
         account=account, project_id=project_id, name=name, defaults={"description": description}
     )
     if only_new and not created:
-        raise _taken("/prompt_name", name)
+        raise _build_name_conflict("/prompt_name", name)
     if created:
         record_audit(account=account, actor=actor, action="prompt.created", target=name)
     return get_prompt(account=account, id=prompt.pk, lock=True)
 
 
-def _checked_name(name: str | None, pointer: str) -> str:
+def _validate_name(name: str | None, pointer: str) -> str:
     if name is None or not name.strip() or len(name) > MAX_NAME:
         raise Invalid(FieldError(pointer, BAD_NAME))
     return name
 
 
-def _taken(pointer: str, name: str) -> Invalid:
+def _build_name_conflict(pointer: str, name: str) -> Invalid:
     return Invalid(FieldError(pointer, f"The project has a prompt named {name!r} already."), code="already_exists")
 
 

@@ -9,21 +9,21 @@ from typing import Any
 from evalsvc.reports.words import (
     LIMITS,
     NOTHING,
-    asked_rows,
     bottleneck_sentence,
+    build_basis_rows,
     comparison_sentence,
     component_rows,
+    format_value,
+    format_verdict,
     gap_rows,
     interval_text,
     leading_sentence,
     moment_text,
     number_text,
+    rank_configs,
     rank_range,
-    ranked,
     slice_name,
-    text_of,
     together_words,
-    word_of,
 )
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#!|~$:]|(?<=www)\.)", re.IGNORECASE)
@@ -34,12 +34,12 @@ MAX_ROWS, MAX_CELL = 100, 300
 
 def markdown_text(value: object, longest: int = MAX_CELL) -> str:
     """Return a text in one line, with a backslash before whatever could be markup, a link or a table's edge."""
-    text = " ".join(text_of(value).split())
+    text = " ".join(format_value(value).split())
     text = text if len(text) <= longest else text[: longest - 1] + "…"
     return MARKUP.sub(r"\\\1", text).translate(ENTITIES)
 
 
-def markdown_of(report: Mapping[str, Any]) -> str:
+def render_markdown(report: Mapping[str, Any]) -> str:
     """Return the report."""
     parts: Iterable[str] = (part for section in SECTIONS for part in section(report))
     return "\n".join(parts) + "\n"
@@ -66,7 +66,7 @@ def _leaderboard(report: Mapping[str, Any]) -> Iterator[str]:
     name = report["plan"].primary_metric
     yield f"## Leaderboard: {markdown_text(name)}\n"
     rows = []
-    for config in ranked(report):
+    for config in rank_configs(report):
         result, versus = config["metrics"][name], config["versus_leader"]
         difference = f"{number_text(versus['delta'])} {interval_text(versus)}" if versus else NOTHING
         rows.append(
@@ -78,7 +78,7 @@ def _leaderboard(report: Mapping[str, Any]) -> Iterator[str]:
                 number_text(result["n"]),
                 number_text(result["n_error"]),
                 difference,
-                word_of(versus),
+                format_verdict(versus),
                 config["state"],
             ]
         )
@@ -98,7 +98,7 @@ def _metrics(report: Mapping[str, Any]) -> Iterator[str]:
                 number_text(c["metrics"][name]["n"]),
                 number_text(c["metrics"][name]["n_error"]),
             ]
-            for c in ranked(report)
+            for c in rank_configs(report)
         ]
         yield from markdown_table(["config", "value", "interval", "n", "errors"], rows)
 
@@ -169,11 +169,11 @@ def _sweep(report: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _measured(report: Mapping[str, Any]) -> Iterator[str]:
+def _quantiles(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         [markdown_text(config["name"]), what.replace("_", "\\_"), number_text(measurement["n"])]
         + [f"{number_text(quantile['value'])} {interval_text(quantile)}" for quantile in measurement["quantiles"]]
-        for config in ranked(report)
+        for config in rank_configs(report)
         for what, measurement in report["measured"].get(config["id"], {}).items()
     ]
     if rows:
@@ -267,9 +267,9 @@ def _examples(report: Mapping[str, Any]) -> Iterator[str]:
         yield from markdown_table(["example", "input", "config", "output", markdown_text(name)], rows)
 
 
-def _asked(report: Mapping[str, Any]) -> Iterator[str]:
+def _basis(report: Mapping[str, Any]) -> Iterator[str]:
     yield "## What this rests on\n"
-    yield from (f"* {name}: {markdown_text(value)}" for name, value in asked_rows(report))
+    yield from (f"* {name}: {markdown_text(value)}" for name, value in build_basis_rows(report))
     yield f"\n{LIMITS}\n"
     for warning in report["warnings"][:MAX_ROWS]:
         configs = ", ".join(warning["configs"])
@@ -285,10 +285,10 @@ SECTIONS = (
     _metrics,
     _sweep,
     _slices,
-    _measured,
+    _quantiles,
     _gates,
     _decisions,
     _errors,
     _examples,
-    _asked,
+    _basis,
 )

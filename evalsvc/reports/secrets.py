@@ -9,7 +9,7 @@ HEADERS = "headers"
 PUSHED = "push"
 
 
-def without_secrets(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+def strip_secrets(kind: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with empty headers, at whatever depth; connections are references by name anyway.
 
     Of the caller's own code the service knows no header: there a knob of this name is a knob.

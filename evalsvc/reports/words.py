@@ -57,16 +57,16 @@ def moment_text(value: datetime | str | None) -> str:
     return value.strftime("%Y-%m-%d %H:%M UTC") if isinstance(value, datetime) else value
 
 
-def text_of(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format a value as text: strings and outputs of models unchanged, anything else as JSON."""
     if value is None:
         return NOTHING
     if isinstance(value, dict) and "output" in value and set(value) <= OF_CHATS:
-        return text_of(value["output"])
+        return format_value(value["output"])
     return value if isinstance(value, str) else dumps(value).decode()
 
 
-def word_of(versus: Mapping[str, Any] | None) -> str:
+def format_verdict(versus: Mapping[str, Any] | None) -> str:
     """Format whether a difference is better, worse or inconclusive."""
     if versus is None:
         return NOTHING
@@ -103,7 +103,7 @@ def leading_sentence(summary: Mapping[str, Any]) -> str:
     )
 
 
-def asked_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+def build_basis_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     """Build the rows that describe the setup of the experiment, and its current state."""
     plan, head, dataset = report["plan"], report["live"]["experiment"], report["dataset"]
     budget = {name: getattr(plan.budget, name) for name in ("queries", "cost", "seconds")}
@@ -132,7 +132,7 @@ def higher(report: Mapping[str, Any]) -> bool:
     return next(bool(metric.higher_is_better) for metric in plan.metrics if metric.name == plan.primary_metric)
 
 
-def ranked(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def rank_configs(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the configs, the leader first, then by the primary metric; those without a value last."""
     name, sign = report["plan"].primary_metric, -1.0 if higher(report) else 1.0
 
@@ -158,18 +158,18 @@ def component_rows(report: Mapping[str, Any]) -> list[ComponentRow]:
     """Return the metrics by component, with the modes of a metric in consecutive rows."""
     rows = [
         ComponentRow(config["name"], component, mode, metric, result)
-        for config in ranked(report)
+        for config in rank_configs(report)
         for component, modes in config["by_component"].items()
         for mode, metrics in modes.items()
         for metric, result in metrics.items()
     ]
-    places = {config["name"]: i for i, config in enumerate(ranked(report))}
+    places = {config["name"]: i for i, config in enumerate(rank_configs(report))}
     return sorted(rows, key=lambda row: (places[row.config], row.component, row.metric, row.mode))
 
 
 def slice_name(row: Mapping[str, Any]) -> str:
     """Return the values that make a slice."""
-    values = ", ".join(f"{name} {text_of(value)}" for name, value in row["values"].items())
+    values = ", ".join(f"{name} {format_value(value)}" for name, value in row["values"].items())
     return f"{values} (all others)" if row["is_rest"] else values
 
 

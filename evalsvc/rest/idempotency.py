@@ -121,13 +121,13 @@ def read_idempotency_key(request: HttpRequest) -> str | None:
     return key
 
 
-def fingerprint_of(request: HttpRequest) -> bytes:
+def compute_fingerprint(request: HttpRequest) -> bytes:
     """Return a digest of method, address and body: a repeated request has the same digest."""
     head = f"{request.method} {request.get_full_path()}\n".encode()
     return hashlib.sha256(head + request.body).digest()
 
 
-def retries_of(request: HttpRequest) -> bool | None:
+def read_retry_flag(request: HttpRequest) -> bool | None:
     """Return whether the client marks this request as a retry; None when it sends no count of retries."""
     count = request.META.get(RETRY_COUNT_META, "")
     # Never read as a number, because a caller may send thousands of digits.
@@ -144,8 +144,8 @@ def claim_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool
     if is_retry:
         return claim_key(account_id=account_id, key=key, fingerprint=fingerprint, kept_hours=RETRY_HOURS)
     claim = Claim(Seal(account_id, key, fingerprint), uuid.uuid4())
-    with _given_back_in_doubt(claim), account_scope(account_id), connection.cursor() as cursor:
-        cursor.execute(CLAIM_FIRST_TRY, values_of(claim.seal, claim.token) | {"lease": TRY_LEASE_SECONDS})
+    with _release_if_uncertain(claim), account_scope(account_id), connection.cursor() as cursor:
+        cursor.execute(CLAIM_FIRST_TRY, build_claim_params(claim.seal, claim.token) | {"lease": TRY_LEASE_SECONDS})
         return claim if cursor.fetchone() else None
 
 
@@ -155,24 +155,24 @@ def claim_key(*, account_id: int, key: str, fingerprint: bytes, kept_hours: floa
     Raises `idempotency_key_reused` for another request under the same key, `in_progress` while the first one runs.
     """
     claim = Claim(Seal(account_id, key, fingerprint), uuid.uuid4())
-    values = values_of(claim.seal, claim.token)
-    with _given_back_in_doubt(claim), account_scope(account_id), connection.cursor() as cursor:
+    values = build_claim_params(claim.seal, claim.token)
+    with _release_if_uncertain(claim), account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(CLAIM, values | {"lease": LEASE_SECONDS, "kept": kept_hours})
         if cursor.fetchone():
             return claim
         cursor.execute(EXISTING, values)
         row = cursor.fetchone()
-    return replay_of(row, claim.seal)
+    return build_replay(row, claim.seal)
 
 
-def values_of(seal: Seal, token: uuid.UUID) -> dict[str, Any]:
+def build_claim_params(seal: Seal, token: uuid.UUID) -> dict[str, Any]:
     """Return the parameters of the statements that claim a key."""
     digests = {"key": seal.key, "fingerprint": seal.fingerprint}
     plain = {"plain_key": seal.plain_key, "plain_fingerprint": seal.plain_fingerprint}
     return {"account": seal.account_id, "claim": token, **digests, **plain}
 
 
-def replay_of(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
+def build_replay(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
     """Return the response stored in a key's record; raise if it belongs to another request or is still running."""
     if row is None:
         # Released between the two statements, so the next try can claim the key.
@@ -181,13 +181,13 @@ def replay_of(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
     if not seal.knows(bytes(stored_fingerprint)):
         raise Problem(f"This {HEADER} was used for a request with another body.", code="idempotency_key_reused")
     if status is not None:
-        return Replay(_replayed(status, opened(seal, bytes(body)), headers))
+        return Replay(_replayed(status, open_body(seal, bytes(body)), headers))
     if resource_id is not None:
         return Replay(None, resource_id)
     raise in_progress(seconds)
 
 
-def opened(seal: Seal, kept: bytes, place: str = "") -> bytes:
+def open_body(seal: Seal, kept: bytes, place: str = "") -> bytes:
     """Return a stored body decrypted; raise `idempotency_key_reused` if this request cannot open it."""
     try:
         return seal.open(kept, place)
@@ -269,7 +269,7 @@ def release_claim(claim: Claim) -> None:
 
 
 @contextmanager
-def _given_back_in_doubt(claim: Claim) -> Iterator[None]:
+def _release_if_uncertain(claim: Claim) -> Iterator[None]:
     """Release the key if the connection broke during the claim, when it is unknown whether the claim was committed.
 
     Without this, retries after a failover would be refused until its lease ends.

@@ -17,7 +17,15 @@ from typing import Any
 from django.db import connection
 
 from evalsvc.rest.basics.metrics import REPLAYS
-from evalsvc.rest.idempotency import EXISTING, KEPT_HOURS, RETRY_HOURS, in_progress, opened, replay_of, values_of
+from evalsvc.rest.idempotency import (
+    EXISTING,
+    KEPT_HOURS,
+    RETRY_HOURS,
+    build_claim_params,
+    build_replay,
+    in_progress,
+    open_body,
+)
 from evalsvc.rest.kept import MADE_PREFIX, MAX_KEPT_BYTES, Seal
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
@@ -84,7 +92,7 @@ class IdempotentResult:
     body: bytes | None
     resource_id: int | None
 
-    def without_long_body(self) -> IdempotentResult:
+    def drop_long_body(self) -> IdempotentResult:
         """Return the result without a body that is long and can be read from its resource."""
         is_long = self.body is not None and len(self.body) > MAX_KEPT_BYTES
         return IdempotentResult(None, None, self.resource_id) if is_long and self.resource_id is not None else self
@@ -114,7 +122,7 @@ class RowsClaim:
             REPLAYS.inc()
         return n_kept
 
-    def kept(self, indexes: Sequence[int]) -> dict[int, IdempotentResult]:
+    def load_results(self, indexes: Sequence[int]) -> dict[int, IdempotentResult]:
         """Return the stored results of rows, by index."""
         if not self.is_known:
             return {}
@@ -123,7 +131,7 @@ class RowsClaim:
             cursor.execute(KEPT, self._values | {"keys": list(places)})
             return {
                 places[key]: IdempotentResult(
-                    status, None if body is None else opened(self.seal, bytes(body), key), resource_id
+                    status, None if body is None else open_body(self.seal, bytes(body), key), resource_id
                 )
                 for key, status, body, resource_id in cursor.fetchall()
             }
@@ -180,7 +188,7 @@ class RowsClaim:
 
 def claim_rows(*, account_id: int, key: str, fingerprint: bytes) -> RowsClaim:
     """Claim the rows of a caller's key. Raises `idempotency_key_reused` and `in_progress` as `claim_key` does."""
-    return _held(account_id, key, fingerprint, KEPT_HOURS, anew=False)
+    return _acquire_rows(account_id, key, fingerprint, KEPT_HOURS, anew=False)
 
 
 def claim_rows_of_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> RowsClaim | None:
@@ -190,16 +198,16 @@ def claim_rows_of_try(*, account_id: int, actor: str, fingerprint: bytes, is_ret
     """
     key = f"{MADE_PREFIX}{actor} {fingerprint.hex()}"
     try:
-        return _held(account_id, key, fingerprint, RETRY_HOURS, anew=not is_retry)
+        return _acquire_rows(account_id, key, fingerprint, RETRY_HOURS, anew=not is_retry)
     except Problem:
         if is_retry:
             raise
         return None
 
 
-def _held(account_id: int, key: str, fingerprint: bytes, kept_hours: float, *, anew: bool) -> RowsClaim:
+def _acquire_rows(account_id: int, key: str, fingerprint: bytes, kept_hours: float, *, anew: bool) -> RowsClaim:
     seal, token = Seal(account_id, key, fingerprint), uuid.uuid4()
-    values = values_of(seal, token) | {"lease": LEASE_SECONDS}
+    values = build_claim_params(seal, token) | {"lease": LEASE_SECONDS}
     with account_scope(account_id), connection.cursor() as cursor:
         cursor.execute(HOLD, values | {"kept": kept_hours, "anew": anew})
         if lease_row := cursor.fetchone():
@@ -207,6 +215,6 @@ def _held(account_id: int, key: str, fingerprint: bytes, kept_hours: float, *, a
             return RowsClaim(seal, token, since, is_known and not anew)
         cursor.execute(EXISTING, values)
         row = cursor.fetchone()
-    replay_of(row, seal)
+    build_replay(row, seal)
     # Another kind of request has answered under this key; no batch does so itself.
     raise Problem(code="idempotency_key_reused")

@@ -149,6 +149,6 @@ class ReviewSkipIn(serializers.Serializer[Any]):
     lease_token = serializers.UUIDField()
 
 
-def said_in(asked: Any) -> ReviewResponse:
+def build_response(asked: Any) -> ReviewResponse:
     """Return what the service takes."""
     return ReviewResponse(asked.get("answers") or (), asked.get("choice"), asked.get("explanation"))

@@ -63,9 +63,14 @@ class Content:
         return not self.outputs
 
 
-def content_of(*, account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+def load_content(*, account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
     """Return the content of items by their ids, with the sides of pairs in the order of configs. In the scope."""
-    readers = {Kind.OUTPUT: _of_outputs, Kind.PAIR: _of_outputs, Kind.EVALUATION: _of_evaluations, Kind.SPAN: _of_spans}
+    readers = {
+        Kind.OUTPUT: _load_outputs,
+        Kind.PAIR: _load_outputs,
+        Kind.EVALUATION: _load_evaluations,
+        Kind.SPAN: _load_spans,
+    }
     return readers[Kind(review.kind)](account, review, items)
 
 
@@ -83,16 +88,16 @@ def _optional(value: object) -> str | None:
     return None if value is None else readable_text(value)
 
 
-def _of_outputs(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+def _load_outputs(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
     ids = {id for item in items for id in (item.subject_id, item.other_id) if id}
     rows = Output.objects.filter(account=account, id__in=ids, status=Output.Status.OK)
     outputs = {row.pk: row for row in rows.exclude(config__state=Config.State.DELETED)}
     examples = Example.objects.filter(account=account, pk__in={row.example_id for row in outputs.values()}).in_bulk()
     scores = _scores(account, list(outputs.values())) if review.show_scores else {}
-    return {item.pk: _of_output(review, item, outputs, examples, scores) for item in items}
+    return {item.pk: _build_output_content(review, item, outputs, examples, scores) for item in items}
 
 
-def _of_output(
+def _build_output_content(
     review: Review,
     item: ReviewItem,
     outputs: Mapping[int, Output],
@@ -105,7 +110,7 @@ def _of_output(
         return Content()
     first = rows[0]
     example = examples.get(first.example_id)
-    texts = [ShownText(answer_of(row), row.config_id, scores.get((row.config_id, row.pos), ())) for row in rows]
+    texts = [ShownText(get_answer_text(row), row.config_id, scores.get((row.config_id, row.pos), ())) for row in rows]
     return Content(
         texts,
         input=_optional(example.input) if example else None,
@@ -117,7 +122,7 @@ def _of_output(
     )
 
 
-def answer_of(row: Output) -> str:
+def get_answer_text(row: Output) -> str:
     """Return the text of an output: its answer, or all components where none is named so."""
     document = row.output
     answer = document[ANSWER] if isinstance(document, dict) and ANSWER in document else document
@@ -134,13 +139,13 @@ def _scores(account: Account, outputs: Sequence[Output]) -> dict[tuple[int, int]
     return scores
 
 
-def _of_evaluations(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+def _load_evaluations(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
     rows = Evaluation.objects.filter(account=account, captured=True, id__in=[item.subject_id for item in items])
     evaluations = {row.pk: row for row in rows.select_related("request")}
-    return {item.pk: _of_evaluation(review, evaluations.get(item.subject_id)) for item in items}
+    return {item.pk: _build_evaluation_content(review, evaluations.get(item.subject_id)) for item in items}
 
 
-def _of_evaluation(review: Review, row: Evaluation | None) -> Content:
+def _build_evaluation_content(review: Review, row: Evaluation | None) -> Content:
     if row is None:
         return Content()
     of, scores = row.request, []
@@ -155,12 +160,12 @@ def _of_evaluation(review: Review, row: Evaluation | None) -> Content:
     )
 
 
-def _of_spans(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
+def _load_spans(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
     spans = Span.objects.filter(account=account, id__in=[item.subject_id for item in items]).in_bulk()
-    return {item.pk: _of_span(spans.get(item.subject_id)) for item in items}
+    return {item.pk: _build_span_content(spans.get(item.subject_id)) for item in items}
 
 
-def _of_span(row: Span | None) -> Content:
+def _build_span_content(row: Span | None) -> Content:
     if row is None:
         return Content()
     attributes = row.attributes if isinstance(row.attributes, dict) else {}

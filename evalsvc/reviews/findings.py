@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
-from evalsvc.reviews.questions import CHOICES, Question, Type, category_name, questions_of, value_of
+from evalsvc.reviews.questions import CHOICES, Question, Type, category_name, parse_answer_value, parse_questions
 from evalsvc.reviews.sampling.draws import ALL, POISSON
 from evalsvc.reviews.selectors import Progress, list_answers, review_progress
 from evalsvc.stats.agreement.bootstrap import AgreementFigure
@@ -23,7 +23,7 @@ from evalsvc.stats.agreement.figures import (
     krippendorff_alpha,
 )
 from evalsvc.stats.agreement.weighted import weighted_mean
-from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.estimates.newdata import new_data_interval
 from evalsvc.stats.kinds import ALGEBRAIC
 
@@ -99,19 +99,19 @@ class ReviewFindings:
     estimates: Sequence[ReviewEstimate]
 
 
-def findings_of(*, account: Account, review: Review) -> ReviewFindings:
+def compute_findings(*, account: Account, review: Review) -> ReviewFindings:
     """Compute the results of a review; agreement requires several answers per item. Within the scope."""
     progress = review_progress(account=account, review=review)
     items = ReviewItem.objects.filter(account=account, review=review, n_answered__gt=0)
     probabilities = dict(items.values_list("id", "probability"))
-    question_ratings = ratings_of(account=account, review=review)
+    question_ratings = load_ratings(account=account, review=review)
     estimates = [
         estimate
         for ratings in question_ratings
-        for estimate in estimates_of(ratings, review=review, progress=progress, probabilities=probabilities)
+        for estimate in compute_estimates(ratings, review=review, progress=progress, probabilities=probabilities)
     ]
     agreement = (
-        [agreement_of(question, seed=review.seed) for question in question_ratings] if review.n_answers > 1 else []
+        [compute_agreement(question, seed=review.seed) for question in question_ratings] if review.n_answers > 1 else []
     )
     return ReviewFindings(progress, agreement, estimates)
 
@@ -134,39 +134,41 @@ def alphas_of_reviews(
     }
 
 
-def ratings_of(*, account: Account, review: Review) -> list[AskedRatings]:
+def load_ratings(*, account: Account, review: Review) -> list[AskedRatings]:
     """Load the answers to each question that has countable answers. Within the account's scope."""
     return _ratings(review, list(list_answers(account=account, review=review)))
 
 
 def _ratings(review: Review, rows: Sequence[ReviewAnswer]) -> list[AskedRatings]:
     if review.kind == Review.Kind.PAIR:
-        return [AskedRatings(None, PAIR_QUESTION, "nominal", _by_item(rows, lambda row: str(row.outcome)))]
+        return [AskedRatings(None, PAIR_QUESTION, "nominal", _group_by_item(rows, lambda row: str(row.outcome)))]
     return [
-        _asked(question, rows) for question in questions_of(review.criteria) if question.annotation_type != Type.TEXT
+        _build_ratings(question, rows)
+        for question in parse_questions(review.criteria)
+        if question.annotation_type != Type.TEXT
     ]
 
 
-def _asked(question: Question, rows: Iterable[ReviewAnswer]) -> AskedRatings:
+def _build_ratings(question: Question, rows: Iterable[ReviewAnswer]) -> AskedRatings:
     measurement = MEASUREMENTS[question.annotation_type]
 
     def rating(row: ReviewAnswer) -> float | str:
-        value = value_of(question, (row.said or {})[str(question.id)])
+        value = parse_answer_value(question, (row.said or {})[str(question.id)])
         return category_name(value) if measurement == "nominal" else float(value.score or 0.0)
 
     scores = [category.score for category in question.categories if category.score is not None]
     limits = (min(scores), max(scores)) if measurement == "ordinal" and min(scores) < max(scores) else None
-    return AskedRatings(str(question.id), question.name, measurement, _by_item(rows, rating), limits)
+    return AskedRatings(str(question.id), question.name, measurement, _group_by_item(rows, rating), limits)
 
 
-def _by_item(rows: Iterable[ReviewAnswer], rating: Any) -> dict[int, dict[str, float | str]]:
+def _group_by_item(rows: Iterable[ReviewAnswer], rating: Any) -> dict[int, dict[str, float | str]]:
     ratings_by_item: dict[int, dict[str, float | str]] = {}
     for row in rows:
         ratings_by_item.setdefault(row.item_id, {})[row.reviewer] = rating(row)
     return ratings_by_item
 
 
-def agreement_of(asked: AskedRatings, *, seed: int) -> QuestionAgreement:
+def compute_agreement(asked: AskedRatings, *, seed: int) -> QuestionAgreement:
     """Return the figures of agreement of a question, and the items that people differ about."""
     ratings = asked.ratings
     differing = [(item, disagreement(list(values.values()))) for item, values in asked.by_item.items()]
@@ -186,7 +188,7 @@ def non_response(progress: Progress) -> float:
     return 1 - progress.n_begun / progress.n_items if progress.n_items else 1.0
 
 
-def estimates_of(
+def compute_estimates(
     asked: AskedRatings, *, review: Review, progress: Progress, probabilities: Mapping[int, float]
 ) -> list[ReviewEstimate]:
     """Estimate the complete frame from a question's answers: the proportion of each answer, or the mean of numbers.
@@ -197,7 +199,9 @@ def estimates_of(
     if asked.measurement != "nominal":
         values = {item: [float(value) for value in ratings.values()] for item, ratings in asked.by_item.items()}
         return [_estimate(asked, None, values, asked.limits, review, progress, probabilities)]
-    answers = sorted({str(value) for ratings in asked.by_item.values() for value in ratings.values()}, key=_by_rank)
+    answers = sorted(
+        {str(value) for ratings in asked.by_item.values() for value in ratings.values()}, key=_answer_sort_key
+    )
     return [
         _estimate(
             asked,
@@ -212,7 +216,7 @@ def estimates_of(
     ]
 
 
-def _by_rank(answer: str) -> tuple[int, str]:
+def _answer_sort_key(answer: str) -> tuple[int, str]:
     order = ("pass", "fail", *CHOICES)
     return (order.index(answer) if answer in order else len(order), answer)
 
@@ -243,7 +247,7 @@ def _estimate(
             *(asked.criteria_id, asked.name, answer, result.estimate, lower, upper, result.this_set),
             *(result.n, result.n_eff, "hajek", LEVEL, result.reason),
         )
-    sums = sums_of(list(means.values()))
+    sums = compute_sums(list(means.values()))
     binary = answer is not None and all(value in (0.0, 1.0) for value in means.values()) and review.n_answers == 1
     interval = new_data_interval(ALGEBRAIC, sums, level=LEVEL, value_range=limits, binary=binary)
     estimate = sum(means.values()) / len(means) if means else None

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.annotations.values import AnnotationValue, Category, Value, categories_of, label_value, read_categories
+from evalsvc.annotations.values import AnnotationValue, Category, Value, get_categories, label_value, read_categories
 from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.models import ReviewAnswer
@@ -34,18 +34,18 @@ class Question:
     categories: Sequence[Category]
 
 
-def frozen(criteria: AnnotationCriteria) -> dict[str, Any]:
+def snapshot_criteria(criteria: AnnotationCriteria) -> dict[str, Any]:
     """Return a criteria in the form that a review stores."""
     return {
         "id": str(criteria.pk),
         "name": criteria.name,
         "description": criteria.description,
         "annotation_type": criteria.annotation_type,
-        "categories": msgspec.to_builtins(categories_of(criteria)) or None,
+        "categories": msgspec.to_builtins(get_categories(criteria)) or None,
     }
 
 
-def questions_of(criteria: Sequence[Mapping[str, Any]]) -> list[Question]:
+def parse_questions(criteria: Sequence[Mapping[str, Any]]) -> list[Question]:
     """Parse the stored questions of a review."""
     return [
         Question(
@@ -64,7 +64,7 @@ def other_side(choice: str, *, is_swapped: bool) -> str:
     return _OTHER[choice] if is_swapped else choice
 
 
-def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def validate_answers(questions: Sequence[Question], given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the values to store for the answers to all questions of an item; raise Invalid with pointers.
 
     Each question must be answered once. A criteria is identified by its id or its name.
@@ -84,7 +84,7 @@ def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, 
             name: answer[name] for name in ("value_pass", "value_score", "value_text") if answer.get(name) is not None
         }
         try:
-            value_of(question, values)
+            parse_answer_value(question, values)
         except Invalid as problem:
             errors += [FieldError(f"/answers/{i}{error.pointer}", error.detail) for error in problem.errors]
         values_by_question[str(question.id)] = values
@@ -98,7 +98,7 @@ def checked_answers(questions: Sequence[Question], given: Sequence[Mapping[str, 
     return values_by_question
 
 
-def value_of(question: Question, said: Mapping[str, Any]) -> Value:
+def parse_answer_value(question: Question, said: Mapping[str, Any]) -> Value:
     """Return what one answer is worth; raise Invalid for what the question does not take."""
     if len(said.get("value_text") or "") > MAX_SAID_TEXT:
         raise Invalid(FieldError("/value_text", f"At most {MAX_SAID_TEXT:,} characters."))

@@ -170,13 +170,15 @@ def has_review(*, account: Account, id: uuid.UUID) -> bool:
     return Review.objects.filter(account=account, pk=id).exists()
 
 
-def own_answer(*, account: Account, review: Review, reviewer: str, item_id: int) -> ReviewAnswer | None:
+def find_answer(*, account: Account, review: Review, reviewer: str, item_id: int) -> ReviewAnswer | None:
     """Return a reviewer's answer to an item, so that it can be changed; None if there is none."""
     rows = ReviewAnswer.objects.filter(account=account, review=review, item_id=item_id, reviewer=reviewer)
     return rows.filter(said__isnull=False).select_related("item", "review").first()
 
 
-def held_item(*, account: Account, review_id: uuid.UUID, reviewer: str, item_id: int, token: uuid.UUID) -> ReviewAnswer:
+def get_leased_item(
+    *, account: Account, review_id: uuid.UUID, reviewer: str, item_id: int, token: uuid.UUID
+) -> ReviewAnswer:
     """Return the item leased to a reviewer under this token; NotFound for any other."""
     rows = ReviewAnswer.objects.filter(account=account, review_id=review_id, item_id=item_id, token=token)
     row = rows.filter(reviewer=reviewer).select_related("item", "review").first()

@@ -16,7 +16,7 @@ from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.reviews.models import Review, ReviewItem, ReviewLink
-from evalsvc.reviews.questions import frozen
+from evalsvc.reviews.questions import snapshot_criteria
 from evalsvc.reviews.sampling.draws import ItemSample, SampleAsk, draw
 from evalsvc.reviews.sampling.frame import read_frame
 from evalsvc.reviews.selectors import get_review
@@ -57,7 +57,7 @@ def create_review(*, account: Account, fields: ReviewFields, actor: str) -> Revi
             name=name,
             instructions=fields.instructions,
             kind=frame.kind,
-            criteria=[frozen(row) for row in criteria],
+            criteria=[snapshot_criteria(row) for row in criteria],
             source=dict(fields.items),
             sample=dict(sample.facts),
             n_answers=fields.n_answers,

@@ -89,7 +89,7 @@ class MetricKind:
         """Return by how much the number of one score is multiplied where there are n scores."""
         return 1
 
-    def of_scores(self, scores: FloatArray) -> float | None:
+    def from_scores(self, scores: FloatArray) -> float | None:
         """Return the number of these scores, at least one; None where single scores do not make it."""
         return float(np.mean(scores))
 
@@ -117,7 +117,7 @@ class Distributive(MetricKind):
         """Return n: the sum is so many means."""
         return n
 
-    def of_scores(self, scores: FloatArray) -> float:
+    def from_scores(self, scores: FloatArray) -> float:
         """Return their sum."""
         return float(np.sum(scores))
 
@@ -157,7 +157,7 @@ class Ratio(MetricKind):
         """Return its own range: the unseen denominators can be anything."""
         return limits
 
-    def of_scores(self, scores: FloatArray) -> None:
+    def from_scores(self, scores: FloatArray) -> None:
         """Return nothing: numerators alone make no ratio."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias, TypeVar
 import msgspec
 
 from evalsvc.rest.answering.renderers import dumps
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment, among, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment, build_enum, build_shape
 from evalsvc.telemetry.models import LogRecord, Span
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
@@ -38,10 +38,10 @@ class SpanOut(SharedOut):
     parent_span_id: str | None
     trace_state: str | None
     span_name: str
-    span_kind: Annotated[str, among(f"SPAN_KIND_{kind}" for kind in KINDS)]
+    span_kind: Annotated[str, build_enum(f"SPAN_KIND_{kind}" for kind in KINDS)]
     timestamp: Moment
     duration: Annotated[str, msgspec.Meta(description="ISO 8601, for example PT0.216S.")]
-    status_code: Annotated[str, among(f"STATUS_CODE_{status}" for status in STATUSES)]
+    status_code: Annotated[str, build_enum(f"STATUS_CODE_{status}" for status in STATUSES)]
     status_message: str | None
     span_attributes: Attributes
     events: list[dict[str, Json]]
@@ -107,7 +107,7 @@ def duration_of_nanoseconds(nanoseconds: int) -> str:
     return f"PT{seconds}.{remainder:09d}".rstrip("0").rstrip(".") + "S"
 
 
-def shared_facts(row: Span | LogRecord) -> dict[str, object]:
+def get_shared_facts(row: Span | LogRecord) -> dict[str, object]:
     """Return what spans and logs share, where its name is not that of the column."""
     text = None if row.experiment_id is None else str(row.experiment_id)
     return {"experiment_id_str": text, "resource_attributes": row.resource}
@@ -116,10 +116,10 @@ def shared_facts(row: Span | LogRecord) -> dict[str, object]:
 def attributes_as_text(record: Shared) -> Shared:
     """Return a span or log with the values of its attributes as texts; what is none is written as JSON."""
     names = [name for name in record.__struct_fields__ if name.endswith("_attributes")]
-    return msgspec.structs.replace(record, **{name: _as_text(getattr(record, name)) for name in names})
+    return msgspec.structs.replace(record, **{name: _to_text(getattr(record, name)) for name in names})
 
 
-def _as_text(attributes: Attributes) -> dict[str, str]:
+def _to_text(attributes: Attributes) -> dict[str, str]:
     return {
         key: attribute if isinstance(attribute, str) else dumps(attribute).decode()
         for key, attribute in attributes.items()
@@ -128,7 +128,7 @@ def _as_text(attributes: Attributes) -> dict[str, str]:
 
 def span_out(row: Span) -> SpanOut:
     """Return a span."""
-    return shape_of(
+    return build_shape(
         row,
         SpanOut,
         span_name=row.name,
@@ -137,17 +137,17 @@ def span_out(row: Span) -> SpanOut:
         duration=duration_of_nanoseconds(row.duration_ns),
         status_code=f"STATUS_CODE_{STATUSES[row.status_code]}",
         span_attributes=row.attributes,
-        **shared_facts(row),
+        **get_shared_facts(row),
     )
 
 
 def log_out(row: LogRecord) -> LogOut:
     """Return a log."""
-    return shape_of(
+    return build_shape(
         row,
         LogOut,
         timestamp=row.occurred_at,
         observed_timestamp=row.observed_at,
         log_attributes=row.attributes,
-        **shared_facts(row),
+        **get_shared_facts(row),
     )

@@ -10,10 +10,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from evaluators.base import EvaluatorSpec, Family, ManagedProfile, Sample, Settings, effective_settings
-from evaluators.cards.figures import Ends, MeasuredFigures, VerdictMetrics, measured_figures
-from evaluators.facts import facts_of
+from evaluators.cards.figures import Ends, MeasuredFigures, VerdictMetrics, load_measured_figures
+from evaluators.facts import build_facts
 from evaluators.gateway import Question
-from evaluators.judging.shown import shown_prompts
+from evaluators.judging.shown import collect_prompts
 from evaluators.values import CardText, KnownMiss
 
 _DATE = re.compile(r"-20\d\d-[01]\d-[0-3]\d\Z")
@@ -148,22 +148,22 @@ class EvaluatorCard(Struct, frozen=True, kw_only=True):
     measured: MeasuredWith | None
 
 
-def stem_of(id: str) -> str:
+def get_stem(id: str) -> str:
     """Return an evaluator's id without its date."""
     return _DATE.sub("", id)
 
 
 def card_text(family: Family, spec: EvaluatorSpec) -> CardText:
     """Return the description of an evaluator: the one for this id, for its stem, or for its family."""
-    names = (spec.id, stem_of(spec.id), family.name)
+    names = (spec.id, get_stem(spec.id), family.name)
     return next((family.cards[name] for name in names if name in family.cards), CardText())
 
 
-def card_of(family: Family, spec: EvaluatorSpec, prompts: list[PromptReference]) -> EvaluatorCard:
+def build_card(family: Family, spec: EvaluatorSpec, prompts: list[PromptReference]) -> EvaluatorCard:
     """Put the card of an evaluator together, with its default profile where it has one."""
-    figures, text = measured_figures(), card_text(family, spec)
+    figures, text = load_measured_figures(), card_text(family, spec)
     settings = default_settings(family, spec)
-    facts, accuracy = facts_of(family, spec), list(_accuracy(spec.id, figures))
+    facts, accuracy = build_facts(family, spec), list(_accuracy(spec.id, figures))
     cost = list(_cost(spec, figures))
     return EvaluatorCard(
         reads=_reads(family, settings),
@@ -180,7 +180,7 @@ def card_of(family: Family, spec: EvaluatorSpec, prompts: list[PromptReference])
         cost=cost,
         prompts=prompts,
         changes=list(_changes(family, spec, figures)),
-        measured=_measured_with(figures) if accuracy or cost else None,
+        measured=_build_environment(figures) if accuracy or cost else None,
     )
 
 
@@ -191,13 +191,13 @@ def default_settings(family: Family, spec: EvaluatorSpec) -> Settings:
     return effective_settings(spec, profile.settings if profile else {})
 
 
-async def asked_with(family: Family, spec: EvaluatorSpec) -> list[tuple[str, Question]]:
+async def collect_questions(family: Family, spec: EvaluatorSpec) -> list[tuple[str, Question]]:
     """Return the evaluator's questions with the name of their profile: the default, or else each managed one."""
     profiles = [profile for profile in family.managed_profiles if spec.default_profile in (None, profile.name)]
     return [
         (profile.name, question)
         for profile in profiles
-        for question in await shown_prompts(family, effective_settings(spec, profile.settings))
+        for question in await collect_prompts(family, effective_settings(spec, profile.settings))
     ]
 
 
@@ -251,7 +251,7 @@ def _cost(spec: EvaluatorSpec, figures: MeasuredFigures) -> Iterator[CostOfProfi
 
 def _changes(family: Family, spec: EvaluatorSpec, figures: MeasuredFigures) -> Iterator[DatedChange]:
     of_stem = sorted(
-        (other for other in family.evaluators if stem_of(other.id) == stem_of(spec.id)), key=lambda one: one.id
+        (other for other in family.evaluators if get_stem(other.id) == get_stem(spec.id)), key=lambda one: one.id
     )
     changed = {id: text for other in of_stem for id, text in card_text(family, other).changes.items()}
     for before, id in pairwise([other.id for other in of_stem]):
@@ -261,6 +261,6 @@ def _changes(family: Family, spec: EvaluatorSpec, figures: MeasuredFigures) -> I
         yield DatedChange(id, before, changed.get(id, ""), differences)
 
 
-def _measured_with(figures: MeasuredFigures) -> MeasuredWith:
+def _build_environment(figures: MeasuredFigures) -> MeasuredWith:
     about = figures.about
     return MeasuredWith(about.date, about.code_sha256, about.python, about.machine)

@@ -83,6 +83,6 @@ class MeasuredFigures(Struct, frozen=True):
 
 
 @cache
-def measured_figures() -> MeasuredFigures:
+def load_measured_figures() -> MeasuredFigures:
     """Read the file, once."""
     return msgspec.json.decode(FILE.read_bytes(), type=MeasuredFigures)

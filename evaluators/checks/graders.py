@@ -91,7 +91,7 @@ def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
         pass_threshold=low + DEFAULT_THRESHOLD * (high - low) if threshold is None else threshold,
         model=str(settings["model"]),
         temperature=_number(sampling.get("temperature")),
-        max_output_tokens=_whole(sampling.get("max_completions_tokens")),
+        max_output_tokens=_to_whole(sampling.get("max_completions_tokens")),
     )
 
 
@@ -135,7 +135,7 @@ def _grade(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
         return _string_check(settings, sample)
     if kind == "text_similarity":
         return _text_similarity(settings, sample)
-    return _multi(settings, sample, ask) if kind == "multi" else _asked(settings, sample, ask)
+    return _multi(settings, sample, ask) if kind == "multi" else _ask_model(settings, sample, ask)
 
 
 def _string_check(settings: Settings, sample: Sample) -> Outcome:
@@ -158,7 +158,7 @@ def _string_check(settings: Settings, sample: Sample) -> Outcome:
 def _text_similarity(settings: Settings, sample: Sample) -> Outcome:
     metric = str(settings["evaluation_metric"])
     output, reference = _filled(settings, "input", sample), _filled(settings, "reference", sample)
-    return _compared(
+    return _compare_value(
         measure_similarity(MEASURES[metric], output, reference), settings, metric, {"evaluation_metric": metric}
     )
 
@@ -181,10 +181,10 @@ def _multi(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     except BadFormula as exc:
         raise CannotScore("invalid_settings", f"`calculate_output` {exc}.", extra={"graders": details}) from None
     detail: dict[str, JSONValue] = {"graders": details, "calculated": value}
-    return _compared(min(max(value, 0.0), 1.0), settings, "the formula", detail)
+    return _compare_value(min(max(value, 0.0), 1.0), settings, "the formula", detail)
 
 
-def _asked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+def _ask_model(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     grader = model_grader(settings, sample)
     number = _answer(grader, ask)
     if grader.labels:
@@ -204,7 +204,7 @@ def _answer(grader: ModelGrader, ask: Ask | None) -> float:
     return min(max(ask(grader), low), high)
 
 
-def _compared(value: float, settings: Settings, what: str, detail: dict[str, JSONValue]) -> Outcome:
+def _compare_value(value: float, settings: Settings, what: str, detail: dict[str, JSONValue]) -> Outcome:
     pass_threshold = _number(settings.get("pass_threshold"))
     threshold = DEFAULT_THRESHOLD if pass_threshold is None else pass_threshold
     passed = value >= threshold
@@ -247,5 +247,5 @@ def _number(value: JSONValue) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def _whole(value: JSONValue) -> int | None:
+def _to_whole(value: JSONValue) -> int | None:
     return value if isinstance(value, int) else None

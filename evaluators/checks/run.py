@@ -20,7 +20,7 @@ from evaluators.checks.kinds import (
 from evaluators.checks.outcome import Outcome
 from evaluators.checks.similarity import EMBEDDED
 from evaluators.checks.templates import FIELDS, tokens
-from evaluators.checks.words import field_of
+from evaluators.checks.words import get_field
 from evaluators.settings import THRESHOLD, object_schema, settings_problems
 
 MAX_CHECKS = 50
@@ -87,7 +87,7 @@ def fields_read(settings: Settings) -> set[Field]:
             texts.append("{{gold}}")
         if leaf.get("type") == "highlight":
             fields.add(Field.GOLD)
-        fields.add(field_of(leaf))
+        fields.add(get_field(leaf))
         fields.update(FIELDS[name] for text in texts if isinstance(text, str) for name in tokens(text))
     return fields
 
@@ -95,7 +95,7 @@ def fields_read(settings: Settings) -> set[Field]:
 def fields_as_json(settings: Settings) -> set[Field]:
     """Name the inputs that a check reads as JSON and in no other way: an object is as good there as its text."""
     leaves = list(_leaves(settings))
-    fields = {field_of(leaf) for leaf in leaves if leaf.get("type") == "json"}
+    fields = {get_field(leaf) for leaf in leaves if leaf.get("type") == "json"}
     return fields.difference(*(fields_read(leaf) for leaf in leaves if leaf.get("type") != "json"))
 
 
@@ -164,7 +164,7 @@ def _run(settings: Settings, sample: Sample, pointer: str, leaves: list[JSONValu
     if kind in KINDS:
         budget.check()
         outcome = KINDS[kind].run(settings, sample)
-        leaves.append(_shown(settings, pointer, outcome))
+        leaves.append(_build_leaf(settings, pointer, outcome))
         return outcome
     outcomes = [
         _run(member, sample, f"{pointer}/checks/{index}", leaves) for index, member in enumerate(_members(settings))
@@ -172,7 +172,7 @@ def _run(settings: Settings, sample: Sample, pointer: str, leaves: list[JSONValu
     return _compose(kind, settings, outcomes)
 
 
-def _shown(settings: Settings, pointer: str, found: Outcome) -> dict[str, JSONValue]:
+def _build_leaf(settings: Settings, pointer: str, found: Outcome) -> dict[str, JSONValue]:
     leaf: dict[str, JSONValue] = {"check": pointer, "type": settings["type"], "passed": found.passed}
     leaf |= {"name": settings["name"]} if "name" in settings else {}
     return leaf | {"value": found.value, "because": found.because, **found.detail}
@@ -188,7 +188,7 @@ def _compose(kind: str, settings: Settings, outcomes: Sequence[Outcome]) -> Outc
     if kind == "any":
         return Outcome(max(outcome.value for outcome in outcomes), n_passed > 0, because, spans=spans)
     weight_values = settings.get("weights")
-    weights = _to_one(
+    weights = _normalise_weights(
         [float(str(weight)) for weight in weight_values] if isinstance(weight_values, list) else [1.0] * len(outcomes)
     )
     total = sum(weight * outcome.value for weight, outcome in zip(weights, outcomes, strict=True))
@@ -198,7 +198,7 @@ def _compose(kind: str, settings: Settings, outcomes: Sequence[Outcome]) -> Outc
     return Outcome(value, value >= threshold, because, spans=spans)
 
 
-def _to_one(weights: Sequence[float]) -> list[float]:
+def _normalise_weights(weights: Sequence[float]) -> list[float]:
     # The sum of the largest floats would be infinite, and a mean over it none.
     highest = max(weights)
     return [weight / highest for weight in weights]

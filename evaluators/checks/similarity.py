@@ -25,7 +25,7 @@ def measure_similarity(measure: str, output: str, gold: str) -> float:
     return value
 
 
-def _of_words(compare: Callable[[list[str], list[str]], float | None]) -> Callable[[str, str], float | None]:
+def _compare_words(compare: Callable[[list[str], list[str]], float | None]) -> Callable[[str, str], float | None]:
     """Compare two texts by their words; without any on either side, as they are."""
 
     def measure(output: str, gold: str) -> float | None:
@@ -48,11 +48,11 @@ MEASURES: dict[str, Callable[[str, str], float | None]] = {
     "levenshtein": levenshtein_ratio,
     "fuzzy": fuzzy_ratio,
     "bleu": lambda output, gold: sentence_bleu(output, [gold]).score,
-    "gleu": _of_words(sentence_gleu),
+    "gleu": _compare_words(sentence_gleu),
     "chrf": lambda output, gold: sentence_chrf(output, [gold]),
     "squad_f1": lambda output, gold: squad_f1(output, gold).f1,
-    **{f"rouge{n}": _of_words(_rouge_n(n)) for n in range(1, 6)},
-    "rougeL": _of_words(_rouge_l),
+    **{f"rouge{n}": _compare_words(_rouge_n(n)) for n in range(1, 6)},
+    "rougeL": _compare_words(_rouge_l),
     "embedding": lambda output, gold: max(embedding_cosines(output, [gold])[0], 0.0),
 }
 EMBEDDED = "embedding"

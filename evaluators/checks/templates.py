@@ -31,7 +31,7 @@ def fill(text: str, value_of: Callable[[str], str]) -> str:
     """Put values in the place of names. Raises CannotScore("input_too_long") when the result would be too large."""
     room = MAX_FILLED_CHARS
 
-    def put(match: re.Match[str]) -> str:
+    def substitute(match: re.Match[str]) -> str:
         nonlocal room
         value = value_of(match[1].strip())
         room -= len(value)
@@ -39,7 +39,7 @@ def fill(text: str, value_of: Callable[[str], str]) -> str:
             raise CannotScore("input_too_long", f"A filled template is longer than {MAX_FILLED_CHARS} characters.")
         return value
 
-    return _token.sub(put, text)
+    return _token.sub(substitute, text)
 
 
 def sole_token(text: str) -> str | None:

@@ -16,19 +16,19 @@ COMMON: dict[str, JSONValue] = {
 TEXT: dict[str, JSONValue] = {"type": "string"}
 
 
-def field_of(settings: Settings) -> Field:
+def get_field(settings: Settings) -> Field:
     """Return the input that a check reads; the output by default."""
     return FIELDS[str(settings.get("field", "output"))]
 
 
 def subject(settings: Settings, sample: Sample) -> str:
     """Return the text that a check judges."""
-    return field_text(sample, field_of(settings))
+    return field_text(sample, get_field(settings))
 
 
 def shows_spans(settings: Settings) -> bool:
     """Return whether places in the judged text are places in the output."""
-    return field_of(settings) is Field.OUTPUT
+    return get_field(settings) is Field.OUTPUT
 
 
 def filled(text: str, sample: Sample) -> str:

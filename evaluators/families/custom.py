@@ -45,7 +45,7 @@ from evaluators.judging.questions.plain_words import (
     criteria_problems,
     judge_criteria,
 )
-from evaluators.judging.readings import usage_of
+from evaluators.judging.readings import sum_usage
 from evaluators.judging.samples import injection_extra
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.values import ALL_PARTS, OUTPUT_TYPES
@@ -174,15 +174,15 @@ class Custom(Family):
         """Name what the check names: it looks at nothing else, but criteria show a judge all there is."""
         if CRITERIA in settings:
             return super().reads(settings)
-        return tuple(field for field in self.fields_for(settings) if field not in _as_json(settings))
+        return tuple(field for field in self.fields_for(settings) if field not in _fields_as_json(settings))
 
     def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """As every family, but that an object is there where JSON is read."""
-        return super().missing_fields(_with_json(sample, settings), settings)
+        return super().missing_fields(_parse_json_fields(sample, settings), settings)
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Run the check. Raises CannotScore("missing_input") or ("input_too_long") where that cannot be done."""
-        return _score(_checked(settings, _with_json(sample, settings), None), explain=explain)
+        return _score(_check_versions(settings, _parse_json_fields(sample, settings), None), explain=explain)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -192,12 +192,12 @@ class Custom(Family):
             return await judge_criteria(sample, settings, gateway, explain=explain)
         asker = GraderAsker(gateway, settings)
         with owing(asker.answers):
-            sample_read = _with_json(sample, settings)
+            sample_read = _parse_json_fields(sample, settings)
             graders = [
                 grader for version in _versions(settings, sample_read) for grader in model_graders(settings, version)
             ]
-            outcome = _checked(settings, sample_read, (await asker.ask_all(graders)).__getitem__)
-        extra = {**injection_extra(injection_signs([sample.output or ""])), "judge": usage_of(asker.answers)}
+            outcome = _check_versions(settings, sample_read, (await asker.ask_all(graders)).__getitem__)
+        extra = {**injection_extra(injection_signs([sample.output or ""])), "judge": sum_usage(asker.answers)}
         return _score(outcome, explain=explain, more=extra)
 
     def warm_up(self) -> None:
@@ -205,18 +205,18 @@ class Custom(Family):
         self.score(Sample(output="{}"), {"type": "json", "schema": {"pattern": "warm"}})
 
 
-def _as_json(settings: Settings) -> set[Field]:
+def _fields_as_json(settings: Settings) -> set[Field]:
     if CRITERIA in settings or "type" not in settings:
         return set()
     return fields_named_as_json(settings) if is_grader(settings) else fields_as_json(settings)
 
 
-def _with_json(sample: Sample, settings: Settings) -> Sample:
+def _parse_json_fields(sample: Sample, settings: Settings) -> Sample:
     """Replace values that are not text with their JSON in the fields that the check parses as JSON.
 
     The check parses the JSON again; the text itself is never compared.
     """
-    if not sample.unread or not (fields := _as_json(settings) & set(sample.unread)):
+    if not sample.unread or not (fields := _fields_as_json(settings) & set(sample.unread)):
         return sample
     texts = {field: json.dumps(sample.unread[field].value, ensure_ascii=False) for field in fields}
     gold = texts.get(Field.GOLD)
@@ -231,7 +231,7 @@ def _with_json(sample: Sample, settings: Settings) -> Sample:
     )
 
 
-def _checked(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
+def _check_versions(settings: Settings, sample: Sample, ask: Ask | None) -> Outcome:
     """Run a check, once for each accepted answer; the best outcome counts.
 
     A question to a model contains all accepted answers, and highlights of all answers are expected together. A check

@@ -154,11 +154,14 @@ def _numeric(output: AnswerText, gold: AnswerText, explain: bool) -> Score:
     }
     spans = None if output_number is None else (output_number.span,)
     return _score(
-        equal, _compared(output_number, gold_number, equal=equal) if explain else None, spans=spans, extra=extra
+        equal,
+        _explain_comparison(output_number, gold_number, equal=equal) if explain else None,
+        spans=spans,
+        extra=extra,
     )
 
 
-def _compared(said: Number | None, wanted: Number | None, *, equal: bool) -> str:
+def _explain_comparison(said: Number | None, wanted: Number | None, *, equal: bool) -> str:
     if wanted is None:
         return "The gold answer holds no number."
     if said is None:

@@ -27,7 +27,7 @@ from evaluators.judging.questions.plain_words import (
     criteria_problems,
     judge_criteria,
 )
-from evaluators.judging.settings import STRICT, before_strict
+from evaluators.judging.settings import STRICT, find_before_strict
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, GENERATED, SAMPLED
@@ -45,7 +45,7 @@ _BY_JUDGE = EvaluatorSpec(
 )
 
 
-def _with(name: str, attachments: str, title: str, description: str, *aliases: str) -> EvaluatorSpec:
+def _build_attachment_spec(name: str, attachments: str, title: str, description: str, *aliases: str) -> EvaluatorSpec:
     return replace(
         _BY_JUDGE,
         id=f"{name}-2026-11-23",
@@ -56,7 +56,7 @@ def _with(name: str, attachments: str, title: str, description: str, *aliases: s
     )
 
 
-_BY_IMAGE = _with(
+_BY_IMAGE = _build_attachment_spec(
     "judge-image",
     "images",
     "Judge, images",
@@ -64,13 +64,13 @@ _BY_IMAGE = _with(
     "judge-image-small",
     "judge-image-large",
 )
-_BY_AUDIO = _with(
+_BY_AUDIO = _build_attachment_spec(
     "judge-audio",
     "recordings",
     "Judge, recordings",
     "An LLM of your choice that hears attached recordings decides by criteria in plain words.",
 )
-_BY_ANY = _with(
+_BY_ANY = _build_attachment_spec(
     "judge-mm",
     "any",
     "Judge, multimodal",
@@ -113,7 +113,7 @@ class Judge(Family):
         _BY_IMAGE,
         _BY_AUDIO,
         _BY_ANY,
-        before_strict(_BY_JUDGE, "judge-2026-11-20"),
+        find_before_strict(_BY_JUDGE, "judge-2026-11-20"),
     )
 
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:

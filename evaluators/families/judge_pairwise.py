@@ -18,7 +18,7 @@ from evaluators.base import (
 from evaluators.cards.texts import plain as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.pairs import judge_pair
-from evaluators.judging.settings import ASKING, DEFAULT_THRESHOLD, ON_INJECTION, threshold_of
+from evaluators.judging.settings import ASKING, DEFAULT_THRESHOLD, ON_INJECTION, get_threshold
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.values import ALL_PARTS, GENERATED
 
@@ -96,5 +96,5 @@ class PairwiseJudge(Family):
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
         """Query an LLM twice; identical or blank answers are compared without it."""
-        criteria, threshold = str(settings.get("criteria", CRITERIA)), threshold_of(settings)
+        criteria, threshold = str(settings.get("criteria", CRITERIA)), get_threshold(settings)
         return await judge_pair(sample, settings, gateway, criteria=criteria, threshold=threshold, explain=explain)

@@ -23,7 +23,7 @@ from evaluators.pii.find import find_first_entities
 from evaluators.pii.plain_text import PlainText, read
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema
-from evaluators.text.against import against
+from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import ANSWERS, GENERATOR
@@ -105,7 +105,7 @@ class Phi(Family):
             spans=None if passed else tuple((start, end) for start, end, _ in identifiers) or None,
             extra={
                 **extra,
-                "identifiers_found": [_as_json(identifier) for identifier in identifiers[:MAX_LISTED]],
+                "identifiers_found": [_to_json(identifier) for identifier in identifiers[:MAX_LISTED]],
                 **readable.extra,
             },
         )
@@ -138,7 +138,7 @@ def _identifiers(text: str) -> list[tuple[int, int, str]]:
     return sorted([*numbers, *((start, end, NAME) for start, end in names)])
 
 
-def _as_json(found: tuple[int, int, str]) -> dict[str, JSONValue]:
+def _to_json(found: tuple[int, int, str]) -> dict[str, JSONValue]:
     start, end, kind = found
     return {"type": kind, "start": start, "end": end}
 
@@ -147,7 +147,7 @@ def _explain(text: str, value: float, threshold: float, passage: Span, n_identif
     where = "The output" if passage[1] - passage[0] >= len(text.strip()) else f"Characters {passage[0]} to {passage[1]}"
     read = text[passage[0] : passage[1]]
     return (
-        f"{where}: free of a person's health information with a chance of {against(value, threshold)}. "
+        f"{where}: free of a person's health information with a chance of {compare_with_threshold(value, threshold)}. "
         f"Medical terms there: {count(MEDICAL, read)}; references to a person: {count(PERSONAL, read)}; "
         f"likely identifiers in the output: {n_identifiers}."
     )

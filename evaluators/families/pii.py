@@ -20,7 +20,7 @@ from evaluators.base import (
 from evaluators.cards.texts import safety as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.personal_data import extract_personal_data, find_personal_data
-from evaluators.judging.settings import ASKING, STRICT, before_strict, is_strict
+from evaluators.judging.settings import ASKING, STRICT, find_before_strict, is_strict
 from evaluators.minilm import is_installed
 from evaluators.pii.entities import FIRST_KINDS, FIRST_STRUCTURED, STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities, find_first_entities
@@ -127,7 +127,7 @@ class Pii(Family):
             components=GENERATOR,
         ),
         _BY_JUDGE,
-        before_strict(_BY_JUDGE, "pii-judge-2026-11-20"),
+        find_before_strict(_BY_JUDGE, "pii-judge-2026-11-20"),
     )
 
     def lane_of(self, settings: Settings) -> Lane:
@@ -146,7 +146,7 @@ class Pii(Family):
         findings = find(text, tuple(Entity))
         readable = Readable({})
         if Entity.PERSON in entities:
-            findings, readable = _with_persons(text, findings, entities, is_first=settings.get("rules") != ANY_SCRIPT)
+            findings, readable = _find_persons(text, findings, entities, is_first=settings.get("rules") != ANY_SCRIPT)
         return _score(
             [finding for finding in findings if finding.entity in entities],
             readable.extra,
@@ -186,7 +186,7 @@ def _entities(settings: Settings) -> tuple[Entity, ...]:
     return every if settings.get("variant") in (BROAD, JUDGE) else structured
 
 
-def _with_persons(
+def _find_persons(
     text: str, found: list[Finding], entities: Collection[Entity], *, is_first: bool
 ) -> tuple[list[Finding], Readable]:
     """Add people's names to the findings, and report how much of the text was searched for names."""
@@ -221,11 +221,11 @@ def _score(found: Sequence[Finding], extra: dict[str, JSONValue], explain: bool,
         passed=not found,
         explanation=_explain(found) + doubt if explain else None,
         spans=tuple((finding.start, finding.end) for finding in found) or None,
-        extra={"entities": [_as_json(finding) for finding in found[:MAX_LISTED]], **additional, **extra},
+        extra={"entities": [_to_json(finding) for finding in found[:MAX_LISTED]], **additional, **extra},
     )
 
 
-def _as_json(finding: Finding) -> dict[str, JSONValue]:
+def _to_json(finding: Finding) -> dict[str, JSONValue]:
     return {"type": str(finding.entity), "start": finding.start, "end": finding.end}
 
 

@@ -21,7 +21,13 @@ from evaluators.gateway import JudgeGateway
 from evaluators.judging.client import Asker, owing
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.samples import failed_for_injection, injection_extra
-from evaluators.judging.settings import STRICT, before_strict, fails_injection, several_questions_settings, threshold_of
+from evaluators.judging.settings import (
+    STRICT,
+    fails_injection,
+    find_before_strict,
+    get_threshold,
+    several_questions_settings,
+)
 from evaluators.rag.measures import Rag, RagValue, overall
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, GENERATOR, ONE_CALL, RETRIEVER, Facts
@@ -69,7 +75,7 @@ def _spec(name: str, metric: str, title: str, description: str, facts: Facts) ->
     )
 
 
-def _before(id: str) -> str:
+def _get_predecessor(id: str) -> str:
     return id.replace(_STRICT_SINCE, "2026-11-20")
 
 
@@ -178,7 +184,7 @@ class RagMetrics(Family):
     managed_profiles = (ManagedProfile("rag-metrics", "Passes from 0.5.", {"pass_threshold": 0.5}),)
     evaluators = (
         *_SPECS,
-        *(before_strict(spec, _before(spec.id)) for spec in _SPECS if spec.settings.get("rules")),
+        *(find_before_strict(spec, _get_predecessor(spec.id)) for spec in _SPECS if spec.settings.get("rules")),
     )
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
@@ -186,7 +192,7 @@ class RagMetrics(Family):
         metric = _metric(settings)
         if metric != _OVERALL:
             return FIELDS[metric]
-        if not (metrics := _chosen(settings)):
+        if not (metrics := _choose_metrics(settings)):
             return (Field.INPUT, Field.OUTPUT)
         return tuple(dict.fromkeys(field for name in metrics for field in FIELDS[name]))
 
@@ -206,7 +212,7 @@ class RagMetrics(Family):
             results = await _measure(sample, settings, asker)
         return Score(
             value=results.value,
-            passed=results.value >= threshold_of(settings),
+            passed=results.value >= get_threshold(settings),
             explanation=results.because if explain else None,
             extra={
                 "metric": _metric(settings),
@@ -221,7 +227,7 @@ def _metric(settings: Settings) -> str:
     return str(settings.get("metric", _OVERALL))
 
 
-def _chosen(settings: Settings) -> list[str]:
+def _choose_metrics(settings: Settings) -> list[str]:
     names = settings.get("metrics")
     return [str(name) for name in names] if isinstance(names, list) else []
 
@@ -238,7 +244,7 @@ async def _measure(sample: Sample, settings: Settings, asker: Asker) -> RagValue
     metric = _metric(settings)
     if metric != _OVERALL:
         return await _MEASURES[metric](rag)
-    names = _chosen(settings) or [name for name in DEFAULT_SET if all(map(sample.has, FIELDS[name]))]
+    names = _choose_metrics(settings) or [name for name in DEFAULT_SET if all(map(sample.has, FIELDS[name]))]
     if not names:
         raise CannotScore("missing_input", "Send a gold answer, retrieved contexts or both.")
     return await overall({name: partial(_MEASURES[name], rag) for name in names})

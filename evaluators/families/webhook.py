@@ -130,7 +130,7 @@ class Webhook(Family):
 
     def _payload(self, sample: Sample, settings: Settings, *, explain: bool) -> dict[str, JSONValue]:
         fields = self.fields_for(settings) or tuple(Field)
-        inputs: dict[str, JSONValue] = {str(name): _sent(sample, name) for name in fields if sample.has(name)}
+        inputs: dict[str, JSONValue] = {str(name): _get_value(sample, name) for name in fields if sample.has(name)}
         if Field.GOLD in fields and len(sample.golds or ()) > 1:
             inputs["evaluated_model_gold_answers"] = [answer_json(gold) for gold in sample.golds or ()]
         if Field.GOLD_CONTEXT in fields and (grades := _grades(sample)):
@@ -152,7 +152,7 @@ def _grades(sample: Sample) -> list[JSONValue]:
     return [1.0 if passage.relevance is None else passage.relevance for passage in passages]
 
 
-def _sent(sample: Sample, name: Field) -> JSONValue:
+def _get_value(sample: Sample, name: Field) -> JSONValue:
     if (passages := sample.passages_of(name)) is not None:
         return [passage_json(passage) for passage in passages]
     if name is Field.OUTPUT and sample.answer is not None:

@@ -56,7 +56,7 @@ _WORD_OF_NUMBER = word_set("hundred thousand million billion dozen half third qu
 _WORD_OF_PERSON = word_set("man woman men women people person president king queen author team company group")
 
 
-def asked_kind(question: str) -> AnswerKind | None:
+def find_asked_kind(question: str) -> AnswerKind | None:
     """Return the kind of answer that an English question calls for; None if its words do not determine it."""
     text = question[:_QUESTION_CHARS].lower()
     for kind, pattern in _ASKS:

@@ -25,7 +25,7 @@ ECHO = 0.3
 Places = Mapping[str, Sequence[int]]
 
 
-def near_question(output: str, question: str, contexts: Iterable[str], evidence: Evidence) -> float | None:
+def measure_question_distance(output: str, question: str, contexts: Iterable[str], evidence: Evidence) -> float | None:
     """Return the average proximity of the answer's best word to the question's words in a context, from 0 to 1.
 
     None if the answer is longer than SHORT or either text is without content words. More contexts never reduce it.

@@ -64,7 +64,7 @@ def measure_nearness(
     stems = Stems()
     question_stems = content_stems(split_words(question_text), stems)
     covered = [(index, span, _coverage(texts[index][slice(*span)], question_stems, stems)) for index, span in places]
-    candidates = _chosen(covered, texts)
+    candidates = _choose_windows(covered, texts)
     vectors = embed([question_text, *(texts[index][slice(*span)] for index, span, _ in candidates)])
     nearest = [
         # Summed with fsum instead of a matrix product, whose last bits can depend on the batch.
@@ -74,7 +74,7 @@ def measure_nearness(
     return Nearest(tuple(nearest), len(places))
 
 
-def _chosen(covered: list[tuple[int, Span, float]], texts: Sequence[str]) -> list[tuple[int, Span, float]]:
+def _choose_windows(covered: list[tuple[int, Span, float]], texts: Sequence[str]) -> list[tuple[int, Span, float]]:
     if len(covered) <= MAX_WINDOWS:
         return covered
     # Ties are broken by the words and not by the place, so that the order of the texts changes nothing.

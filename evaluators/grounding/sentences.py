@@ -29,7 +29,7 @@ def split_sentences(text: str) -> list[Span]:
 
     A point within a number or after an abbreviation or initial does not: `3.5`, `Dr. No`, `J. K. Rowling`.
     """
-    return [span for start, end in _pieces(text) if (span := _stripped(text, start, end)) is not None]
+    return [span for start, end in _pieces(text) if (span := _strip_span(text, start, end)) is not None]
 
 
 def _pieces(text: str) -> Iterator[Span]:
@@ -57,7 +57,7 @@ def _begins_upper(text: str, index: int) -> bool:
     return text[index : index + 3].lstrip()[:1].isupper()
 
 
-def _stripped(text: str, start: int, end: int) -> Span | None:
+def _strip_span(text: str, start: int, end: int) -> Span | None:
     piece = text[start:end]
     bare = piece.strip()
     if not bare:

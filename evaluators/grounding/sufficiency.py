@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from evaluators.base import JSONValue
 from evaluators.grounding.evidence import Evidence
-from evaluators.grounding.kinds import asked_kind, has_kind
+from evaluators.grounding.kinds import find_asked_kind, has_kind
 from evaluators.grounding.relevance import measure_nearness
 from evaluators.grounding.support import NUMBER_WEIGHT, content_stems
 from evaluators.grounding.words import split_words
@@ -71,7 +71,7 @@ def question_in_contexts(question: str, contexts: Sequence[str]) -> Sufficiency:
     evidence = Evidence(contexts)
     question_stems = content_stems(split_words(question), evidence.stems)
     covered = evidence.most_together(question_stems) / len(question_stems)
-    kind = asked_kind(question)
+    kind = find_asked_kind(question)
     is_there = kind is None or any(has_kind(context, kind, question) for context in contexts)
     return Sufficiency(
         (cosine + covered) / 2 * (1.0 if is_there else WITHOUT_KIND),

@@ -66,10 +66,10 @@ def stem(word: str) -> str:
     """
     if not word.isascii() or len(word) <= _MIN_STEM:
         return _IN_DIGITS.get(word, word)
-    return _IN_DIGITS.get(word) or _without_e(_without_ending(word))
+    return _IN_DIGITS.get(word) or _remove_final_e(_remove_ending(word))
 
 
-def _without_ending(word: str) -> str:
+def _remove_ending(word: str) -> str:
     if word[-1] not in _LAST_LETTERS:
         return word
     if word.endswith("ies") and len(word) > 4:
@@ -84,7 +84,7 @@ def _without_ending(word: str) -> str:
     return word
 
 
-def _without_e(word: str) -> str:
+def _remove_final_e(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > _MIN_STEM else word
 
 

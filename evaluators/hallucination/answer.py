@@ -6,7 +6,7 @@ import re
 
 from evaluators.base import CannotScore, Sample, Score, Span
 from evaluators.grounding.answers import is_bare_verdict
-from evaluators.grounding.nearness import near_question
+from evaluators.grounding.nearness import measure_question_distance
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words
 from evaluators.hallucination.explanations import explain as explained
 from evaluators.hallucination.explanations import parts
@@ -47,8 +47,8 @@ def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
         return _plain(0.0, threshold, because if explain else None)
     # A longer output is not a short answer, and need not be split into words again.
     is_brief = bool(question) and len(output) <= MOST_OF_A_SHORT_ANSWER
-    near = near_question(output, question, sample.context_texts, evidence) if is_brief else None
-    value = _ranked(verdict.value, near)
+    near = measure_question_distance(output, question, sample.context_texts, evidence) if is_brief else None
+    value = _adjust_rank(verdict.value, near)
     return Score(
         value=value,
         passed=value >= threshold,
@@ -81,7 +81,7 @@ def _plain(value: float, threshold: float, explanation: str | None) -> Score:
     return Score(value, value >= threshold, explanation, extra={"n_sentences": 0})
 
 
-def _ranked(value: float, near: float | None) -> float:
+def _adjust_rank(value: float, near: float | None) -> float:
     lowered = value * (1 - NEAR_WEIGHT * (1 - near)) if near is not None else value
     return max(lowered, min(value, THRESHOLD))
 

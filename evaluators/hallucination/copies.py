@@ -17,7 +17,7 @@ from typing import TypeAlias
 from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, NUMBER_WORDS, word_set
-from evaluators.hallucination.turns import Turn, turned
+from evaluators.hallucination.turns import Turn, find_turn
 from evaluators.hallucination.units import UNITS
 
 _WORD = re.compile(r"\d+(?:[,.]\d+)*|[^\W\d_]+(?:\d+)?")
@@ -118,7 +118,7 @@ class Copies:
         tokens = self._tokens(sentence.text, sentence.span)
         plain = [token.key for token in tokens if _is_plain(token)]
         near = [index for index in alike if _may_be_copied(plain, self._keys[index])]
-        changes = [self._against(tokens, self._read(index), excused) for index in near]
+        changes = [self._compare_with(tokens, self._read(index), excused) for index in near]
         return min((change for change in changes if change is not None), key=len, default=[])
 
     def _alike(self, sentence: Sentence) -> list[int]:
@@ -137,7 +137,9 @@ class Copies:
             self._tokens_of[index] = self._tokens(sentence.text, sentence.span)
         return self._tokens_of[index]
 
-    def _against(self, said: Sequence[Token], told: Sequence[Token], excused: Container[int]) -> list[Change] | None:
+    def _compare_with(
+        self, said: Sequence[Token], told: Sequence[Token], excused: Container[int]
+    ) -> list[Change] | None:
         """Return the changes against one sentence; None where it is not copied."""
         from rapidfuzz.distance import LCSseq
 
@@ -251,9 +253,9 @@ def _turns(blocks: Sequence[Block]) -> Iterator[Change]:
             continue
         before = blocks[index - 1][2] if index else ()
         after = blocks[index + len(run)][2] if index + len(run) < len(blocks) else ()
-        turn = Turn.UNIT if before and _is_other_unit(before[-1], removed, words) else turned(removed, words)
+        turn = Turn.UNIT if before and _is_other_unit(before[-1], removed, words) else find_turn(removed, words)
         if turn and (added or (before and after)):
-            yield Change(turn, _whole(added or after[:1]))
+            yield Change(turn, _cover(added or after[:1]))
 
 
 def _changed_runs(blocks: Sequence[Block]) -> Iterator[tuple[int, Sequence[Block]]]:
@@ -278,7 +280,7 @@ def _is_other_unit(before: Token, left_out: Sequence[str], put_in: Sequence[str]
     return unit is not None and UNITS.get(put_in[0]) is not unit
 
 
-def _whole(tokens: Sequence[Token]) -> Span:
+def _cover(tokens: Sequence[Token]) -> Span:
     return tokens[0].span[0], tokens[-1].span[1]
 
 

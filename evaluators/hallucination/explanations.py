@@ -9,7 +9,7 @@ from evaluators.base import JSONValue, Span
 from evaluators.hallucination.figures import Basis
 from evaluators.hallucination.problems import Problem
 from evaluators.hallucination.scorer import THRESHOLD, UNHEARD, Claim, Verdict
-from evaluators.text.against import against
+from evaluators.text.against import compare_with_threshold
 from evaluators.text.language import ENGLISH
 
 MAX_LISTED = 50
@@ -49,7 +49,7 @@ def explain(verdict: Verdict, threshold: float, language: str | None = None) -> 
     `language` is the detected language of the output, regardless of the language it was read as.
     """
     besides = _besides(verdict) + _unseen(verdict, language)
-    head = f"The support is {against(verdict.value, threshold)}"
+    head = f"The support is {compare_with_threshold(verdict.value, threshold)}"
     reasons = list(_reasons(verdict.claims))
     if reasons:
         # All words might be present: the problems alone lower the support below the evaluator's own threshold.
@@ -57,7 +57,7 @@ def explain(verdict: Verdict, threshold: float, language: str | None = None) -> 
             "" if threshold < THRESHOLD else f", for {'this decides' if len(reasons) == 1 else 'each decides'} alone"
         )
         return f"{head}{alone}: {'; '.join(reasons)}.{besides}"
-    return f"{head}: {_by_words(verdict)}.{besides}"
+    return f"{head}: {_explain_by_words(verdict)}.{besides}"
 
 
 def _reasons(claims: Sequence[Claim]) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _places(spans: Sequence[Span]) -> str:
     return f"characters {', '.join(names)}{suffix}"
 
 
-def _by_words(verdict: Verdict) -> str:
+def _explain_by_words(verdict: Verdict) -> str:
     worst, n = verdict.worst, len(verdict.claims)
     where = (
         f"the worst of {n} sentences (characters {worst.span[0]} to {worst.span[1]})" if n > 1 else "its one sentence"

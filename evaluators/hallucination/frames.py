@@ -163,7 +163,7 @@ class Statement:
         return any(other is kind for _, other in self.idle)
 
 
-def without_opening(words: Sequence[str]) -> Sequence[str]:
+def remove_opening(words: Sequence[str]) -> Sequence[str]:
     """Remove the fillers that a claim opens with; a "no" is part of its content."""
     start = next((index for index, word in enumerate(words) if word not in _SAID_BEFORE), len(words))
     return words[start:] if start else words
@@ -176,14 +176,14 @@ def find_claims(text: str, question: str, words: Words | None = None, *, known: 
     idle: list[tuple[Span, Idle]] = []
     for span in split_sentences(text):
         why = _why_idle(text, span, split[text[slice(*span)]], question, known)
-        bare = None if why else _without_frames(text, span, split[text[slice(*span)]])
+        bare = None if why else _remove_frames(text, span, split[text[slice(*span)]])
         if bare is None:
             idle.append((span, why or Idle.FRAME))
             continue
         claims.append(bare)
         if bare[0] > span[0] and _HEDGED.match(text, *span):
             idle.append(((span[0], bare[0]), Idle.OPINION))
-        if bare[1] < span[1] and (question_span := _asked_behind(text, bare[1], span[1])) is not None:
+        if bare[1] < span[1] and (question_span := _find_tail_question(text, bare[1], span[1])) is not None:
             idle.append((question_span, Idle.QUESTION))
     return Statement(tuple(claims), tuple(idle))
 
@@ -194,7 +194,7 @@ def speaks_of_itself(said: str, words: Sequence[str], known: Container[str]) -> 
     return bool(about) and not any(word in known for word in about) and _SPEAKING.search(said) is not None
 
 
-def _asked_behind(text: str, start: int, end: int) -> Span | None:
+def _find_tail_question(text: str, start: int, end: int) -> Span | None:
     """Return the question that a claim ends with: "It is red, do you like it?"."""
     piece = text[start:end].lstrip(" ,;")
     return (end - len(piece), end) if piece.endswith("?") and any(map(str.isalnum, piece)) else None
@@ -236,18 +236,18 @@ def _is_frame(words: Sequence[str], allowed: frozenset[str]) -> bool:
     return 0 < len(words) <= 2 * LONGEST and allowed.issuperset(words) and not _TELLING_MUCH.isdisjoint(words)
 
 
-def _without_frames(text: str, span: Span, words: Sequence[str]) -> Span | None:
+def _remove_frames(text: str, span: Span, words: Sequence[str]) -> Span | None:
     """Return the part of a sentence that claims; None where nothing is left."""
     start, end = span
     if words and words[0] in _DENYING:
         start = denied.end() if (denied := _DENIED.match(text, start, end)) else start
     if _may_frame(words, _OPENING) or start > span[0] or not _SPEAKER.isdisjoint(words[:6]):
-        while (after := _after_opening(text, start, end)) is not None:
+        while (after := _skip_opening(text, start, end)) is not None:
             start = after
     if _may_frame(reversed(words), _ANY):
-        while (before := _before_closing(text, start, end)) is not None:
+        while (before := _find_closing(text, start, end)) is not None:
             end = before
-    start, end = _stripped(text, start, end)
+    start, end = _strip_span(text, start, end)
     return (start, end) if start < end and any(map(str.isalnum, text[start:end])) else None
 
 
@@ -256,7 +256,7 @@ def _may_frame(words: Iterable[str], allowed: frozenset[str]) -> bool:
     return any(word in _TELLING_MUCH for word in takewhile(allowed.__contains__, words))
 
 
-def _after_opening(text: str, start: int, end: int) -> int | None:
+def _skip_opening(text: str, start: int, end: int) -> int | None:
     """Return where the claim begins behind an opening frame: the longest one, up to a comma, colon, dash or "that"."""
     piece = text[start : min(end, start + _LONGEST_CHARS)]
     best = None
@@ -266,10 +266,10 @@ def _after_opening(text: str, start: int, end: int) -> int | None:
             break
         if _is_frame(words, _OPENING) and (mark[0][:4] != "that" or not _REPORTING.isdisjoint(words)):
             best = start + mark.end()
-    return best if best is not None else _after_telling(piece, start)
+    return best if best is not None else _skip_telling(piece, start)
 
 
-def _after_telling(piece: str, start: int) -> int | None:
+def _skip_telling(piece: str, start: int) -> int | None:
     """Return where the claim begins after "the document says" or "the answer is", which need no comma."""
     attributed = _ATTRIBUTED.match(piece) or _HEDGED.match(piece)
     if attributed is not None:
@@ -284,7 +284,7 @@ def _after_telling(piece: str, start: int) -> int | None:
     return None
 
 
-def _before_closing(text: str, start: int, end: int) -> int | None:
+def _find_closing(text: str, start: int, end: int) -> int | None:
     """Return where the claim ends before a closing frame: ", according to the document", "(see the context)"."""
     first = max(start, end - _LONGEST_CHARS)
     for mark in _START_OF_CLOSING.finditer(text, first, end):
@@ -294,7 +294,7 @@ def _before_closing(text: str, start: int, end: int) -> int | None:
     return None
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _strip_span(text: str, start: int, end: int) -> Span:
     piece = text[start:end]
     start += len(piece) - len(piece.lstrip())
     return start, max(start, end - (len(piece) - len(piece.rstrip())))

@@ -60,14 +60,14 @@ class Plain:
         return self.origins[span[0]], self.origins[span[1] - 1] + 1
 
 
-def without_marks(text: str) -> str:
+def remove_marks(text: str) -> str:
     """Remove formatting if positions in the source are not needed."""
-    return without_formatting(text, with_places=False).text
+    return remove_formatting(text, with_places=False).text
 
 
-def without_formatting(text: str, *, with_table_heads: bool = True, with_places: bool = True) -> Plain:
+def remove_formatting(text: str, *, with_table_heads: bool = True, with_places: bool = True) -> Plain:
     """Take formatting away and fold characters that only look different; words and sentences stay as they are."""
-    normalized = Plain(text) if text.isascii() else _folded(text, with_places=with_places)
+    normalized = Plain(text) if text.isascii() else _normalize(text, with_places=with_places)
     if not with_table_heads and "|" in normalized.text:
         normalized = _cut(normalized, _HEAD)
     if "\n" in normalized.text:
@@ -81,7 +81,7 @@ def _blank(found: re.Match[str]) -> str:
     return " " * len(found[0])
 
 
-def _folded(text: str, *, with_places: bool) -> Plain:
+def _normalize(text: str, *, with_places: bool) -> Plain:
     changed = {char: to for char in set(text) if not char.isascii() and (to := _FOLDED[ord(char)]) != char}
     origins = None
     if with_places and any(len(to) != 1 for to in changed.values()):
@@ -90,7 +90,9 @@ def _folded(text: str, *, with_places: bool) -> Plain:
     # One by one: to translate a text takes as long as some dozens of these.
     for char, to in changed.items():
         normalized = normalized.replace(char, to)
-    return Plain(_FOREIGN.sub(_in_latin, normalized) if _FOREIGN_LETTER.search(normalized) else normalized, origins)
+    return Plain(
+        _FOREIGN.sub(_convert_to_latin, normalized) if _FOREIGN_LETTER.search(normalized) else normalized, origins
+    )
 
 
 def _fold_char(char: str) -> str:
@@ -108,7 +110,7 @@ def _fold_char(char: str) -> str:
 _FOLDED = CharTable(_fold_char)
 
 
-def _in_latin(found: re.Match[str]) -> str:
+def _convert_to_latin(found: re.Match[str]) -> str:
     """Convert a word's look-alike letters to Latin if the word also has Latin letters."""
     word = found[0]
     latin = word.translate(_LOOK_ALIKES)

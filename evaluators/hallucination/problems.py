@@ -14,7 +14,7 @@ from evaluators.grounding.support import is_negation_off
 from evaluators.grounding.words import FUNCTION_WORDS
 from evaluators.hallucination.copies import Change, Copies, Sentence
 from evaluators.hallucination.figures import SUPPORTING, Basis, Figures
-from evaluators.hallucination.frames import without_opening
+from evaluators.hallucination.frames import remove_opening
 from evaluators.hallucination.names import Names
 from evaluators.hallucination.quantities import find_dates, find_quantities, may_have_figures
 from evaluators.hallucination.turns import Turn
@@ -97,7 +97,7 @@ class Checks:
         findings = [*figures.problems]
         if is_english(sentence.words):
             findings += [Finding(Problem.NAME, where) for where in self._names.unknown(sentence)]
-        findings += self._turned(sentence, [where for where, _ in figures.derived])
+        findings += self._find_turns(sentence, [where for where, _ in figures.derived])
         return CheckResult(tuple(_first_of_each_place(findings)), figures.derived, figures.dates)
 
     def _check_figures(self, sentence: Sentence) -> CheckResult:
@@ -111,7 +111,7 @@ class Checks:
         findings += [Finding(Problem.DATE, date.span) for date in dates if date.span not in right]
         return CheckResult(tuple(findings), derived, tuple(sorted(right)))
 
-    def _turned(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Finding]:
+    def _find_turns(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Finding]:
         starts = {start for start, _ in derived}
         changes = [change for change in self._copies.changes(sentence, starts) if not _is_within(change, derived)]
         yield from (Finding(_OF_TURNS[change.turn], change.span) for change in changes)
@@ -127,7 +127,7 @@ class Checks:
                 stem in self._only_denied and word not in FUNCTION_WORDS
                 for word, stem in zip(sentence.words, sentence.stems, strict=True)
             )
-        return is_negation_off(without_opening(sentence.words), self._evidence)
+        return is_negation_off(remove_opening(sentence.words), self._evidence)
 
 
 def _is_within(change: Change, derived: Sequence[Span]) -> bool:

@@ -136,13 +136,13 @@ def _is_date(month: int, day: int) -> bool:
 
 def find_quantities(text: str, span: Span, dates: Sequence[Date] | None = None) -> list[Quantity]:
     """Find the numbers in a span that are not part of a date, in digits or spelled out, with their units."""
-    quantities = [*_in_digits(text, span), *_spelled(text, span)]
+    quantities = [*_find_digits(text, span), *_spelled(text, span)]
     inside = [date.span for date in (find_dates(text, span) if dates is None else dates)] if quantities else []
     outside = (quantity for quantity in quantities if not any(start <= quantity.span[0] < end for start, end in inside))
     return sorted(outside, key=lambda each: each.span)
 
 
-def _in_digits(text: str, span: Span) -> Iterator[Quantity]:
+def _find_digits(text: str, span: Span) -> Iterator[Quantity]:
     for match in _DIGITS.finditer(text, *span):
         start = match.start()
         if not _is_part_of_a_word(text, start, match):

@@ -15,8 +15,8 @@ from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import Parts, worst_parts
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Words, split_words
 from evaluators.hallucination.copies import Sentence
-from evaluators.hallucination.frames import Idle, Statement, find_claims, speaks_of_itself, without_opening
-from evaluators.hallucination.markdown import Plain, without_formatting, without_marks
+from evaluators.hallucination.frames import Idle, Statement, find_claims, remove_opening, speaks_of_itself
+from evaluators.hallucination.markdown import Plain, remove_formatting, remove_marks
 from evaluators.hallucination.problems import CheckResult, Checks, Finding, is_english
 from evaluators.hallucination.quantities import may_have_figures
 
@@ -89,15 +89,15 @@ class Verdict:
     def value(self) -> float:
         """Return the support of all; below the threshold where something decides alone or a claim is hopeless."""
         if not self.claims:
-            return self._ranked(1.0)
+            return self._adjust_rank(1.0)
         values = [claim.value for claim in self.claims]
         mean = math.fsum(values) / len(values)
         together = min(values) + MEAN_WEIGHT * (mean - min(values))
         if any(claim.fails for claim in self.claims) or min(values) < HOPELESS:
             return min(together, BELOW)
-        return self._ranked(together)
+        return self._adjust_rank(together)
 
-    def _ranked(self, value: float) -> float:
+    def _adjust_rank(self, value: float) -> float:
         """Rank outputs that pass by how near their questions and remarks stay to the contexts."""
         return value if value < THRESHOLD else THRESHOLD + (value - THRESHOLD) * self.idle_support
 
@@ -106,7 +106,7 @@ class _Contexts:
     """The contexts without their formatting, and what is looked up in them. Their words are read once."""
 
     def __init__(self, contexts: Sequence[str], question: str) -> None:
-        texts = tuple(map(without_marks, contexts))
+        texts = tuple(map(remove_marks, contexts))
         self.words = Words()
         self.evidence = Evidence(())
         self._codes = _Codes()
@@ -136,7 +136,7 @@ class _Contexts:
     def sentence(self, text: str, span: Span) -> Sentence:
         """Return a claim with its words, without what it opens with."""
         sentence_text = text[slice(*span)]
-        words = without_opening(self.words[sentence_text])
+        words = remove_opening(self.words[sentence_text])
         return Sentence(text, span, sentence_text, words, [self.evidence.stems[word] for word in words])
 
     def has(self, stems: Sequence[str]) -> bool:
@@ -167,7 +167,7 @@ class _Codes(dict[str, str]):
 
 def judge(output: str, question: str, contexts: Sequence[str]) -> tuple[Verdict, Evidence]:
     """Judge an output by the words of the contexts. Places in the verdict are those of the output."""
-    plain = without_formatting(output, with_table_heads=False)
+    plain = remove_formatting(output, with_table_heads=False)
     looked_up = _Contexts(contexts, question)
     parts = find_claims(plain.text, question, looked_up.words, known=looked_up.evidence.words)
     claims_built = (_claim(plain, span, looked_up) for span in parts.claims)
@@ -175,7 +175,7 @@ def judge(output: str, question: str, contexts: Sequence[str]) -> tuple[Verdict,
     # "It does." adds nothing next to a sentence that states the claim in full.
     claims = tuple([claim for claim in claims if claim.has_content]) or claims
     asides = [span for span, why in parts.idle if why in (Idle.QUESTION, Idle.OPINION)]
-    supports = [_weighed(plain.text, span, looked_up) for span in asides]
+    supports = [_weigh_claim(plain.text, span, looked_up) for span in asides]
     support = min((value for value in supports if value is not None), default=1.0)
     words = [word for span in parts.claims for word in looked_up.words[plain.text[slice(*span)]]]
     capped = support * ASIDE_SUPPORT if asides else 1.0
@@ -187,14 +187,14 @@ def _claim(plain: Plain, span: Span, contexts: _Contexts) -> Claim | None:
     if not sentence.words:
         return None
     if contexts.has(sentence.stems):
-        return _whole(plain, span)
+        return _build_claim(plain, span)
     checks = contexts.checks.check(sentence)
-    left_out = _said_otherwise(plain.text, checks, contexts.evidence)
-    text = _without(sentence, left_out)
+    left_out = _find_differences(plain.text, checks, contexts.evidence)
+    text = _remove_spans(sentence, left_out)
     text = contexts.evidence.in_its_words(text) if may_have_figures(text, sentence.words) else text
-    words = without_opening(contexts.words[text]) if text != sentence.said else sentence.words
+    words = remove_opening(contexts.words[text]) if text != sentence.said else sentence.words
     if not words:
-        return _whole(plain, span, checks)
+        return _build_claim(plain, span, checks)
     n_right = sum(len(split_words(plain.text[start:end])) for start, end in left_out)
     return _weigh(plain, sentence, text, words, checks, n_right, contexts)
 
@@ -224,19 +224,19 @@ def _weigh(
         parts,
         coverage,
         in_order,
-        _in_source(checked, plain),
+        _map_to_source(checked, plain),
         _unheard(content, evidence),
         bool(content),
         is_of_speaker,
     )
 
 
-def _whole(plain: Plain, span: Span, checked: CheckResult = NOTHING_WRONG) -> Claim:
+def _build_claim(plain: Plain, span: Span, checked: CheckResult = NOTHING_WRONG) -> Claim:
     value = _cost(checked.problems)
-    return Claim(plain.in_source(span), value, Parts(1.0, 1.0, 1.0), 1.0, 1.0, _in_source(checked, plain))
+    return Claim(plain.in_source(span), value, Parts(1.0, 1.0, 1.0), 1.0, 1.0, _map_to_source(checked, plain))
 
 
-def _said_otherwise(text: str, checked: CheckResult, evidence: Evidence) -> list[Span]:
+def _find_differences(text: str, checked: CheckResult, evidence: Evidence) -> list[Span]:
     """Return the spans of figures that are supported although the contexts lack some of their words."""
     return [where for where, _ in checked.derived] + [
         (start, end)
@@ -245,7 +245,7 @@ def _said_otherwise(text: str, checked: CheckResult, evidence: Evidence) -> list
     ]
 
 
-def _without(sentence: Sentence, left_out: Sequence[Span]) -> str:
+def _remove_spans(sentence: Sentence, left_out: Sequence[Span]) -> str:
     """Blank out supported figures that are written in another way: their words do not have to occur in a context."""
     text, begins = sentence.said, sentence.span[0]
     for start, end in left_out:
@@ -253,7 +253,7 @@ def _without(sentence: Sentence, left_out: Sequence[Span]) -> str:
     return text
 
 
-def _weighed(text: str, span: Span, contexts: _Contexts) -> float | None:
+def _weigh_claim(text: str, span: Span, contexts: _Contexts) -> float | None:
     """Return the support of a sentence by its words alone; None without words."""
     aside = contexts.sentence(text, span)
     return worst_parts(aside.said, aside.words, contexts.evidence).mean if aside.words else None
@@ -286,7 +286,7 @@ def _cost(problems: Sequence[Finding]) -> float:
     return math.prod((1 - PROBLEM_COSTS * count / (count + 1) for count in counts), start=1.0)
 
 
-def _in_source(checked: CheckResult, plain: Plain) -> CheckResult:
+def _map_to_source(checked: CheckResult, plain: Plain) -> CheckResult:
     if plain.origins is None:
         return checked
     return CheckResult(

@@ -63,7 +63,7 @@ _OPPOSITES = frozenset(
 )
 
 
-def turned(left_out: Sequence[str], put_in: Sequence[str]) -> Turn | None:
+def find_turn(left_out: Sequence[str], put_in: Sequence[str]) -> Turn | None:
     """Return how replacing some words of a sentence with others (all in lower case) changes its meaning, if it does."""
     return next(_turns(left_out, put_in), None)
 

@@ -23,7 +23,7 @@ def media_read(settings: Settings) -> frozenset[str]:
     return READ.get(str(settings.get("attachments")), frozenset())
 
 
-def listed(attached: Sequence[Attachment]) -> list[str]:
+def format_attachments(attached: Sequence[Attachment]) -> list[str]:
     """Describe the attachments for the judge, without their URLs, which are untrusted text."""
     return [
         f"{number}: {attachment.media_type}, attached to {attachment.usage}"

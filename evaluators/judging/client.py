@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from evaluators.base import CannotScore, JSONValue, Settings
 from evaluators.gateway import Answer, JudgeGateway, Question
-from evaluators.judging.readings import owed_as_well, usage_of
+from evaluators.judging.readings import attach_usage, sum_usage
 
 
 class Asker:
@@ -33,7 +33,7 @@ class Asker:
 
     def usage(self) -> dict[str, JSONValue]:
         """Return what all questions together have cost."""
-        return usage_of(self._answers)
+        return sum_usage(self._answers)
 
     @property
     def answers(self) -> Sequence[Answer]:
@@ -47,5 +47,5 @@ def owing(answers: Sequence[Answer]) -> Iterator[None]:
     try:
         yield
     except CannotScore as exc:
-        owed_as_well(exc, answers)
+        attach_usage(exc, answers)
         raise

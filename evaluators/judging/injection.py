@@ -53,11 +53,11 @@ def injection_signs(texts: Iterable[str]) -> list[str]:
     paraphrased or disguised phrases are missed, and a legitimate text about judges can match.
     """
     signs: set[str] = set()
-    for text in map(_folded, texts):
+    for text in map(_fold_text, texts):
         for rules in (_RULES, _LATIN, *(rules for script, rules in _OTHERS if script.search(text))):
             signs.update(name for name, rule in rules.items() if name not in signs and rule.search(text))
     return [name for name in _RULES if name in signs]
 
 
-def _folded(text: str) -> str:
+def _fold_text(text: str) -> str:
     return re.sub(r"[ \t\xa0]+", " ", _hidden.sub("", unicodedata.normalize("NFKC", text)).casefold())

@@ -34,7 +34,7 @@ class Quotable:
         """Return whether one of the texts contains the quote; an empty quote does not count."""
         if self._loosely:
             parts = [_fold(part) for part in _cuts.split(quote)]
-            return _are_long(parts) and any(_in_order(parts, text) for text in self._texts)
+            return _are_long(parts) and any(_has_order(parts, text) for text in self._texts)
         squeezed = _squeeze(quote)
         return bool(squeezed) and any(squeezed in text for text in self._texts)
 
@@ -101,7 +101,7 @@ def _are_long(parts: Sequence[str]) -> bool:
     return len("".join(parts).replace(" ", "").encode("utf-8", "replace")) >= LEAST_BYTES
 
 
-def _in_order(parts: Sequence[str], text: str) -> bool:
+def _has_order(parts: Sequence[str], text: str) -> bool:
     start = 0
     for part in parts:
         start = text.find(part, start)

@@ -101,7 +101,7 @@ def checks_extra(checks: Sequence[Check]) -> dict[str, JSONValue]:
     }
 
 
-def spans_of(checks: Sequence[Check], *, met: bool) -> tuple[Span, ...]:
+def list_spans(checks: Sequence[Check], *, met: bool) -> tuple[Span, ...]:
     """Return where in the output the checks with this verdict quote it, in order and without repeats."""
     return tuple(sorted({check.span for check in checks if check.span and check.met is met}))
 
@@ -170,20 +170,20 @@ def shortened(text: str, length: int = MAX_DETAIL_CHARS) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def usage_of(answers: Sequence[Answer]) -> dict[str, JSONValue]:
+def sum_usage(answers: Sequence[Answer]) -> dict[str, JSONValue]:
     """Return what answers have cost, for `extra`: numbers added up, the models and prompts listed."""
-    return spent([answer.provenance for answer in answers])
+    return merge_usage([answer.provenance for answer in answers])
 
 
-def owed_as_well(exc: CannotScore, answers: Sequence[Answer]) -> None:
+def attach_usage(exc: CannotScore, answers: Sequence[Answer]) -> None:
     """Add the usage of answers received before an error to the usage in the error: it is charged all the same."""
     used = (exc.extra or {}).get("judge")
     parts = [answer.provenance for answer in answers] + ([used] if isinstance(used, dict) else [])
     if answers:
-        exc.extra = {**(exc.extra or {}), "judge": spent(parts)}
+        exc.extra = {**(exc.extra or {}), "judge": merge_usage(parts)}
 
 
-def spent(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
+def merge_usage(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
     """Sum the `provenance` of answers. `cached` means that no call was made; an unknown price gives an unknown cost."""
     before = [part["original_usage"] for part in parts if "original_usage" in part]
     return {

@@ -10,7 +10,7 @@ from evaluators.base import JSONValue, Score, Settings
 from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.client import owing
 from evaluators.judging.injection import injection_signs
-from evaluators.judging.readings import Reading, usage_of
+from evaluators.judging.readings import Reading, sum_usage
 from evaluators.judging.settings import ADAPTIVE, FALLBACK_SAMPLES, FALLBACK_TEMPERATURE, fails_injection, is_weighed
 
 NEAR = 0.15
@@ -18,7 +18,7 @@ NEAR = 0.15
 Z_95 = 1.959963984540054
 
 
-async def judged(
+async def judge_samples(
     gateway: JudgeGateway,
     question: Question,
     settings: Settings,
@@ -50,7 +50,7 @@ async def judged(
             **_samples_extra(readings, threshold),
             **_source_extra(settings, readings),
             **injection_extra(signs),
-            "judge": usage_of(answers),
+            "judge": sum_usage(answers),
         },
     )
 
@@ -73,23 +73,23 @@ async def _samples(
     readings: list[Reading] = []
     if is_weighed(settings):
         settings = {"temperature": FALLBACK_TEMPERATURE, **settings}
-    while len(readings) < _wanted(settings, readings, threshold):
+    while len(readings) < _count_samples(settings, readings, threshold):
         with owing(answers):
             answers.append(await gateway.ask(question, settings, sample_number=len(answers)))
             readings.append(read(answers[-1]))
     return answers, readings
 
 
-def _wanted(settings: Settings, readings: Sequence[Reading], threshold: float) -> int:
+def _count_samples(settings: Settings, readings: Sequence[Reading], threshold: float) -> int:
     if not is_weighed(settings):
-        return wanted_samples(settings, [reading.value for reading in readings], threshold)
+        return count_needed_samples(settings, [reading.value for reading in readings], threshold)
     if not readings or all(reading.is_weighed for reading in readings):
         return 1
     n_requested = settings.get("n_samples", 1)
     return n_requested if isinstance(n_requested, int) and n_requested > 1 else FALLBACK_SAMPLES
 
 
-def wanted_samples(settings: Settings, values: Sequence[float], threshold: float) -> int:
+def count_needed_samples(settings: Settings, values: Sequence[float], threshold: float) -> int:
     """Return how many samples are wanted in all, given those that are there.
 
     Adaptive: two; three when these disagree or one of them is near the threshold; five when the three do.
@@ -100,11 +100,11 @@ def wanted_samples(settings: Settings, values: Sequence[float], threshold: float
     if len(values) < 2:
         return 2
     if len(values) == 2:
-        return 2 if _settled(values, threshold, NEAR) else 3
-    return 3 if len(values) == 3 and _settled(values, threshold, 0.0) else 5
+        return 2 if _is_decided(values, threshold, NEAR) else 3
+    return 3 if len(values) == 3 and _is_decided(values, threshold, 0.0) else 5
 
 
-def _settled(values: Sequence[float], threshold: float, margin: float) -> bool:
+def _is_decided(values: Sequence[float], threshold: float, margin: float) -> bool:
     agreed = len({value >= threshold for value in values}) == 1
     return agreed and all(abs(value - threshold) >= margin for value in values)
 

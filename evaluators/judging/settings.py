@@ -81,7 +81,7 @@ def is_weighed(settings: Settings) -> bool:
     return settings.get("score_from") == "logprobs"
 
 
-def before_strict(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
+def find_before_strict(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
     """Return the evaluator as it was before 2026-11-23, under its id of then: nothing else answers to it any more."""
     settings = {name: value for name, value in spec.settings.items() if name not in STRICT}
     description = f"{spec.description} As it was before the rules of 2026-11-23."
@@ -103,7 +103,7 @@ def several_questions_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str
     }
 
 
-def threshold_of(settings: Settings, default: float = DEFAULT_THRESHOLD) -> float:
+def get_threshold(settings: Settings, default: float = DEFAULT_THRESHOLD) -> float:
     """Return the lowest score that passes."""
     set_one = number_setting(settings, "pass_threshold")
     return default if set_one is None else set_one

@@ -22,7 +22,7 @@ _TEXTS: dict[str, JSONValue] = {
 }
 
 
-async def shown_prompts(family: Family, settings: Settings) -> list[Question]:
+async def collect_prompts(family: Family, settings: Settings) -> list[Question]:
     """Return each prompt that the effective settings can send, once; none if no judge is used.
 
     Families build their questions from the sample, so samples with one, several, and no gold answers are recorded.

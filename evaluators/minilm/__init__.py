@@ -54,9 +54,9 @@ def embed(texts: Sequence[str], *, layers: int = ALL_LAYERS) -> NDArray[np.float
     vector is the same to the last bit whatever it is embedded with and by however many threads. `layers` is one of
     DEPTHS.
     """
-    from evaluators.minilm.runtime import shared
+    from evaluators.minilm.runtime import shared_model
 
-    return shared().embed(texts, layers)
+    return shared_model().embed(texts, layers)
 
 
 def embed_tokens(texts: Sequence[str]) -> list[TokenVectors]:
@@ -64,9 +64,9 @@ def embed_tokens(texts: Sequence[str]) -> list[TokenVectors]:
 
     Reads as much of a text as `embed` does and returns bit-identical results.
     """
-    from evaluators.minilm.runtime import shared
+    from evaluators.minilm.runtime import shared_model
 
-    return shared().embed_tokens(texts)
+    return shared_model().embed_tokens(texts)
 
 
 def windows(text: str, *, tokens: int = MAX_TOKENS, overlap: int = 0) -> list[Span]:
@@ -74,9 +74,9 @@ def windows(text: str, *, tokens: int = MAX_TOKENS, overlap: int = 0) -> list[Sp
 
     The spans are half-open character offsets, in order, and cover every word; a text without words has none.
     """
-    from evaluators.minilm.runtime import shared
+    from evaluators.minilm.runtime import shared_model
 
-    return shared().windows(text, tokens, overlap)
+    return shared_model().windows(text, tokens, overlap)
 
 
 def warm_up() -> None:

@@ -25,10 +25,10 @@ def load_network(file: WeightsFile) -> Encoder:
     """Return what computes with NumPy alone."""
     # Many processes share few cores, and sums over several threads round otherwise.
     threadpool_limits(limits=1, user_api="blas")
-    return partial(_hidden_states, file.embeddings(), file.layers())
+    return partial(_compute_hidden_states, file.embeddings(), file.layers())
 
 
-def _hidden_states(
+def _compute_hidden_states(
     embeddings: Embeddings, layers: Sequence[Layer], texts: Sequence[Sequence[int]], depth: int
 ) -> list[Array]:
     lengths = [len(ids) for ids in texts]

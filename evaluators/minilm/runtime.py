@@ -134,7 +134,7 @@ class Model:
         return self._tokenizer.encode(_lone_surrogate.sub("\ufffd", text), add_special_tokens=False)
 
 
-def shared() -> Model:
+def shared_model() -> Model:
     """Return the process's model, loading it at the first call. Raises ModelUnavailable."""
     with _loading:
         return _load()

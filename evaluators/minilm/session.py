@@ -45,9 +45,9 @@ class Session:
     def __init__(self, file: WeightsFile) -> None:
         graph = verified_graph()
         self._embeddings = file.embeddings()
-        self._parts = [Part(graph, file.of_layers(first)) for first in range(0, ALL_LAYERS, LAYERS_OF_GRAPH)]
+        self._parts = [Part(graph, file.load_layers(first)) for first in range(0, ALL_LAYERS, LAYERS_OF_GRAPH)]
 
-    def hidden_states(self, texts: Sequence[Sequence[int]], layers: int) -> list[Array]:
+    def compute_hidden_states(self, texts: Sequence[Sequence[int]], layers: int) -> list[Array]:
         """Return each text's hidden states after so many layers, those of DEPTHS."""
         parts = self._parts[: layers // LAYERS_OF_GRAPH]
         return [reduce(lambda states, part: part.run(states), parts, embedded(self._embeddings, ids)) for ids in texts]
@@ -55,7 +55,7 @@ class Session:
 
 def load_session(file: WeightsFile) -> Encoder:
     """Return what computes with ONNX Runtime."""
-    return Session(file).hidden_states
+    return Session(file).compute_hidden_states
 
 
 def _options() -> onnxruntime.SessionOptions:

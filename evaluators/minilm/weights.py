@@ -81,7 +81,7 @@ class WeightsFile:
         """Return a copy of the layers, laid out for products from the left."""
         return tuple(_layer(self.tensors, f"{PREFIX}{index}") for index in range(ALL_LAYERS))
 
-    def of_layers(self, first: int) -> dict[str, Array]:
+    def load_layers(self, first: int) -> dict[str, Array]:
         """Return the weights of LAYERS_OF_GRAPH layers from the first on, as the graph calls them."""
         prefixes = {f"{PREFIX}{first + index}.": f"{index}." for index in range(LAYERS_OF_GRAPH)}
         return {

@@ -28,12 +28,12 @@ def pick_passages(text: str, *, alone: bool = False) -> tuple[list[Span], int]:
     reference to a person: a single clinical sentence is diluted by the rest of its window. With `alone`, such a
     sentence is also read separately, since even its neighbours dilute it.
     """
-    spans, runs = windows(text), runs_of(text)
+    spans, runs = windows(text), find_runs(text)
     runs += [sentence for sentence in sentences_alone(text) if sentence not in runs] if alone else []
-    return [*_spread(spans, MAX_PASSAGES), *_spread(runs, MAX_RUNS)], len(spans) + len(runs)
+    return [*_sample_evenly(spans, MAX_PASSAGES), *_sample_evenly(runs, MAX_RUNS)], len(spans) + len(runs)
 
 
-def runs_of(text: str) -> list[Span]:
+def find_runs(text: str) -> list[Span]:
     """Return the runs of about one to three sentences that speak of a person and of medicine; none of a single run."""
     runs: list[Span] = []
     for start, end in split_sentences(text):
@@ -49,11 +49,11 @@ def sentences_alone(text: str) -> list[Span]:
 
     Returns an empty list for a single sentence without a colon, which is read as a unit anyway.
     """
-    parts = [part for span in split_sentences(text) for part in (span, *_behind_colons(text, span))]
+    parts = [part for span in split_sentences(text) for part in (span, *_split_at_colons(text, span))]
     return [span for span in parts if _is_suspect(text[slice(*span)])] if len(parts) > 1 else []
 
 
-def _behind_colons(text: str, span: Span) -> list[Span]:
+def _split_at_colons(text: str, span: Span) -> list[Span]:
     # The text before a colon might introduce an example, a story or a form.
     start, end = span
     return [(match.end(), end) for match in COLON.finditer(text, start, end) if end - match.end() >= SHORTEST]
@@ -64,7 +64,7 @@ def _is_suspect(run: str) -> bool:
     return bool(MEDICAL.search(run) and (PERSONAL.search(run) or likely_names(run)))
 
 
-def _spread(spans: list[Span], most: int) -> list[Span]:
+def _sample_evenly(spans: list[Span], most: int) -> list[Span]:
     if len(spans) <= most:
         return spans
     return [spans[index * (len(spans) - 1) // (most - 1)] for index in range(most)]

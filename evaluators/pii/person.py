@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from evaluators.base import Span
 from evaluators.minilm import SIZE, embed_tokens
 from evaluators.pii.entities import overlaps
-from evaluators.pii.words import N_FEATURES, features_of, words_of
+from evaluators.pii.words import N_FEATURES, compute_features, find_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ def find_persons(text: str, taken: Sequence[Span] = (), *, blocks_apart: bool = 
     windows = list(_windows_to_read(text, blocks_apart=blocks_apart))
     spans: list[Span] = []
     for start, end in windows:
-        words = [word for word in words_of(text, start, end) if not overlaps(taken, *word)]
+        words = [word for word in find_words(text, start, end) if not overlaps(taken, *word)]
         if words:
             spans += _names(text, words, word_chances(text, (start, end), words))
     return spans, sum(end - start for start, end in windows)
@@ -74,7 +74,7 @@ def find_persons(text: str, taken: Sequence[Span] = (), *, blocks_apart: bool = 
 
 def word_chances(text: str, window: Span, words: Sequence[Span]) -> NDArray[np.float32]:
     """Return the chance of each of a window's words to be part of a person's name."""
-    return _head().chances(features_of(text, words), word_vectors(text, window, words))
+    return _head().chances(compute_features(text, words), word_vectors(text, window, words))
 
 
 def word_vectors(text: str, window: Span, words: Sequence[Span]) -> NDArray[np.float32]:

@@ -77,7 +77,7 @@ def find_phones(text: str) -> Iterator[Span]:
     if not candidates:
         # The words take longer to look for than the numbers, and most texts have none.
         return
-    near = _near_words(text)
+    near = _build_near_check(text)
     n_lookups = 0
     for match in candidates:
         number_text = match.group()
@@ -102,12 +102,12 @@ def may_be_phone(written: str) -> bool:
     return not _OTHER_NUMBER.fullmatch(written)
 
 
-def _near_words(text: str) -> Callable[[int, int], bool]:
+def _build_near_check(text: str) -> Callable[[int, int], bool]:
     """Return a predicate: does a word that announces a telephone number occur just before or after a span?"""
     spans = [match.span() for match in WORDS.finditer(text)]
     starts, ends = [start for start, _ in spans], [end for _, end in spans]
 
-    def near(start: int, end: int) -> bool:
+    def is_near(start: int, end: int) -> bool:
         last = bisect_right(ends, start) - 1
         if last >= 0 and ends[last] >= start - _BEFORE and not _SENTENCE_END.search(text, ends[last], start):
             return True
@@ -115,7 +115,7 @@ def _near_words(text: str) -> Callable[[int, int], bool]:
             return True
         return bool(_LABEL.search(text[max(start - 15, 0) : start]) or _LABEL_AFTER.match(text, end))
 
-    return near
+    return is_near
 
 
 def _count_digits(written: str) -> int:
@@ -142,12 +142,12 @@ def is_in_a_plan(written: str, regions: tuple[str, ...]) -> bool:
         except phonenumbers.NumberParseException:
             continue
         # A plus and a country code leave little doubt, so a length of that country does; its blocks change every year.
-        if phonenumbers.is_valid_number(number) or (written[0] == "+" and _has_a_length_of(number)):
+        if phonenumbers.is_valid_number(number) or (written[0] == "+" and _has_valid_length(number)):
             return True
     return False
 
 
-def _has_a_length_of(number: phonenumbers.PhoneNumber) -> bool:
+def _has_valid_length(number: phonenumbers.PhoneNumber) -> bool:
     import phonenumbers
 
     reason = phonenumbers.is_possible_number_with_reason(number)

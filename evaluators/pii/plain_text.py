@@ -68,11 +68,13 @@ def read(text: str) -> PlainText:
     places: Sequence[int] | None = None
     if _INVISIBLE_OR_MARK.search(text):
         for pattern in (_INVISIBLE, _EMPHASIS):
-            text, places = _without(text, places, pattern)
+            text, places = _remove_pattern(text, places, pattern)
     return PlainText(in_latin(plain(text)).replace("\t", " "), places)
 
 
-def _without(text: str, places: Sequence[int] | None, pattern: re.Pattern[str]) -> tuple[str, Sequence[int] | None]:
+def _remove_pattern(
+    text: str, places: Sequence[int] | None, pattern: re.Pattern[str]
+) -> tuple[str, Sequence[int] | None]:
     cuts = [match.span() for match in pattern.finditer(text)]
     if not cuts:
         return text, places

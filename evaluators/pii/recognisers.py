@@ -78,7 +78,7 @@ def find_ibans(text: str) -> Iterator[Span]:
         tail = _IBAN_REST.match(text, match.end())
         if length is None or tail is None:
             continue
-        end = _end_of(text, match.start(), tail.end(), length)
+        end = _find_end(text, match.start(), tail.end(), length)
         if end is not None and is_iban(text[match.start() : end].replace(" ", "")):
             yield match.start(), end
 
@@ -93,14 +93,14 @@ def find_ssns(text: str) -> Iterator[Span]:
 
 def find_licences(text: str) -> Iterator[Span]:
     """Yield what follows the words for a driving licence and has the digits of one."""
-    for start, end in _after_words(text, _LICENCE_WORDS, _LICENCE):
+    for start, end in _find_after_words(text, _LICENCE_WORDS, _LICENCE):
         if sum(map(str.isdigit, text[start:end])) >= 5:
             yield start, end
 
 
 def find_passports(text: str) -> Iterator[Span]:
     """Yield US passport numbers that follow the word."""
-    return _after_words(text, _PASSPORT_WORDS, _PASSPORT)
+    return _find_after_words(text, _PASSPORT_WORDS, _PASSPORT)
 
 
 def find_ip_addresses(text: str) -> Iterator[Span]:
@@ -152,7 +152,7 @@ def _announced(text: str, start: int, end: int, words: re.Pattern[str]) -> bool:
     return words_near(text, start, end, words, before=_WITHIN, after=_WITHIN // 2)
 
 
-def _after_words(text: str, words: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Span]:
+def _find_after_words(text: str, words: re.Pattern[str], number: re.Pattern[str]) -> Iterator[Span]:
     for word in words.finditer(text):
         match = number.search(text, word.end(), word.end() + _WITHIN)
         # `search` treats the limit of its window as the end of the text; match again without the limit.
@@ -161,7 +161,7 @@ def _after_words(text: str, words: re.Pattern[str], number: re.Pattern[str]) -> 
             yield full_match.span()
 
 
-def _end_of(text: str, start: int, limit: int, n_chars: int) -> int | None:
+def _find_end(text: str, start: int, limit: int, n_chars: int) -> int | None:
     """Return the end of the n-th non-space character, or None unless a word ends there too."""
     n_seen = 0
     for index in range(start, limit):

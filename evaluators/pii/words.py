@@ -15,12 +15,12 @@ _WORD = re.compile(r"[^\W_]+")
 _LONGEST = 30
 
 
-def words_of(text: str, start: int = 0, end: int | None = None) -> list[Span]:
+def find_words(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """Return the spans of runs of letters and digits in a part of the text, as offsets into the complete text."""
     return [match.span() for match in _WORD.finditer(text, start, len(text) if end is None else end)]
 
 
-def features_of(text: str, words: Sequence[Span]) -> list[list[int]]:
+def compute_features(text: str, words: Sequence[Span]) -> list[list[int]]:
     """Return each word's features as numbers below N_FEATURES; `words` are neighbours in one stretch of the text."""
     cased = any(text[start : start + _LONGEST] != text[start : start + _LONGEST].lower() for start, _ in words)
     forms = [_Form(text, span, cased) for span in words]
@@ -42,11 +42,11 @@ class _Form:
 
 
 def _names(forms: Sequence[_Form], index: int) -> Iterator[str]:
-    def at(offset: int) -> _Form:
+    def form_at(offset: int) -> _Form:
         place = index + offset
         return forms[place] if 0 <= place < len(forms) else _EDGE
 
-    this, before, after = at(0), at(-1), at(1)
+    this, before, after = form_at(0), form_at(-1), form_at(1)
     yield "bias"
     yield f"w={this.lower}"
     yield f"s={this.shape}"
@@ -58,8 +58,8 @@ def _names(forms: Sequence[_Form], index: int) -> Iterator[str]:
     yield f"a={this.after} s={this.shape}"
     yield f"w-1={before.lower} s={this.shape}"
     yield f"w+1={after.lower} s={this.shape}"
-    yield f"w-2={at(-2).lower} {before.lower}"
-    yield f"w+2={after.lower} {at(2).lower}"
+    yield f"w-2={form_at(-2).lower} {before.lower}"
+    yield f"w+2={after.lower} {form_at(2).lower}"
     yield f"s-1={before.shape} b={this.before} s={this.shape}"
     yield f"s+1={after.shape} a={this.after} s={this.shape}"
     yield f"s-1s+1={before.shape} {this.shape} {after.shape}"

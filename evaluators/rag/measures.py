@@ -39,8 +39,8 @@ class Rag:
         self.input = sample.input or ""
         self.output = sample.output or ""
         self.golds = sample.gold_texts or ("",)
-        self.contexts = _kept(sample.context_texts)
-        self.top_k = tuple(dict.fromkeys(_kept(sample.top_k_texts)))
+        self.contexts = _drop_blank(sample.context_texts)
+        self.top_k = tuple(dict.fromkeys(_drop_blank(sample.top_k_texts)))
         self._settings = settings
         self._asker = asker
         self._known: dict[str, Any] = {}
@@ -80,7 +80,7 @@ class Rag:
         contexts = self._some_contexts()
         _require_statements(self.output.strip())
         asked_for = questions.main_points(self.output, self._settings)
-        texts = questions.points_of(await self._asker.ask(asked_for), self._settings)
+        texts = questions.read_points(await self._asker.ask(asked_for), self._settings)
         _require_statements(texts)
         if len(texts) > MAX_POINTS:
             raise CannotScore("input_too_long", f"The output makes more than {MAX_POINTS} points.")
@@ -101,7 +101,7 @@ class Rag:
             raw, why = (5.0, "Both are blank.") if all(blank) else (0.0, "One of them is blank.")
         else:
             question = questions.similarity(self.input, golds, self.output, self._settings)
-            raw, why = questions.similarity_of(await self._asker.ask(question))
+            raw, why = questions.read_similarity(await self._asker.ask(question))
         because = f"The answer is similar to the gold answer by {raw:g} of 5. {why}".rstrip()
         several: dict[str, JSONValue] = {"references": len(self.golds)} if len(self.golds) > 1 else {}
         return RagValue(raw / 5, because, {"raw": raw, **several})
@@ -163,7 +163,7 @@ class Rag:
         statements: list[Statement] = []
         if self.output.strip():
             question = questions.faithfulness(self.input, self.output, contexts, self._settings)
-            statements = questions.statements_of(await self._asker.ask(question), contexts, self._settings)
+            statements = questions.read_statements(await self._asker.ask(question), contexts, self._settings)
         if not statements:
             return RagValue(0.0, "The answer makes no statements, which counts as 0.", {"no_statements": True})
         return _supported(statements, "statements", "statements are supported by the contexts")
@@ -173,7 +173,7 @@ class Rag:
         contexts = self._some_contexts()
         _require(self.input, Field.INPUT)
         question = questions.relevant_statements(self.input, contexts, self._settings)
-        truths = questions.relevant_of(await self._asker.ask(question), contexts, self._settings)
+        truths = questions.read_relevant(await self._asker.ask(question), contexts, self._settings)
         because = f"The contexts hold {len(truths)} statements that the question needs."
         verified = all(truth.verified for truth in truths) if truths else None
         return RagValue(float(bool(truths)), because, {"n_relevant": len(truths), "quotes_verified": verified})
@@ -227,7 +227,7 @@ def _supported(found: Sequence[Statement], word: str, what: str) -> RagValue:
     return RagValue(n_met / len(found), f"{n_met} of {len(found)} {what}.", {word: rows, f"n_{word}": len(found)})
 
 
-def _kept(texts: Sequence[str]) -> tuple[str, ...]:
+def _drop_blank(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from evaluators.base import JSONValue, Settings
 from evaluators.gateway import Answer, Question
 from evaluators.judging.prompts import answer_schema, question, strict_object
-from evaluators.judging.questions.coverage import NUMBER_OF_SENTENCE, lacks, numbered, sentences_to_decide
+from evaluators.judging.questions.coverage import NUMBER_OF_SENTENCE, lacks, number_sentences, sentences_to_decide
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import (
     read_number,
@@ -101,7 +101,7 @@ def _covering_points(output: str, settings: Settings) -> Question:
         "rag-main-points/2",
         task="`points`: the points that the MODEL OUTPUT makes, each a complete statement that can be understood and "
         f"checked by itself, as `point`. {_COVERING} Add nothing.",
-        data=[("MODEL OUTPUT", output), ("SENTENCES", numbered(output, sentences))],
+        data=[("MODEL OUTPUT", output), ("SENTENCES", number_sentences(output, sentences))],
         schema=_COVERING_POINTS,
         max_output_tokens=answer_tokens(settings, 4_096),
         check=lambda answer: lacks(answer, "points", output, sentences),
@@ -174,7 +174,7 @@ def _covering_statements(asked: str, output: str, contexts: Sequence[str], setti
         data=[
             ("USER INPUT", asked),
             ("MODEL OUTPUT", output),
-            ("SENTENCES", numbered(output, sentences)),
+            ("SENTENCES", number_sentences(output, sentences)),
             ("RETRIEVED CONTEXT", contexts),
         ],
         schema=_COVERING_STATEMENTS,
@@ -213,7 +213,7 @@ def truth(answer: Answer, texts: Sequence[str], settings: Settings) -> Truth:
     return Truth(_holds(read_truth(answer.data, "met"), verified, settings), verified)
 
 
-def points_of(answer: Answer, settings: Settings) -> list[str]:
+def read_points(answer: Answer, settings: Settings) -> list[str]:
     """Read the main points; a sentence that claims nothing makes none."""
     if not is_strict(settings):
         return read_texts(answer.data, "points")
@@ -224,12 +224,12 @@ def points_of(answer: Answer, settings: Settings) -> list[str]:
     return texts
 
 
-def similarity_of(answer: Answer) -> tuple[float, str]:
+def read_similarity(answer: Answer) -> tuple[float, str]:
     """Read the similarity, 0 to 5, and the reasoning."""
     return read_number(answer.data, "score", high=5.0), read_reasoning(answer.data)
 
 
-def statements_of(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Statement]:
+def read_statements(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Statement]:
     """Read the statements; each carries its own verdict, so that there cannot be more of the one than of the other."""
     quotable = _quotable(contexts, settings)
     statements = []
@@ -242,7 +242,7 @@ def statements_of(answer: Answer, contexts: Sequence[str], settings: Settings) -
     return statements
 
 
-def relevant_of(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Truth]:
+def read_relevant(answer: Answer, contexts: Sequence[str], settings: Settings) -> list[Truth]:
     """Read the relevant passages, as one Truth each, which records whether the passage occurs in the contexts."""
     quotable = _quotable(contexts, settings)
     truths = [Truth(True, quotable.holds(text)) for text in read_texts(answer.data, "relevant_statements")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evaluators.base import CannotScore, JSONValue, Sample
-from evaluators.retrieval.ranks import METRICS, RankedPassages, measure, ranked
+from evaluators.retrieval.ranks import METRICS, RankedPassages, measure, rank_passages
 from evaluators.text.metrics.measured import MeasuredText
 
 MAX_TEXTS = 10_000
@@ -27,7 +27,7 @@ def retrieval(metric: str, sample: Sample, k: int | None) -> MeasuredText:
     retrieved, relevant = sample.contexts or (), sample.gold_contexts or ()
     if len(retrieved) + len(relevant) > MAX_TEXTS:
         raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} passages.")
-    result = ranked(retrieved, relevant)
+    result = rank_passages(retrieved, relevant)
     value = measure(metric, result, k)
     return MeasuredText(value, _because(metric, value, result, k), _extra(result, k))
 

@@ -38,13 +38,13 @@ class RankedPassages:
         return sum(grade > 0 for grade in self.grades.values())
 
 
-def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> RankedPassages:
+def rank_passages(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> RankedPassages:
     """Prepare a list for `measure`. A passage without a grade has 1; of a repeated one the best grade counts.
 
     A grade of zero or below is a passage that was judged and is not relevant, as trec_eval has it. Raises
     CannotScore("wrong_type") where one side is known by ids alone and the other has none.
     """
-    retrieved, relevant = _named(retrieved), _named(relevant)
+    retrieved, relevant = _assign_names(retrieved), _assign_names(relevant)
     matched_by = _matched_by(retrieved, relevant)
     name_of = _id if matched_by == BY_ID else _text
     names = tuple(name for passage in retrieved if (name := name_of(passage)).strip())
@@ -58,7 +58,7 @@ def ranked(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> RankedP
     return RankedPassages(names, grades, tuple(hits), matched_by)
 
 
-def _named(passages: Sequence[Passage]) -> list[Passage]:
+def _assign_names(passages: Sequence[Passage]) -> list[Passage]:
     """Leave out what has neither text nor id: it must not decide by which of the two the others are matched."""
     return [passage for passage in passages if _text(passage).strip() or _id(passage)]
 
@@ -105,7 +105,7 @@ def measure(metric: str, found: RankedPassages, k: int | None = None) -> float:
         return 0.0
     if metric == NDCG:
         return ndcg(found, k)
-    [result] = _measure(metric, k, len(found.names)).iter_calc({QUERY: _judged(found)}, {QUERY: _run(found)})
+    [result] = _measure(metric, k, len(found.names)).iter_calc({QUERY: _build_judgements(found)}, {QUERY: _run(found)})
     return min(max(float(result.value), 0.0), 1.0)
 
 
@@ -149,7 +149,7 @@ def _measure(metric: str, k: int | None, n_ranks: int) -> Any:
     return base if k is None and metric in _UNCUT else base @ (n_ranks if k is None else k)
 
 
-def _judged(found: RankedPassages) -> dict[str, int]:
+def _build_judgements(found: RankedPassages) -> dict[str, int]:
     places: dict[str, str] = {}
     for rank, name in enumerate(found.names, start=1):
         places.setdefault(name, f"r{rank}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 MOST_PLACES = 6
 
 
-def against(value: float, threshold: float) -> str:
+def compare_with_threshold(value: float, threshold: float) -> str:
     """Return on which side of the threshold a score is; it is never rounded onto the other one.
 
     Examples
@@ -16,11 +16,11 @@ def against(value: float, threshold: float) -> str:
     'just below the threshold of 0.6'
     """
     side = f"{'at or above' if value >= threshold else 'below'} the threshold of {threshold:g}"
-    text = beside(value, threshold)
+    text = format_distinct(value, threshold)
     return f"just {side}" if text is None else f"{text}, {side}"
 
 
-def beside(value: float, bound: float) -> str | None:
+def format_distinct(value: float, bound: float) -> str | None:
     """Format a number with two decimals, or more to stay on its side of a bound; None if it takes too many."""
     texts = (f"{value:.{places}f}" for places in range(2, MOST_PLACES + 1))
     return next((text for text in texts if (float(text) >= bound) == (value >= bound)), None)

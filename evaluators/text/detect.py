@@ -49,7 +49,7 @@ def detect_language(text: str) -> str | None:
     ('de', None)
     """
     text = unicodedata.normalize("NFC", text[:MAX_CHARS]).lower()
-    scripts = Counter(script for char in text if (script := _script_of(char)))
+    scripts = Counter(script for char in text if (script := _get_script(char)))
     n_letters = scripts.total()
     # In Chinese and Japanese a character is about a word, so two of them count as much as four letters.
     if n_letters < MIN_LETTERS and not (n_letters >= MIN_LETTERS // 2 and set(scripts) <= set(_CJK)):
@@ -64,7 +64,7 @@ def detect_language(text: str) -> str | None:
 
 
 @cache
-def _script_of(char: str) -> str | None:
+def _get_script(char: str) -> str | None:
     if not char.isalpha():
         return None
     name = unicodedata.name(char, "").split(" ", 1)[0]
@@ -73,7 +73,7 @@ def _script_of(char: str) -> str | None:
     return "HAN" if name == "CJK" else name
 
 
-def _by_words(text: str) -> str | None:
+def _detect_by_words(text: str) -> str | None:
     """Decide among languages of one script by the small words and special letters that only few of them have."""
     # Sorbian has the letters of Czech and of Polish.
     if any(char in _STRANGE_LATIN for char in text) or ("ě" in text and "ł" in text):
@@ -107,8 +107,8 @@ def _owners() -> dict[str, tuple[str, ...]]:
 
 
 def _cyrillic(text: str) -> str | None:
-    strange = sum(char not in _CYRILLIC and _script_of(char) == "CYRILLIC" for char in text)
-    return None if strange else _by_words(text)
+    strange = sum(char not in _CYRILLIC and _get_script(char) == "CYRILLIC" for char in text)
+    return None if strange else _detect_by_words(text)
 
 
 def _arabic(text: str) -> str | None:
@@ -123,7 +123,7 @@ def _devanagari(text: str) -> str | None:
 
 
 _DECIDED: dict[str, Callable[[str], str | None]] = {
-    "LATIN": _by_words,
+    "LATIN": _detect_by_words,
     "CYRILLIC": _cyrillic,
     "ARABIC": _arabic,
     "DEVANAGARI": _devanagari,

@@ -103,7 +103,7 @@ def require_english(text: str, what: str) -> Language:
     value records that: `as_readable` converts it to the fields of the score.
     """
     text = in_latin(text)
-    language = language_of(text)
+    language = detect_language(text)
     if language.code not in (None, ENGLISH):
         detail = f"{what} is in another language ({language.code}), and this evaluator reads English."
         raise CannotScore("unsupported_language", detail, extra={"language": language.as_json()})
@@ -122,7 +122,7 @@ def require_latin(text: str, what: str) -> None:
         )
 
 
-def language_of(text: str) -> Language:
+def detect_language(text: str) -> Language:
     """Tell the language that most of a text is in; code, addresses, marks and digits do not count.
 
     `too_short` are a few words or letters, `unsure` is where nothing is likely enough: names, slang, a mixture. Raises
@@ -144,12 +144,12 @@ def _windows(text: str) -> Iterator[list[str]]:
     """Yield the words of some windows of a text, at least of one."""
     prose = _FENCED.sub(" ", drop_unseen(text))
     last = max(0, (len(prose) - 1) // WINDOW_CHARS)
-    for index in range(last + 1) if last < MAX_WINDOWS else _spread(last):
+    for index in range(last + 1) if last < MAX_WINDOWS else _pick_evenly(last):
         window = prose[index * WINDOW_CHARS : (index + 1) * WINDOW_CHARS]
         yield _NO_WORD.sub(" ", _NO_PROSE.sub(" ", window)).lower().split()
 
 
-def _spread(last: int) -> list[int]:
+def _pick_evenly(last: int) -> list[int]:
     return [index * last // (MAX_WINDOWS - 1) for index in range(MAX_WINDOWS)]
 
 
@@ -170,9 +170,9 @@ def _language_of_words(words: Sequence[str]) -> Language:
 
 def _is_another(code: str, chance: float, words: Sequence[str]) -> bool:
     """Return whether to believe that words are in this language: of a few, some have to be its small words."""
-    n_letters, small = sum(map(len, words)), _known_words().get(code)
+    n_letters, small = sum(map(len, words)), _load_known_words().get(code)
     longer = [word for word in words if len(word) > 1]
-    english = sum(word in _known_words()[ENGLISH] or word in _ALSO_ENGLISH for word in longer)
+    english = sum(word in _load_known_words()[ENGLISH] or word in _ALSO_ENGLISH for word in longer)
     if small is None:
         least = _SURE_LETTERS * (2 if all(map(str.isascii, words)) else 1)
         return chance >= _SURE and english <= 0.1 * len(words) and n_letters >= least
@@ -183,7 +183,7 @@ def _is_another(code: str, chance: float, words: Sequence[str]) -> bool:
 
 
 @cache
-def _known_words() -> dict[str, frozenset[str]]:
+def _load_known_words() -> dict[str, frozenset[str]]:
     return {language: small_words(words) for language, words in (SUPPORTED | RELATED).items()}
 
 

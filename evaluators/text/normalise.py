@@ -42,14 +42,14 @@ def normalise_answer(text: str) -> str:
     would remove everything is skipped, so the answers "A" and "?" remain distinct from an empty answer.
     """
     text_folded = _fold(text)
-    return _without_articles(_strip_punctuation(text_folded).split() or text_folded.split())
+    return _remove_articles(_strip_punctuation(text_folded).split() or text_folded.split())
 
 
 def normalise_words(text: str) -> str:
     """Do as `normalise_answer`, but let punctuation between words part them: "Paris/London" is two words, not one."""
     text_folded = _fold(text)
     parted = _BETWEEN_DIGITS.sub("", _DECIMAL_POINT.sub(_POINT, text_folded)).translate(_SPACED_PUNCTUATION)
-    return _without_articles(parted.replace(_POINT, ".").split() or text_folded.split())
+    return _remove_articles(parted.replace(_POINT, ".").split() or text_folded.split())
 
 
 def _fold(text: str) -> str:
@@ -58,7 +58,7 @@ def _fold(text: str) -> str:
     return normalized if unicodedata.is_normalized("NFKC", normalized) else unicodedata.normalize("NFKC", normalized)
 
 
-def _without_articles(words: list[str]) -> str:
+def _remove_articles(words: list[str]) -> str:
     return " ".join([word for word in words if word not in _ARTICLE_WORDS] or words)
 
 
@@ -66,10 +66,10 @@ def _strip_punctuation(text: str) -> str:
     return _DECIMAL_POINT.sub(_POINT, text).translate(_WITHOUT_PUNCTUATION).replace(_POINT, ".")
 
 
-def _without_punctuation(char: str) -> str:
+def _remove_punctuation(char: str) -> str:
     is_mark = char in _DROPPED or unicodedata.category(char).startswith("P")
     return "" if is_mark and char not in _KEPT else char
 
 
-_WITHOUT_PUNCTUATION = CharTable(_without_punctuation)
-_SPACED_PUNCTUATION = CharTable(lambda char: _without_punctuation(char) or " ")
+_WITHOUT_PUNCTUATION = CharTable(_remove_punctuation)
+_SPACED_PUNCTUATION = CharTable(lambda char: _remove_punctuation(char) or " ")

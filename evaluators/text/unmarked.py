@@ -40,7 +40,7 @@ def unmarked(text: str) -> str:
     text = _TAG.sub("", _LINK.sub(r"\1", text))
     # A quotation within a sentence is only mentioned; a text that consists of a quotation counts as stated.
     text = _QUOTED.sub(r"\1\2", _MARKS.sub(_mark, _LINE_MARK.sub("", text)))
-    return _BLANKS.sub(" ", in_latin(_SPELLED.sub(_joined_letters, text))).strip()
+    return _BLANKS.sub(" ", in_latin(_SPELLED.sub(_join_letters, text))).strip()
 
 
 def in_latin(text: str) -> str:
@@ -51,7 +51,7 @@ def in_latin(text: str) -> str:
     if text.isascii():
         return text
     is_mixed = any(_is_mixed(match[0]) for match in _WORD.finditer(text))
-    return _WORD.sub(_folded, text) if is_mixed else text
+    return _WORD.sub(_fold_match, text) if is_mixed else text
 
 
 def _mark(found: re.Match[str]) -> str:
@@ -59,7 +59,7 @@ def _mark(found: re.Match[str]) -> str:
     return " " if found[0][0] in "_|" else ""
 
 
-def _joined_letters(found: re.Match[str]) -> str:
+def _join_letters(found: re.Match[str]) -> str:
     return found[0].replace(found[2], "")
 
 
@@ -71,6 +71,6 @@ def _folds(word: str) -> bool:
     return _ELSEWHERE.search(word.translate(_ALIKE)) is None
 
 
-def _folded(found: re.Match[str]) -> str:
+def _fold_match(found: re.Match[str]) -> str:
     word = found[0]
     return word if word.isascii() or not _folds(word) else word.translate(_ALIKE)

@@ -60,7 +60,7 @@ def read_both_ways(text: str) -> CombinedReading:
     The mean of both counts, less a little in long texts, or the worst sentence alone where that is much worse.
     """
     sentences, windows = split_passages(text), _side_by_side(text)
-    read = _read(text, [*sentences, *_behind_colons(text, sentences)], MAX_READ)
+    read = _read(text, [*sentences, *_split_at_colons(text, sentences)], MAX_READ)
     worst = max(read, key=lambda passage: passage.logit)
     # A text of one sentence is its windows, and the same both ways.
     others = read if set(windows) <= set(sentences) else _read(text, windows, MAX_WINDOWS_READ)
@@ -84,7 +84,7 @@ def _side_by_side(text: str) -> list[Span]:
     return [*windows[:-1:2], windows[-1]]
 
 
-def _behind_colons(text: str, sentences: Sequence[Span]) -> list[Span]:
+def _split_at_colons(text: str, sentences: Sequence[Span]) -> list[Span]:
     """Return the text after an announcing clause: "An example for the course: ..." is just as rude without it."""
     matches = ((_ANNOUNCED.search(text, start, end), end) for start, end in sentences)
     return [(colon.end(), end) for colon, end in matches if colon and end - colon.end() >= SHORTEST_SENTENCE]

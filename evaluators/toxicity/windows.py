@@ -24,7 +24,7 @@ def split_windows(text: str, span: Span | None = None) -> Iterator[Span]:
     size = max(WINDOW_CHARS, math.ceil(2 * (last - first) / MAX_WINDOWS))
     step = size // 2
     for start in range(first, max(last - size + step, first + 1), step):
-        yield _at_spaces(text, start, min(start + size, last), (first, last))
+        yield _trim_to_spaces(text, start, min(start + size, last), (first, last))
 
 
 def split_passages(text: str) -> list[Span]:
@@ -34,7 +34,7 @@ def split_passages(text: str) -> list[Span]:
     into windows. Beyond MAX_SENTENCES, an evenly spaced selection is read, in addition to windows over the complete
     text.
     """
-    sentences = _joined(split_sentences(text))
+    sentences = _join_sentences(split_sentences(text))
     if len(sentences) < 2:
         return list(split_windows(text))
     if len(sentences) > MAX_SENTENCES:
@@ -42,7 +42,7 @@ def split_passages(text: str) -> list[Span]:
     return [passage for sentence in sentences for passage in split_windows(text, sentence)]
 
 
-def _joined(sentences: Sequence[Span]) -> list[Span]:
+def _join_sentences(sentences: Sequence[Span]) -> list[Span]:
     """Join what is shorter than a sentence to the next one, and at the end to the one before."""
     spans: list[Span] = []
     start = None
@@ -66,7 +66,7 @@ def worth_reading(chances: Sequence[float], most: int = MAX_READ) -> list[int]:
     return sorted({*worst, *indexes})
 
 
-def _at_spaces(text: str, start: int, end: int, within: Span) -> Span:
+def _trim_to_spaces(text: str, start: int, end: int, within: Span) -> Span:
     """Move a window's bounds back to a nearby space, since half a word can be an insult by accident."""
     first, last = within
     return _space_before(text, start, first), end if end == last else _space_before(text, end, first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from evalsvc.accounts.access.rate_limiter import bump_epoch, count_requests
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from tests.conftest import new_account
 
 
@@ -60,7 +60,7 @@ def test_a_lost_epoch_never_comes_back() -> None:
     seen = set()
     for _ in range(5):
         seen.add(count_requests(account).epoch)
-        assert shared_client().delete(f"epoch:{{{account}}}") == 1
+        assert get_shared_client().delete(f"epoch:{{{account}}}") == 1
     assert len(seen) == 5
     assert count_requests(account).epoch not in seen
 
@@ -68,7 +68,7 @@ def test_a_lost_epoch_never_comes_back() -> None:
 def test_an_epoch_does_not_expire_and_the_counters_do() -> None:
     account = new_account().pk
     count_requests(account)
-    redis = shared_client()
+    redis = get_shared_client()
     assert redis.ttl(f"epoch:{{{account}}}") == -1
     lifetimes = sorted(redis.ttl(key) for key in redis.scan_iter(f"rl:{{{account}}}:*", count=1000))
     assert len(lifetimes) == 2
@@ -76,7 +76,7 @@ def test_an_epoch_does_not_expire_and_the_counters_do() -> None:
 
 
 def test_a_second_request_does_not_prolong_the_minute() -> None:
-    account, redis = new_account().pk, shared_client()
+    account, redis = new_account().pk, get_shared_client()
     count_requests(account)
     keys = list(redis.scan_iter(f"rl:{{{account}}}:*", count=1000))
     for key in keys:

@@ -14,7 +14,7 @@ from django.test import override_settings
 
 from evalsvc.accounts.access import rate_limiter
 from evalsvc.accounts.models import Account
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from tests.conftest import Caller, wait_until
 from tests.rest.shapes import assert_problem
 
@@ -99,7 +99,7 @@ def test_a_refused_request_does_nothing(alice: Caller) -> None:
 
 
 def forget_clients() -> None:
-    shared_client.cache_clear()
+    get_shared_client.cache_clear()
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def test_labels_choose_a_threshold_and_say_how_sure_it_is(alice: Caller) -> None
 
 def test_no_label_is_learned_from_and_reported_on() -> None:
     """With labels that chance gave, the best threshold of all rows looks better than chance; the answer does not."""
-    from evalsvc.stats.calibration.figures import decided, rates_of
+    from evalsvc.stats.calibration.figures import build_decisions, compute_rates
     from evalsvc.stats.calibration.selection import Aim
     from evalsvc.stats.calibration.thresholds import choose_threshold
 
@@ -54,7 +54,7 @@ def test_no_label_is_learned_from_and_reported_on() -> None:
     for seed in range(20):
         scores, is_good = rng.random(60), rng.random(60) < 0.5
         found = choose_threshold(scores, is_good, aim=Aim(), seed=seed)
-        seen.append(float(rates_of(decided(is_good, scores >= found.threshold))["balanced_accuracy"]))
+        seen.append(float(compute_rates(build_decisions(is_good, scores >= found.threshold))["balanced_accuracy"]))
         said.append(found.figures["balanced_accuracy"].value or 0.0)
         fooled += (found.figures["balanced_accuracy"].lower or 0.0) > 0.5
 

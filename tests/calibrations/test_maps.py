@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsvc.stats.calibration.probabilities import probability_map, with_a_step_at
+from evalsvc.stats.calibration.probabilities import add_step_at, probability_map
 from evalsvc.stats.calibration.selection import LabelledScores
 from evaluators.base import JSONValue
 from evaluators.registry import families
@@ -85,7 +85,7 @@ def test_a_step_at_the_threshold_decides_every_score_the_same(seed: int) -> None
     scores = rng.random(80).round(2)
     steps = probability_map(LabelledScores(scores, rng.random(80) < scores))
     for threshold in (0.0, *rng.choice(scores, 5), 0.333, 1.0):
-        made = with_a_step_at(float(threshold), steps)
+        made = add_step_at(float(threshold), steps)
         score_map = ScoreMap(tuple(step.score for step in made), tuple(step.probability for step in made))
         line = next(step.probability for step in made if step.score == threshold)
         assert score_map.lowest_score_of(line) == threshold

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluators.base import Field
-from evaluators.facts import OUTPUT_TYPES, facts_of, metrics_of
+from evaluators.facts import OUTPUT_TYPES, build_facts, build_metrics
 from evaluators.registry import all_evaluators, find_evaluator, get_family
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment, ok
@@ -23,7 +23,7 @@ def listed(caller: Caller, output_type: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("family", "spec"), EVALUATORS)
 def test_every_evaluator_says_what_it_is(family: Any, spec: Any) -> None:
-    facts = facts_of(family, spec)
+    facts = build_facts(family, spec)
 
     assert facts.formula != spec.description, "its EvaluatorSpec has no formula"
     assert facts.output_types and set(facts.output_types) <= set(OUTPUT_TYPES)
@@ -36,8 +36,8 @@ def test_every_metric_says_what_it_is() -> None:
     family = get_family("metrics")
     schema: Any = family.settings_schema["properties"]
 
-    assert set(metrics_of(family)) == set(schema["metric"]["enum"])
-    for name, facts in metrics_of(family).items():
+    assert set(build_metrics(family)) == set(schema["metric"]["enum"])
+    for name, facts in build_metrics(family).items():
         reads_documents = Field.CONTEXT in family.fields_for({"metric": name})
         assert (facts.output_types == ("documents",)) == reads_documents
 
@@ -78,10 +78,10 @@ def test_a_check_of_contexts_judges_documents() -> None:
     found = find_evaluator("custom")
     assert found is not None
 
-    assert facts_of(*found, {"type": "count", "of": "words", "field": "context", "max": 9}).output_types == (
+    assert build_facts(*found, {"type": "count", "of": "words", "field": "context", "max": 9}).output_types == (
         "documents",
     )
-    assert "documents" not in facts_of(*found, {"type": "json"}).output_types
+    assert "documents" not in build_facts(*found, {"type": "json"}).output_types
 
 
 @pytest.mark.parametrize(("output_types", "criteria", "fits"), [

@@ -34,7 +34,7 @@ def put_in_place(*families: Any, broken: tuple[BrokenPlugin, ...] = ()) -> None:
     ours = registry._FAMILIES
     every = (*ours, *families)
     by_name = {family.name: family for family in every}
-    registry._built = registry._Registry(every, by_name, registry._by_any_name(every), broken)
+    registry._built = registry._Registry(every, by_name, registry._index_names(every), broken)
     managed.managed_profiles.cache_clear()
     resolve._own.clear()
 

@@ -13,7 +13,7 @@ from evalsvc.accounts.access.rate_limiter import count_requests
 from evalsvc.catalog import resolve as resolve_module
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evalsvc.catalog.resolve import OwnCatalog, ResolvedEvaluator, UnresolvedEvaluator, own_catalog, resolve
+from evalsvc.catalog.resolve import OwnCatalog, ResolvedEvaluator, UnresolvedEvaluator, load_own_catalog, resolve
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile, save_evaluator, switch_evaluator
 from evalsvc.tenancy import rows
 from evalsvc.tenancy.scope import account_scope
@@ -238,10 +238,10 @@ def rename_behind_the_cache(caller: Caller, name: str) -> None:
 def test_under_one_epoch_the_rows_are_read_once(alice: Caller) -> None:
     own(alice, "one")
     epoch = count_requests(alice.account.pk).epoch
-    first = own_catalog(alice.account.pk, epoch)
+    first = load_own_catalog(alice.account.pk, epoch)
     rename_behind_the_cache(alice, "two")
 
-    assert own_catalog(alice.account.pk, epoch) is first
+    assert load_own_catalog(alice.account.pk, epoch) is first
     assert found(alice, "one", epoch=epoch).evaluator_id == "one"
     assert found(alice, "two", epoch=uuid.uuid4().hex).evaluator_id == "two"
 
@@ -293,7 +293,7 @@ def test_what_all_find_old_at_once_is_read_once(alice: Caller, monkeypatch: pyte
 
     def ask(epoch: str | None) -> OwnCatalog:
         all_there.wait(60)
-        return own_catalog(alice.account.pk, epoch)
+        return load_own_catalog(alice.account.pk, epoch)
 
     monkeypatch.setattr("evalsvc.catalog.resolve._read_own", slowly)
     for epoch, n_reads in ((uuid.uuid4().hex, 1), (None, n_threads)):

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsvc.client.coroutines import Loop
-from evalsvc.client.pipeline.runnables import Runner, name_of
+from evalsvc.client.pipeline.runnables import Runner, get_runnable_name
 
 
 class Pipeline:
@@ -137,4 +137,4 @@ def test_a_closed_loop_opens_again(loop: Loop) -> None:
     ],
 )
 def test_it_has_a_name(runnable: Any, name: str) -> None:
-    assert name_of(runnable) == name
+    assert get_runnable_name(runnable) == name

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.client.results.live import told_difference
+from evalsvc.client.results.live import format_difference
 
 
 def difference(word: str | None, lower: float, upper: float) -> dict[str, Any]:
@@ -16,7 +16,7 @@ def difference(word: str | None, lower: float, upper: float) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("lower", "upper"), [(0.05, 0.35), (-0.35, -0.05)])
 def test_chance_beside_an_interval_without_zero_says_what_it_is_of(lower: float, upper: float) -> None:
-    said = told_difference(difference("may be chance", lower, upper))
+    said = format_difference(difference("may be chance", lower, upper))
 
     assert said.startswith("may be chance (+0.2 [")
     assert "new data at one look; the word is of the evidence that may be watched" in said
@@ -24,4 +24,4 @@ def test_chance_beside_an_interval_without_zero_says_what_it_is_of(lower: float,
 
 @pytest.mark.parametrize(("word", "lower"), [("may be chance", -0.05), ("better", 0.05), (None, 0.05)])
 def test_other_words_stand_alone(word: str | None, lower: float) -> None:
-    assert "one look" not in told_difference(difference(word, lower, 0.35))
+    assert "one look" not in format_difference(difference(word, lower, 0.35))

@@ -60,10 +60,10 @@ def judgements(caller: Caller, comparison: Any, query: str = "limit=1000") -> An
 
 def work_off_all() -> None:
     """Judge whatever beat would tell workers of."""
-    from evalsvc.comparisons.judgements.store import due_comparisons
+    from evalsvc.comparisons.judgements.store import list_due_comparisons
     from evalsvc.comparisons.worker import work_on
 
-    for account_id, id in due_comparisons():
+    for account_id, id in list_due_comparisons():
         while work_on(account_id=account_id, id=id):
             pass
 

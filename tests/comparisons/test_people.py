@@ -76,14 +76,14 @@ def test_what_nobody_answered_is_an_error_once_the_review_is_closed(alice: Calle
 
 
 def test_workers_are_told_only_when_there_is_something_to_judge(alice: Caller) -> None:
-    from evalsvc.comparisons.judgements.store import due_comparisons
+    from evalsvc.comparisons.judgements.store import list_due_comparisons
 
     made, review = reviewed(alice)
     id = int(compare(alice, made, by_people(review))["id"])
-    waiting = id in [one for _, one in due_comparisons(10_000)]
+    waiting = id in [one for _, one in list_due_comparisons(10_000)]
     say(alice, review, "fine")
 
-    assert (waiting, id in [one for _, one in due_comparisons(10_000)]) == (False, True)
+    assert (waiting, id in [one for _, one in list_due_comparisons(10_000)]) == (False, True)
 
 
 def test_only_a_review_of_its_pairs_judges_an_experiment(alice: Caller, charlie: Caller) -> None:

@@ -65,7 +65,7 @@ def test_each_number_is_the_api_s(alice: Caller, reader: Visitor, query: dict[st
 
 def test_the_running_band_ends_in_the_number(alice: Caller) -> None:
     from evalsvc.catalog.resolve import resolve
-    from evalsvc.evaluations.history.course import course_of
+    from evalsvc.evaluations.history.course import compute_course
     from evalsvc.evaluations.history.selection import read_asked
     from evalsvc.evaluations.wire.interval_request import IntervalOptions
 
@@ -73,7 +73,7 @@ def test_the_running_band_ends_in_the_number(alice: Caller) -> None:
     ask = IntervalOptions(strategy="wilson", level=0.9)
     with account_scope(alice.account.pk):
         run = resolve(account_id=alice.account.pk, epoch=None, evaluator=EVALUATOR, profile=PROFILE)
-        course = course_of(ask, run.family, read_asked(alice.account.pk, (EVALUATOR, PROFILE), ask, {}))
+        course = compute_course(ask, run.family, read_asked(alice.account.pk, (EVALUATOR, PROFILE), ask, {}))
 
     interval, last = api(alice, strategy="wilson", level=0.9)["confidence_interval"], course.running[-1]
     assert (last.lower, last.upper, last.n) == (interval["lower"], interval["upper"], interval["n"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.digits import digits_text, level_text, placed
+from evalsvc.digits import digits_text, format_places, level_text
 from evalsvc.experiments.reporting.words import leads
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids, topical
@@ -35,7 +35,7 @@ def test_small_numbers_are_decimals_as_far_as_people_read_them(value: float, sai
 
 
 def test_placed_numbers_have_two_digits_where_their_places_would_say_zero() -> None:
-    assert (placed(7e-5, signed=True), placed(-7.123e-5)) == ("+0.00007", "-0.000071")
+    assert (format_places(7e-5, signed=True), format_places(-7.123e-5)) == ("+0.00007", "-0.000071")
 
 
 def test_a_higher_level_says_why(alice: Caller, reader: Visitor) -> None:

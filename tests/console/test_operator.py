@@ -14,7 +14,7 @@ from django.test import Client
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.celery import app
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering import installation
 from evalsvc.ops.metering.queues import read_backlog
@@ -58,9 +58,9 @@ def signs() -> Iterator[None]:
     alive.show(["cpu"], "cpu@here", figures={"in_flight": 3, "slots": 8})
     alive.show(["judge", "experiments", "system"], "judge@here")
     alive.show([alive.BEAT], "clock")
-    shared_client().zadd(alive.KEY, {"cpu cpu@gone": time.time() - 600})
+    get_shared_client().zadd(alive.KEY, {"cpu cpu@gone": time.time() - 600})
     yield
-    shared_client().delete(alive.KEY, alive.FIGURES, alive.RAN)
+    get_shared_client().delete(alive.KEY, alive.FIGURES, alive.RAN)
 
 
 def metric(name: str) -> float:
@@ -131,7 +131,7 @@ def test_lag_is_said_with_its_remedy(panel: Visitor, alice: Caller, monkeypatch:
         "operator"
     )
 
-    shared_client().delete(alive.KEY)
+    get_shared_client().delete(alive.KEY)
     text = panel.text("operator")
     assert "No worker of the queue cpu gives signs of life" in text
     assert "Nobody works on it. Start a worker: celery -A evalsvc.celery worker -Q cpu" in text
@@ -140,7 +140,7 @@ def test_lag_is_said_with_its_remedy(panel: Visitor, alice: Caller, monkeypatch:
 @pytest.mark.usefixtures("signs")
 def test_a_task_of_the_clock_that_is_late_is_said(panel: Visitor) -> None:
     alive.note_ran("deliver_events")
-    shared_client().hset(alive.RAN, "sweep", time.time() - 7200)
+    get_shared_client().hset(alive.RAN, "sweep", time.time() - 7200)
     assert app.conf.beat_schedule, "the web process knows the clock's schedule"
     text = panel.text("operator")
 

@@ -12,17 +12,17 @@ from django.utils import timezone
 from msgspec import structs
 
 from evalsvc.console.charts.bars import histogram
-from evalsvc.console.charts.scales import Axis, placed_axis
-from evalsvc.console.pages.evaluators.catalogue import n_of
+from evalsvc.console.charts.scales import Axis, fit_axis
+from evalsvc.console.pages.evaluators.catalogue import count_samples
 from evalsvc.console.pages.experiments.outputs import answer_remedy
 from evalsvc.console.pages.experiments.words import decision_words
 from evalsvc.console.pages.gates.commands import ci_run_command
 from evalsvc.console.pages.reviews.words import figure_number
-from evalsvc.console.parts.marks import marks_of
+from evalsvc.console.parts.marks import find_marks
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.words import number
 from evalsvc.gates.models import Gate
-from evalsvc.gates.selectors import evidence_of
+from evalsvc.gates.selectors import load_evidence
 from evalsvc.reports.words import number_text
 from evalsvc.stats.agreement.bootstrap import NO_VARIATION, AgreementFigure
 from evaluators.cards.card import SetAccuracy, VerdictFigures
@@ -86,7 +86,7 @@ def test_differences_keep_their_sign_and_small_costs_their_digits(value: float, 
 
 def test_equal_scores_are_one_bar_and_no_axis_of_rounding() -> None:
     assert histogram("Scores", [0.7] * 9).count("<rect") == 1
-    ticks = placed_axis(Axis("mean"), [0.7, 0.7000000000000001]).ticks()
+    ticks = fit_axis(Axis("mean"), [0.7, 0.7000000000000001]).ticks()
     assert len({text for _, text in ticks}) == len(ticks) > 1
 
 
@@ -307,8 +307,8 @@ def test_error_rates_of_an_evaluator_count_the_samples_they_are_of() -> None:
     figures = VerdictFigures(accuracy=None, balanced_accuracy=None, fpr=None, fnr=None, auc=None, ece=None)
     one = SetAccuracy("s", "", "", 430, 180, 1, 430, figures, "", {})
 
-    assert [n_of(one, key) for key in ("accuracy", "fpr", "fnr")] == [430, 180, 250]
-    assert n_of(structs.replace(one, n_scored=429), "fpr") is None
+    assert [count_samples(one, key) for key in ("accuracy", "fpr", "fnr")] == [430, 180, 250]
+    assert count_samples(structs.replace(one, n_scored=429), "fpr") is None
 
 
 def test_what_people_stopped_is_no_decision_of_a_policy(alice: Caller, reader: Visitor) -> None:
@@ -324,7 +324,7 @@ def test_a_finding_is_marked_once() -> None:
     """The span and the name of one card number are one place."""
     extra = {"entities": [{"start": 4, "end": 23, "type": "CREDIT_CARD"}]}
 
-    assert len(marks_of([[4, 23]], extra, passed=False)) == 1
+    assert len(find_marks([[4, 23]], extra, passed=False)) == 1
 
 
 # --- Gates, reviews ----------------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_a_gate_in_ci_measures_as_the_plan_did(alice: Caller) -> None:
     }
     gate = Gate.objects.using("system").get(pk=ask(alice, sides, {"metric": "ms", "not_worse_by": 5})["id"])
 
-    command = ci_run_command(evidence_of(gate), ExperimentPlan.objects.using("system").get(pk=made["id"]))
+    command = ci_run_command(load_evidence(gate), ExperimentPlan.objects.using("system").get(pk=made["id"]))
     assert '"value_range": [0.0, 100000.0]' in command and '"higher_is_better": false' in command
 
 

@@ -45,7 +45,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> Any:
 
 
 def result_of(request: RequestFacts, entry: EntryFacts) -> Any:
-    return to_plain(wire.result_of(request, entry))
+    return to_plain(wire.build_result(request, entry))
 
 
 def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> Any:

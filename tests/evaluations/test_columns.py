@@ -27,7 +27,7 @@ from evalsvc.evaluations.evaluate.stored import finished_verdicts, get_stored
 from evalsvc.evaluations.history.store import HistoryEntry
 from evalsvc.evaluations.ingest.labels import Label, keep_label
 from evalsvc.evaluations.models import Evaluation, HistoryScore
-from evalsvc.evaluations.verdicts import Verdict, stored_verdict, verdict_columns, verdict_from_message
+from evalsvc.evaluations.verdicts import Verdict, verdict_columns, verdict_from_message, verdict_from_row
 from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recorder
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
@@ -107,7 +107,7 @@ def test_a_capture_and_a_worker_tell_histories_the_same(alice: Caller) -> None:
         alice.account.pk, REQUEST, [row_of(verdict) | wanted], [None], epoch=None, lease_seconds=9
     )
     claimed = pending(alice, "judge")
-    recorder.written([(claimed, verdict)])
+    recorder.write_verdicts([(claimed, verdict)])
 
     rows = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
     one, other = (dict(rows.values().get(source_id=id)) for id in (scored.evaluation_ids[0], claimed.id))
@@ -205,7 +205,7 @@ def test_a_request_that_is_worked_off_keeps_every_column(alice: Caller, verdict:
 
 def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> None:
     claimed = pending(alice, "judge")
-    recorder.written([(claimed, verdict)])
+    recorder.write_verdicts([(claimed, verdict)])
     wanted = verdict_columns(verdict)
 
     looked_up = finished_verdicts(account_id=alice.account.pk, request_ids=[claimed.request_id])
@@ -217,7 +217,7 @@ def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> Non
         verdict_columns(accepted.entries[0].verdict), wanted, "fill_in in evalsvc/evaluations/evaluate/accept.py"
     )
     (again,) = get_stored(account_id=alice.account.pk, request_id=claimed.request_id).evaluations
-    check_same(verdict_columns(stored_verdict(again)), wanted, "stored_verdict in evalsvc/evaluations/verdicts.py")
+    check_same(verdict_columns(verdict_from_row(again)), wanted, "stored_verdict in evalsvc/evaluations/verdicts.py")
 
 
 # --- What is made elsewhere

@@ -123,13 +123,13 @@ def test_a_worker_that_is_at_it_writes_nothing(alice: Caller, monkeypatch: pytes
     from evalsvc.evaluations.workers import lane
 
     made = evaluate(alice, "toxicity", "exact-match", headers={"prefer": "wait=0"})
-    verdict_of = lane.verdict_of
+    verdict_of = lane.compute_verdict
 
     def meanwhile(*args: Any) -> Any:
         delete(alice, id_of(made, 0))
         return verdict_of(*args)
 
-    monkeypatch.setattr(lane, "verdict_of", meanwhile)
+    monkeypatch.setattr(lane, "compute_verdict", meanwhile)
     assert work_off(account_id=alice.account.pk, request_id=int(made["id"]), lane="cpu", expected_attempts=0) == []
     assert len(scores_of(alice, "")) == 1
 

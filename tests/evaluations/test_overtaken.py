@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalsvc.evaluations.models import EvaluationRequest
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from tests.conftest import Caller, scores_of
 
 QUICK = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
@@ -52,12 +52,12 @@ def test_another_body_and_another_account_are_not_joined(alice: Caller, charlie:
 
 def test_after_ten_seconds_a_first_try_is_new(alice: Caller) -> None:
     retry = send(alice, "1")["id"]
-    (key,) = shared_client().keys(f"overtaking:{{{alice.account.pk}}}:*")
-    assert 0 < shared_client().ttl(key) <= 10
+    (key,) = get_shared_client().keys(f"overtaking:{{{alice.account.pk}}}:*")
+    assert 0 < get_shared_client().ttl(key) <= 10
 
     rows = EvaluationRequest.objects.using("system").filter(account_id=alice.account.pk, pk=int(retry))
     assert rows.exists()
-    shared_client().delete(key)
+    get_shared_client().delete(key)
     assert send(alice, "0")["id"] != retry
 
 
@@ -68,4 +68,4 @@ def test_a_key_of_the_caller_s_own_goes_first(alice: Caller) -> None:
 def test_what_is_not_kept_leaves_no_note(alice: Caller) -> None:
     send(alice, "1", QUICK | {"capture": "none"})
 
-    assert shared_client().keys(f"overtaking:{{{alice.account.pk}}}:*") == []
+    assert get_shared_client().keys(f"overtaking:{{{alice.account.pk}}}:*") == []

@@ -7,7 +7,7 @@ import pytest
 
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import REACH, _may_have_moved, interval_values
-from evalsvc.evaluations.history.packed import verdicts_of
+from evalsvc.evaluations.history.packed import unpack_verdicts
 
 
 def facts_of(verdicts: np.ndarray, *, revision: int = 3, source: int = 1) -> bytes:
@@ -23,7 +23,7 @@ def test_the_look_by_blocks_misses_no_shift_and_seldom_calls_for_another(n: int,
         for _ in range(60):
             shares = np.where(np.arange(n) < rng.integers(1, n), max(share - shift, 0.0), share)
             verdicts = (rng.random(n) < shares).astype(np.int32)
-            found = verdicts_of(facts_of(verdicts))
+            found = unpack_verdicts(facts_of(verdicts))
             assert found is not None
             if 0 < verdicts.sum() < n and _may_have_moved(found.row):
                 assert found.may_have_moved(REACH)
@@ -33,7 +33,7 @@ def test_the_look_by_blocks_misses_no_shift_and_seldom_calls_for_another(n: int,
 
 def test_a_history_that_never_changed_has_not_moved() -> None:
     for verdict in (0, 1):
-        found = verdicts_of(facts_of(np.full(80, verdict)))
+        found = unpack_verdicts(facts_of(np.full(80, verdict)))
         assert found is not None and not found.may_have_moved(REACH)
 
 
@@ -41,7 +41,7 @@ def test_the_row_the_source_and_the_passes() -> None:
     verdicts = np.array([1, 0, 0, 1, 1])
 
     for revision, source in ((0, 0), (3, 1), (70_000, 2)):
-        found = verdicts_of(facts_of(verdicts, revision=revision, source=source))
+        found = unpack_verdicts(facts_of(verdicts, revision=revision, source=source))
         assert found is not None
         assert (found.row.tolist(), found.source, found.n_passed) == ([1.0, 0.0, 0.0, 1.0, 1.0], source, 3)
 
@@ -57,7 +57,7 @@ def test_the_row_the_source_and_the_passes() -> None:
     ],
 )
 def test_what_is_not_all_alike_is_told_apart(facts: bytes) -> None:
-    assert verdicts_of(facts) is None
+    assert unpack_verdicts(facts) is None
     n = len(facts) // 4
     history = HistorySnapshot(np.arange(n, 0, -1).tobytes(), np.ones(n).tobytes(), facts, None, None, 0.0)
 

@@ -8,7 +8,7 @@ import pytest
 
 from evalsvc.evaluations.evaluate.stored import get_stored
 from evalsvc.evaluations.models import EvaluationRequest
-from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.wire.inputs import sample_from_row
 from evaluators.base import Passage
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
@@ -71,7 +71,7 @@ def test_workers_see_what_was_sent(alice: Caller) -> None:
     body = {"evaluators": [{"evaluator": "exact-match"}], "capture": "all", "output": 7, "gold_answers": [7.0, True]}
     request_id = int(alice.post("/v1/evaluate", {**body, "task_context": CONTEXTS}).json()["id"])
 
-    sample = stored_sample(get_stored(account_id=alice.account.pk, request_id=request_id).request)
+    sample = sample_from_row(get_stored(account_id=alice.account.pk, request_id=request_id).request)
 
     assert (sample.output, sample.answer.value if sample.answer else None) == ("7", 7)
     assert [gold.value for gold in sample.golds or ()] == [7.0, True]
@@ -82,7 +82,7 @@ def test_requests_of_earlier_versions_are_read_as_they_were() -> None:
     extras = {"gold_contexts": ["a", "b"], "gold_relevance": [1.0, 3.0], "top_k_contexts": ["c"]}
     row = EvaluationRequest(input="i", output="o", contexts=["x"], gold="g", extras=extras)
 
-    sample = stored_sample(row)
+    sample = sample_from_row(row)
 
     assert sample.gold_contexts == (Passage("a", relevance=1.0), Passage("b", relevance=3.0))
     assert (sample.top_k_texts, sample.context_texts, sample.gold) == (("c",), ("x",), "g")

@@ -222,7 +222,7 @@ def test_a_page_takes_as_many_queries_as_a_row(alice: Caller) -> None:
 def plan_of(caller: Caller, wanted: dict[str, Any]) -> str:
     """The plan of a search's first page, with sequential scans as the last resort: is there an index in this order?"""
     from evalsvc.evaluations.search.results import result_condition
-    from evalsvc.rest.answering.pagination import by_time
+    from evalsvc.rest.answering.pagination import order_by_time
     from evalsvc.tenancy.scope import account_scope
 
     with account_scope(caller.account.pk), connection.cursor() as cursor:
@@ -231,7 +231,7 @@ def plan_of(caller: Caller, wanted: dict[str, Any]) -> str:
         rows = Evaluation.objects.filter(
             result_condition(caller.account, wanted), account=caller.account, captured=True
         )
-        ordered = by_time(rows.filter(status="success"), oldest_first=wanted.get("order") == "+created_at")
+        ordered = order_by_time(rows.filter(status="success"), oldest_first=wanted.get("order") == "+created_at")
         return ordered.values_list("id")[:10].explain()
 
 
@@ -317,9 +317,9 @@ def test_what_is_deleted_while_a_page_is_read_is_left_out(
                 gone = pool.submit(alice.call, "DELETE", f"/v1/evaluations/{results[1]['id']}").result()
             assert gone.status_code == 204
         reads.append(wanted)
-        return searching.requests_of(**wanted)
+        return searching.fetch_requests(**wanted)
 
-    monkeypatch.setattr(result_search, "requests_of", requests_of)
+    monkeypatch.setattr(result_search, "fetch_requests", requests_of)
     answer = alice.post("/v1/evaluation-results/search", {"order": order})
     assert answer.status_code == 200, answer.content
     assert [found["id"] for found in answer.json()["results"]] == [results[2]["id"], results[0]["id"]]

@@ -14,7 +14,7 @@ from evalsvc.accounts.access import rate_limiter
 from evalsvc.evaluations.evaluate.stored import get_stored
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.evaluations.workers.lane import work_off
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.rest.problems import NotFound
 from tests.conftest import Caller
 
@@ -96,15 +96,15 @@ def test_who_is_told_to_come_back_is_known_to_every_process_for_as_long(
     monkeypatch.setattr("evalsvc.accounts.access.rate_limiter.time.monotonic", lambda: now[0])
     account, key = alice.account.pk, f"repeats:{{{alice.account.pk}}}"
     rate_limiter.expect_repeats(account, seconds=60)
-    assert shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS
+    assert get_shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS
     # Said a moment ago: nothing is written again, until it is time to.
-    shared_client().expire(key, 70)
+    get_shared_client().expire(key, 70)
     now[0] += rate_limiter.RENEWED_SECONDS - 1
     rate_limiter.expect_repeats(account, seconds=60)
-    assert shared_client().ttl(key) <= 70
+    assert get_shared_client().ttl(key) <= 70
     now[0] += 2
     rate_limiter.expect_repeats(account, seconds=60)
-    assert shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS
+    assert get_shared_client().ttl(key) > 60 + rate_limiter.RENEWED_SECONDS
     assert not rate_limiter.count_requests(charlie.account.pk).expects_repeats
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q
 
 from evalsvc.evaluations.search.filters import evaluation_condition
-from evalsvc.evaluations.search.samples import PREVIEW, SamplePage, search_samples, siblings_of
+from evalsvc.evaluations.search.samples import PREVIEW, SamplePage, list_siblings, search_samples
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
@@ -56,7 +56,7 @@ def test_others_see_nothing(alice: Caller, charlie: Caller) -> None:
 
     assert samples(charlie).rows == []
     with account_scope(alice.account.pk):
-        assert siblings_of(account=alice.account, evaluation=get_evaluation(account=alice.account, id=id)) == []
+        assert list_siblings(account=alice.account, evaluation=get_evaluation(account=alice.account, id=id)) == []
 
 
 def test_siblings_are_of_the_request_and_of_the_log(alice: Caller) -> None:
@@ -64,7 +64,7 @@ def test_siblings_are_of_the_request_and_of_the_log(alice: Caller) -> None:
     (third,) = judge(alice, "exact-match", output="b", gold_answer="a", log_id="l-1")
     judge(alice, "exact-match", output="c", gold_answer="a", log_id="l-2")
     with account_scope(alice.account.pk):
-        found = siblings_of(account=alice.account, evaluation=get_evaluation(account=alice.account, id=first))
+        found = list_siblings(account=alice.account, evaluation=get_evaluation(account=alice.account, id=first))
 
     assert [one.id for one in found] == [third, second]
 

@@ -111,7 +111,9 @@ def test_tags_go_with_other_filters(alice: Caller, rows: list[str]) -> None:
 
 def test_filters_look_up_so_many_tags_together(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_up: list[Any] = []
-    monkeypatch.setattr("evalsvc.evaluations.search.filters.tagged", lambda tags: looked_up.append(tags) or Q())
+    monkeypatch.setattr(
+        "evalsvc.evaluations.search.filters.build_tag_condition", lambda tags: looked_up.append(tags) or Q()
+    )
     parts = [{"field": "tags.env", "operation": "in", "value": [f"{i}-{j}" for j in range(50)]} for i in range(3)]
 
     assert search(alice, *parts[:2]) == []

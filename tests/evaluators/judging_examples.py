@@ -13,7 +13,7 @@ from evaluators.judging.readings import (
     read_number,
     read_text,
 )
-from evaluators.judging.samples import judged
+from evaluators.judging.samples import judge_samples
 from tests.evaluators.fake_gateway import FakeGateway
 
 SCHEMA = answer_schema({"score": {"type": "number", "minimum": 0, "maximum": 1}})
@@ -35,7 +35,7 @@ def read(answer: Answer) -> Reading:
 def run(values: list[float], *, threshold: float = 0.5, scanned: str = "", **chosen: JSONValue) -> Any:
     gateway = FakeGateway(lambda _, number: {"reasoning": f"Sample {number}.", "score": values[number]})
     score = asyncio.run(
-        judged(
+        judge_samples(
             gateway,
             made(("MODEL OUTPUT", "x")),
             chosen,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.text.against import against, beside
+from evaluators.text.against import compare_with_threshold, format_distinct
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,10 @@ from evaluators.text.against import against, beside
     ],
 )
 def test_it_is_never_rounded_onto_the_other_side(value: float, words: str) -> None:
-    assert against(value, 0.6) == words
+    assert compare_with_threshold(value, 0.6) == words
 
 
 @given(value=st.floats(0, 1), bound=st.floats(0, 1))
 def test_what_is_written_is_on_its_side(value: float, bound: float) -> None:
-    text = beside(value, bound)
+    text = format_distinct(value, bound)
     assert text is None or (float(text) >= bound) == (value >= bound)

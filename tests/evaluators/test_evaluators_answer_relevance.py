@@ -13,7 +13,7 @@ import pytest
 import evaluators.minilm
 from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families.retrieval.answer_relevance import AnswerRelevance
-from evaluators.grounding.kinds import AnswerKind, asked_kind, has_kind, is_brief_answer
+from evaluators.grounding.kinds import AnswerKind, find_asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.relevance import MAX_WINDOWS, measure_nearness
 from evaluators.registry import find_evaluator
 from tests.evaluators.samples import make_sample
@@ -154,7 +154,7 @@ def test_other_scripts_are_refused(question: str, output: str) -> None:
     ],
 )
 def test_a_question_asks_for_a_kind_of_answer(question: str, kind: AnswerKind | None) -> None:
-    assert asked_kind(question) is kind
+    assert find_asked_kind(question) is kind
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_a_question_asks_for_a_kind_of_answer(question: str, kind: AnswerKind | 
     ],
 )
 def test_an_output_has_the_kind_or_not(question: str, output: str, has: bool) -> None:
-    kind = asked_kind(question)
+    kind = find_asked_kind(question)
     assert kind is not None
     assert has_kind(output, kind, question) is has
 
@@ -197,8 +197,8 @@ def test_a_missing_kind_costs() -> None:
     ],
 )
 def test_a_bare_answer_of_the_right_kind_beats_others(question: str, right: str, wrong: str) -> None:
-    assert is_brief_answer(right, asked_kind(question), question)
-    assert not is_brief_answer(wrong, asked_kind(question), question)
+    assert is_brief_answer(right, find_asked_kind(question), question)
+    assert not is_brief_answer(wrong, find_asked_kind(question), question)
     assert score(question, right).value > score(question, wrong).value
 
 

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from evaluators.base import EvaluatorSpec, Family, Field, Lane, Sample, Settings
-from evaluators.cards.card import EvaluatorCard, card_of, card_text, default_settings, stem_of
-from evaluators.cards.figures import FILE, measured_figures
+from evaluators.cards.card import EvaluatorCard, build_card, card_text, default_settings, get_stem
+from evaluators.cards.figures import FILE, load_measured_figures
 from evaluators.registry import all_evaluators
 from evaluators.samples import build_sample
 
@@ -47,7 +47,7 @@ KEYS = {
 
 
 def card(family: Family, spec: EvaluatorSpec) -> EvaluatorCard:
-    return card_of(family, spec, [])
+    return build_card(family, spec, [])
 
 
 def sample(**changed: str) -> Sample:
@@ -97,11 +97,11 @@ def test_each_number_of_a_card_was_measured(family: Family, spec: EvaluatorSpec)
 def test_what_is_said_to_be_missed_was_measured() -> None:
     probes = {miss.probe for family, spec in EVALUATORS for miss in card_text(family, spec).misses if miss.probe}
 
-    assert probes <= set(measured_figures().probes)
+    assert probes <= set(load_measured_figures().probes)
 
 
 def test_figures_lie_within_their_intervals() -> None:
-    figures = measured_figures()
+    figures = load_measured_figures()
 
     assert figures.verdicts
     for sets in figures.verdicts.values():
@@ -112,7 +112,7 @@ def test_figures_lie_within_their_intervals() -> None:
 
 @pytest.mark.parametrize(("family", "spec"), EVALUATORS, ids=IDS)
 def test_a_card_names_what_each_dated_id_changed(family: Family, spec: EvaluatorSpec) -> None:
-    dated = sorted(each.id for each in family.evaluators if stem_of(each.id) == stem_of(spec.id))
+    dated = sorted(each.id for each in family.evaluators if get_stem(each.id) == get_stem(spec.id))
 
     changes = card(family, spec).changes
 

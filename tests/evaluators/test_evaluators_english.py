@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, JSONValue
 from evaluators.text import identify as model
-from evaluators.text.language import READS_ENGLISH, Readable, language_of, require_english, require_readable
+from evaluators.text.language import READS_ENGLISH, Readable, detect_language, require_english, require_readable
 from tests.evaluators.language_examples import ENGLISH, PROBES, Probe
 from tests.evaluators.language_sentences import SENTENCES
 
@@ -34,46 +34,46 @@ def test_a_sentence_in_another_language_is_refused_and_named(language: str) -> N
 
 @pytest.mark.parametrize("text", ENGLISH)
 def test_english_slang_names_code_and_marks_are_not_refused(text: str) -> None:
-    assert language_of(text).code in (None, "en")
+    assert detect_language(text).code in (None, "en")
 
 
 @pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.language)
 def test_probes_are_told(probe: Probe) -> None:
     texts = (probe.abuse, probe.health, probe.question, probe.right, probe.wrong)
-    assert {language_of(text).code for text in texts} == {probe.language}
+    assert {detect_language(text).code for text in texts} == {probe.language}
 
 
 @pytest.mark.parametrize("text", ["", " ", "42", "OK", "Paris", "C'est la vie!", "```\nje ne sais pas du tout\n```"])
 def test_a_few_words_are_too_short_to_tell(text: str) -> None:
-    assert language_of(text).as_json() == {"detected": None, "p": None, "because": "too_short"}
+    assert detect_language(text).as_json() == {"detected": None, "p": None, "because": "too_short"}
 
 
 def test_what_is_likely_and_not_sure_is_not_told() -> None:
-    found = language_of("Café Müller, Königsallee 12, Düsseldorf")
+    found = detect_language("Café Müller, Königsallee 12, Düsseldorf")
     assert (found.code, found.because) == (None, "unsure")
     assert found.chance is not None
 
 
 def test_most_of_a_long_text_decides() -> None:
     english = "The river was higher than it had been for years. " * 30
-    assert language_of(english + FRENCH).code == "en"
-    assert language_of(english + f"{FRENCH} " * 60).code == "fr"
+    assert detect_language(english + FRENCH).code == "en"
+    assert detect_language(english + f"{FRENCH} " * 60).code == "fr"
 
 
 def test_the_longest_request_is_looked_at_in_places() -> None:
-    assert language_of("The river was higher than it had been for years. " * 10_000).code == "en"
-    assert language_of("x" * 480_000).code in (None, "en")
+    assert detect_language("The river was higher than it had been for years. " * 10_000).code == "en"
+    assert detect_language("x" * 480_000).code in (None, "en")
 
 
 @given(st.text(max_size=300))
 def test_any_text_has_an_answer(text: str) -> None:
-    found = language_of(text)
+    found = detect_language(text)
     assert (found.code is None) == (found.because is not None)
     assert found.chance is None or 0.0 <= found.chance <= 1.0
 
 
 def test_half_a_pair_is_looked_over() -> None:
-    assert language_of("\ud83d The river was higher \udc00 than for years.").code == "en"
+    assert detect_language("\ud83d The river was higher \udc00 than for years.").code == "en"
 
 
 def test_of_several_texts_the_least_sure_is_shown() -> None:
@@ -94,7 +94,7 @@ def test_ids_that_ask_for_latin_letters_alone_show_nothing() -> None:
 def test_eight_threads_are_told_what_one_is() -> None:
     texts = [SENTENCES[language] for language in sorted(SENTENCES)] * 4
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(language_of, texts)) == [language_of(text) for text in texts]
+        assert list(pool.map(detect_language, texts)) == [detect_language(text) for text in texts]
 
 
 @pytest.mark.parametrize("content", [None, b"another model"])
@@ -111,7 +111,7 @@ def test_without_the_known_model_nothing_is_told(
     model._load.cache_clear()
     try:
         with pytest.raises(CannotScore) as refusal:
-            language_of(FRENCH)
+            detect_language(FRENCH)
     finally:
         model._load.cache_clear()
     assert refusal.value.code == "not_configured"
@@ -120,6 +120,6 @@ def test_without_the_known_model_nothing_is_told(
 
 
 def test_what_it_says_is_json() -> None:
-    shown: dict[str, JSONValue] = language_of(FRENCH).as_json()
+    shown: dict[str, JSONValue] = detect_language(FRENCH).as_json()
     assert shown["detected"] == "fr"
     assert shown.keys() == {"detected", "p"}

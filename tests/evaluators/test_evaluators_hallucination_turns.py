@@ -13,7 +13,7 @@ from evaluators.base import Passage, Sample
 from evaluators.families.retrieval.hallucination import WORST_SENTENCE
 from evaluators.grounding.words import split_words
 from evaluators.hallucination.frames import Idle, find_claims, speaks_of_itself
-from evaluators.hallucination.markdown import without_marks
+from evaluators.hallucination.markdown import remove_marks
 from tests.evaluators.hallucination_examples import FAMILY, RIVER, judged
 
 MIR = "The Mir is 240 km long."
@@ -162,8 +162,8 @@ def test_a_negation_decides_alone_and_is_not_rounded_onto_the_line() -> None:
 
 
 def test_vowel_marks_of_indian_scripts_stay_and_hidden_ones_go() -> None:
-    assert without_marks("मुझे नहीं पता") == "मुझे नहीं पता"
-    assert without_marks("bri\ufe0fdge\u200b") == "bridge"
+    assert remove_marks("मुझे नहीं पता") == "मुझे नहीं पता"
+    assert remove_marks("bri\ufe0fdge\u200b") == "bridge"
 
 
 # Size, and the first version

@@ -14,9 +14,9 @@ from evaluators.gateway import BOUNDARY, Answer, Question
 from evaluators.judging.client import Asker
 from evaluators.judging.injection import injection_signs
 from evaluators.judging.readings import (
-    usage_of,
+    sum_usage,
 )
-from evaluators.judging.samples import judged, wanted_samples, wilson
+from evaluators.judging.samples import count_needed_samples, judge_samples, wilson
 from tests.evaluators.fake_gateway import USED, FakeGateway, data_of
 from tests.evaluators.judging_examples import made, read, run
 
@@ -66,8 +66,8 @@ def test_adaptive_asks_until_it_is_settled(values: list[float], n: int) -> None:
 
 
 def test_wanted_samples_never_exceeds_nine() -> None:
-    assert wanted_samples({"n_samples": 9}, [], 0.5) == 9
-    assert wanted_samples({"n_samples": "adaptive"}, [0.5] * 5, 0.5) == 5
+    assert count_needed_samples({"n_samples": 9}, [], 0.5) == 9
+    assert count_needed_samples({"n_samples": "adaptive"}, [0.5] * 5, 0.5) == 5
 
 
 @pytest.mark.parametrize(("passed", "n"), [(0, 1), (1, 1), (3, 3), (0, 9), (5, 9)])
@@ -84,7 +84,7 @@ def test_a_failed_sample_fails_the_evaluation_and_says_what_was_paid() -> None:
 
     with pytest.raises(TransientError) as failure:
         asyncio.run(
-            judged(
+            judge_samples(
                 FakeGateway(reply),
                 made(("MODEL OUTPUT", "x")),
                 {"n_samples": 3},
@@ -111,23 +111,23 @@ def test_asker_asks_equal_questions_once() -> None:
 
 
 def test_usage_names_models_and_prompts() -> None:
-    used = usage_of([Answer({}, USED)])
+    used = sum_usage([Answer({}, USED)])
     assert (used["connection"], used["models"], used["prompts"]) == ("main", ["judge-model"], ["abc"])
     assert (used["calls"], used["cost"], used["cached"]) == (1, 0.25, False)
 
 
 def test_usage_adds_up_and_one_unknown_price_makes_the_cost_unknown() -> None:
     known, unknown = Answer({}, USED), Answer({}, {**USED, "cost": None, "cached": True, "model": "other"})
-    assert usage_of([known, known])["cost"] == 0.5
-    both = usage_of([known, unknown])
+    assert sum_usage([known, known])["cost"] == 0.5
+    both = sum_usage([known, unknown])
     assert (both["cost"], both["input_tokens"], both["models"]) == (None, 200, ["judge-model", "other"])
     assert both["cached"] is False
-    assert usage_of([unknown, unknown])["cached"] is True
+    assert sum_usage([unknown, unknown])["cached"] is True
 
 
 def test_an_answer_from_the_cache_says_what_it_had_cost() -> None:
     cached = Answer({}, {**USED, "calls": 0, "cost": 0.0, "cached": True, "original_usage": {"calls": 1}})
-    assert usage_of([cached])["original_usage"] == {"calls": 1}
+    assert sum_usage([cached])["original_usage"] == {"calls": 1}
 
 
 # Injection

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evaluators.base import CannotScore, JSONValue, Lane, Score
 from evaluators.families.phi import MAX_LISTED, Phi
-from evaluators.phi.passages import MAX_PASSAGES, MAX_RUNS, pick_passages, runs_of
+from evaluators.phi.passages import MAX_PASSAGES, MAX_RUNS, find_runs, pick_passages
 from evaluators.phi.words import likely_names
 from evaluators.registry import find_evaluator
 from tests.evaluators.phi_examples import HEALTH, MEDICINE, PERSONS
@@ -135,10 +135,10 @@ def test_one_clinical_sentence_is_not_diluted_by_the_others_of_its_passage() -> 
 
 
 def test_sentences_are_read_by_themselves_only_where_a_person_and_medicine_meet() -> None:
-    assert runs_of(DULL * 10) == []
-    assert runs_of("Metformin lowers blood sugar, and asthma is treated with an inhaler. " * 10) == []
+    assert find_runs(DULL * 10) == []
+    assert find_runs("Metformin lowers blood sugar, and asthma is treated with an inhaler. " * 10) == []
     text = DULL * 10 + NOTE
-    assert [text[start:end].endswith(NOTE) for start, end in runs_of(text)] == [True]
+    assert [text[start:end].endswith(NOTE) for start, end in find_runs(text)] == [True]
 
 
 def test_of_very_many_clinical_sentences_some_are_read() -> None:

@@ -18,7 +18,7 @@ from evaluators.pii import person
 from evaluators.pii.addresses import find_addresses
 from evaluators.pii.entities import Entity
 from evaluators.pii.find import find_entities
-from evaluators.pii.words import N_FEATURES, features_of, words_of
+from evaluators.pii.words import N_FEATURES, compute_features, find_words
 from tests.evaluators.samples import make_sample
 
 FAMILY = Pii()
@@ -155,13 +155,13 @@ def test_hostile_lengths_are_searched_for_addresses_in_linear_steps(unit: str) -
 
 @given(st.text(max_size=200))
 def test_every_word_has_features_that_the_head_knows(text: str) -> None:
-    words = words_of(text)
-    assert all(0 <= number < N_FEATURES for numbers in features_of(text, words) for number in numbers)
+    words = find_words(text)
+    assert all(0 <= number < N_FEATURES for numbers in compute_features(text, words) for number in numbers)
     assert all(one[1] <= other[0] for one, other in pairwise(words))
 
 
 def test_features_are_the_same_in_every_process() -> None:
-    [first, *_] = features_of("Ask Jo", words_of("Ask Jo"))
+    [first, *_] = compute_features("Ask Jo", find_words("Ask Jo"))
     assert first[:3] == FIRST_FEATURES
 
 
@@ -169,7 +169,7 @@ FIRST_FEATURES = [27227, 22604, 2303]
 
 
 def test_a_word_without_end_is_read_in_part() -> None:
-    [numbers] = features_of("A" * 480_000, words_of("A" * 480_000))
+    [numbers] = compute_features("A" * 480_000, find_words("A" * 480_000))
     assert len(numbers) < 40
 
 

@@ -147,7 +147,7 @@ def test_an_object_is_json_where_json_is_read_and_nowhere_else() -> None:
     sample = make_sample(output={"a": 1, "b": 2})
 
     assert Custom().score(sample, schema).passed
-    assert not Custom().unread_fields(sample, schema)
+    assert not Custom().find_unread_fields(sample, schema)
     assert not Custom().missing_fields(sample, schema)
-    assert Custom().unread_fields(sample, contains)
-    assert Custom().unread_fields(sample, {"type": "all", "checks": [schema, contains]})
+    assert Custom().find_unread_fields(sample, contains)
+    assert Custom().find_unread_fields(sample, {"type": "all", "checks": [schema, contains]})

@@ -26,10 +26,10 @@ from evaluators.plugins import Plugins, load_plugins
 from evaluators.registry import (
     UnknownFamily,
     all_evaluators,
-    broken_plugins,
     families,
     find_evaluator,
     get_family,
+    list_broken_plugins,
 )
 from evaluators.settings import object_schema
 
@@ -234,7 +234,7 @@ def test_what_is_left_out_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_nothing_is_broken_here() -> None:
-    assert broken_plugins() == ()
+    assert list_broken_plugins() == ()
 
 
 @pytest.mark.parametrize("family", families(), ids=lambda family: family.name)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evaluators.base import CannotScore, Field, JSONValue, Lane, ManagedProfile, Passage, Sample, Score
 from evaluators.families.metrics import Metrics
 from evaluators.retrieval.measured import MAX_TEXTS
-from evaluators.retrieval.ranks import METRICS, measure, ranked
+from evaluators.retrieval.ranks import METRICS, measure, rank_passages
 from tests.evaluators.samples import make_sample
 
 FAMILY = Metrics()
@@ -105,7 +105,7 @@ def test_texts_are_compared_by_every_character() -> None:
 
 def test_equal_scores_cannot_reorder_the_list() -> None:
     texts = [f"text {number}" for number in range(3_000)]
-    assert measure("mrr", ranked([*map(Passage, texts)], [Passage(texts[2_499])])) == pytest.approx(1 / 2_500)
+    assert measure("mrr", rank_passages([*map(Passage, texts)], [Passage(texts[2_499])])) == pytest.approx(1 / 2_500)
 
 
 def test_it_shows_hits_and_counts() -> None:
@@ -175,7 +175,7 @@ TEXTS = st.lists(st.sampled_from("abcdef"), max_size=8, unique=True)
 
 @given(TEXTS, TEXTS, st.sampled_from(sorted(METRICS)))
 def test_without_edges_it_equals_the_library(contexts: list[str], gold: list[str], metric: str) -> None:
-    found = measure(metric, ranked([*map(Passage, contexts)], [*map(Passage, gold)]))
+    found = measure(metric, rank_passages([*map(Passage, contexts)], [*map(Passage, gold)]))
     if not set(contexts) & set(gold):
         assert found == 0.0
         return

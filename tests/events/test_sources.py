@@ -13,7 +13,7 @@ from evalsvc.events.services import prune_events
 from evalsvc.experiments.decisions.completion import State, _write
 from evalsvc.experiments.decisions.stops import stop_config
 from evalsvc.experiments.models import Config
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.judges.ledger import breaker
 from evalsvc.judges.ledger.limits import NANOS, _spend
 from evalsvc.judges.models import Connection
@@ -71,11 +71,11 @@ def test_a_budget_near_its_end_is_told_once_a_day(alice: Caller, charlie: Caller
     new_endpoint(alice, event_types=["budget.near_end"])
     rows = [connection_of(caller, **prices) for caller in (alice, charlie)]
     for row, spent in zip(rows, (7.9, 9.0), strict=True):
-        shared_client().set(_spend(row.account_id, row.id), int(spent * NANOS))
+        get_shared_client().set(_spend(row.account_id, row.id), int(spent * NANOS))
     watch_connections(timezone.now())
     assert events(alice) == []
 
-    shared_client().set(_spend(rows[0].account_id, rows[0].id), 8 * NANOS)
+    get_shared_client().set(_spend(rows[0].account_id, rows[0].id), 8 * NANOS)
     now = timezone.now()
     for _ in range(3):
         watch_connections(now)
@@ -93,7 +93,7 @@ def test_a_failing_connection_is_told_once_an_hour(alice: Caller) -> None:
     watch_connections(now)
     assert events(alice) == []
 
-    shared_client().hset(breaker.key(row, row.model), mapping={"until": "1", "code": "connection", "n": "5"})
+    get_shared_client().hset(breaker.key(row, row.model), mapping={"until": "1", "code": "connection", "n": "5"})
     for minutes in (0, 30, 61):
         watch_connections(now + timedelta(minutes=minutes))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.score import scores_of
+from evalsvc.experiments.runner.score import score_output
 from evalsvc.experiments.runner.store import Outcome, Unit
-from evalsvc.experiments.runner.units.context import examples_of, unit_context
+from evalsvc.experiments.runner.units.context import load_examples, unit_context
 from tests.conftest import Caller
 from tests.experiments.conftest import chat, make_dataset, make_experiment
 
@@ -29,14 +29,14 @@ def claimed(limit: int, *, lease_seconds: float = 60) -> list[Unit]:
 
 def outcome(unit: Unit, text: str = "4") -> Outcome:
     """What a unit runner makes of a unit whose config always gives this answer."""
-    context, examples = unit_context(unit), examples_of(unit)
+    context, examples = unit_context(unit), load_examples(unit)
     rows: list[dict[str, Any]] = [
         {"pos": pos, "status": "ok", "output": {"output": text}} for pos in range(unit.from_pos, unit.to_pos)
     ]
     scores = [
         score
         for row in rows
-        for score in scores_of(
+        for score in score_output(
             metrics=context.metrics, example=examples[row["pos"]], output=row, pointers=context.pointers
         )
     ]

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.runner.units.unit import MAX_LEASES
-from evalsvc.stats.formulas.quantiles import quantiles_of
+from evalsvc.stats.formulas.quantiles import compute_quantiles
 from tests.conftest import Caller, scores_of
 from tests.experiments.conftest import (
     EXACT,
@@ -150,7 +150,7 @@ def test_an_added_latency_has_the_quantiles_of_what_was_measured(alice: Caller, 
     run_units()
     shown = estimates(alice, made)["ms"]
     # What lies behind the gap is scored, and not yet counted.
-    expected = quantiles_of([float(pos**2) for pos in range(10)])
+    expected = compute_quantiles([float(pos**2) for pos in range(10)])
     assert (shown["n"], shown["provisional"]["n"]) == (10, 20)
     assert [(one["name"], one["lower"], one["value"], one["upper"]) for one in shown["quantiles"]] == [
         (one.name, one.lower, one.value, one.upper) for one in expected

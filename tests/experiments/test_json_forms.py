@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.experiments.definition.fields.json_forms import Node, SchemaReader, Unknown, types_of
+from evalsvc.experiments.definition.fields.json_forms import Node, SchemaReader, Unknown, get_types
 from tests.datasets.shapes import schema_of
 
 values = st.recursive(
@@ -33,7 +33,9 @@ def paths_in(value: Any) -> Iterator[list[str]]:
 @settings(derandomize=True)
 def test_whatever_a_value_has_may_lie_there(seen: list[Any]) -> None:
     schema = schema_of(*seen)
-    nowhere = [path for value in seen for path in paths_in(value) if not SchemaReader().at(Node(schema, schema), path)]
+    nowhere = [
+        path for value in seen for path in paths_in(value) if not SchemaReader().find_nodes(Node(schema, schema), path)
+    ]
     assert nowhere == []
 
 
@@ -82,16 +84,16 @@ A, B = (
     ],
 )
 def test_it_reads_combinations(schema: Any, pointer: str, types: set[str] | None) -> None:
-    found = SchemaReader().at(Node(schema, schema), pointer.split("/") if pointer else [])
+    found = SchemaReader().find_nodes(Node(schema, schema), pointer.split("/") if pointer else [])
     if types is None:
         assert found == []
     else:
-        assert found and set().union(*(types_of(node.schema) or () for node in found)) == types
+        assert found and set().union(*(get_types(node.schema) or () for node in found)) == types
 
 
 def test_a_schema_of_trees_is_read_as_far_as_asked() -> None:
     tree = {"properties": {"left": {"$ref": "#"}, "value": {"type": "number"}}, "required": ["left"]}
-    (found,) = SchemaReader().at(Node(tree, tree), ["left"] * 30 + ["value"])
+    (found,) = SchemaReader().find_nodes(Node(tree, tree), ["left"] * 30 + ["value"])
     assert found.schema == {"type": "number"}
     with pytest.raises(Unknown):
         SchemaReader().specimens(Node(tree, tree))

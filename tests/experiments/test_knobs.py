@@ -9,8 +9,8 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from benchmarks.stub_tasks import accuracy_of, seeded_task
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
-from evalsvc.experiments.definition.knobs import DEEPEST, MAX_KNOBS, knobs_of, names_of, with_values
-from evalsvc.experiments.inference.aggregates.axes import Axes, groups_of
+from evalsvc.experiments.definition.knobs import DEEPEST, MAX_KNOBS, read_knobs, set_values, shorten_names
+from evalsvc.experiments.inference.aggregates.axes import Axes, group_configs
 from evalsvc.experiments.models import Config
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, make_dataset, make_experiment, ok, run_units
@@ -84,14 +84,14 @@ def test_endless_digits_are_no_place_in_a_list() -> None:
 
     assert resolve_pointer({"list": [1, 2]}, path) is MISSING and resolve_pointer({"list": [1, 2]}, "/list/1") == 2
     axes = Axes(knobs=(("k", ("list", "9" * 5000)),))
-    (group,) = groups_of([Config(parameters={"list": [1, 2]})], axes)
+    (group,) = group_configs([Config(parameters={"list": [1, 2]})], axes)
     assert group.values == {"k": None}
 
 
 def test_what_is_given_is_left_as_it_is() -> None:
     given = {"body": {"a": {"b": [1, 2]}}}
 
-    assert with_values(given, [("body", "a", "b", "1"), ("body", "c", "d")], [7, 8]) == {
+    assert set_values(given, [("body", "a", "b", "1"), ("body", "c", "d")], [7, 8]) == {
         "body": {"a": {"b": [1, 7]}, "c": {"d": 8}}
     }
     assert given == {"body": {"a": {"b": [1, 2]}}}
@@ -104,7 +104,7 @@ def test_what_is_given_is_left_as_it_is() -> None:
     ({"plain": [1]}, ["plain"]),
 ])  # fmt: skip
 def test_a_knob_is_named_by_what_tells_it_from_the_others(search: dict[str, Any], names: list[str]) -> None:
-    assert names_of(knobs_of(search)) == names
+    assert shorten_names(read_knobs(search)) == names
 
 
 @pytest.mark.parametrize(("search", "why"), [

@@ -19,7 +19,7 @@ BEFORE = "the account's history before, for orientation (other samples and apps,
 
 def board_of(caller: Caller, id: str, metric: str | None = None) -> tuple[Any, Any]:
     """Return the board of an experiment by a metric, and its chart."""
-    from evalsvc.console.pages.experiments.live.board import live_board_of
+    from evalsvc.console.pages.experiments.live.board import build_live_board
     from evalsvc.console.pages.experiments.live.drawings import looks_chart
     from evalsvc.experiments.reporting.live.scene import configs_ever
     from evalsvc.experiments.selectors import get_plan
@@ -28,7 +28,7 @@ def board_of(caller: Caller, id: str, metric: str | None = None) -> tuple[Any, A
     with account_scope(caller.account.pk):
         plan = get_plan(account=caller.account, id=int(id))
         configs = configs_ever(plan)
-        board = live_board_of(plan, configs, metric=metric)
+        board = build_live_board(plan, configs, metric=metric)
         return board, looks_chart(plan, board, configs)
 
 
@@ -347,7 +347,7 @@ def test_a_leader_is_settled_by_evidence_that_may_be_watched(alice: Caller) -> N
 
 
 def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
-    from evalsvc.stats.formulas.quantiles import quantiles_of
+    from evalsvc.stats.formulas.quantiles import compute_quantiles
 
     metrics = [{"name": "ms", "source": "latency_ms", "higher_is_better": False}, EXACT]
     made = make_experiment(alice, make_dataset(alice, n=40), TWO[:1], metrics=metrics)
@@ -360,7 +360,7 @@ def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
         runner.post(unit, rows)
         shown = live(alice, made["id"])["configs"][0]["metrics"]
         found = {one["name"]: (one["lower"], one["value"], one["upper"]) for one in shown["ms"]["quantiles"]}
-        assert found == {one.name: (one.lower, one.value, one.upper) for one in quantiles_of(sent)}
+        assert found == {one.name: (one.lower, one.value, one.upper) for one in compute_quantiles(sent)}
         assert shown["accuracy"]["quantiles"] is None
 
 

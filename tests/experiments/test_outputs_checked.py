@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.experiments.definition.fields.output_schemas import breach_of
+from evalsvc.experiments.definition.fields.output_schemas import describe_breach
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.runner.units import context
 from tests.conftest import Caller, scores_of
@@ -49,20 +49,20 @@ from tests.experiments.pushing import PUSH, Runner, results
     ],
 )
 def test_a_breach_names_the_place_and_what_came(components: Any, why: str | None) -> None:
-    found = breach_of(ANSWER, components)
+    found = describe_breach(ANSWER, components)
     assert found == why if why is None else why in (found or "")
 
 
 def test_an_output_that_may_be_by_component_fits_either_way() -> None:
     schema = {"type": "object", "properties": {"output": TEXT, "contexts": {"type": "array"}}, "required": ["output"]}
-    assert breach_of(schema, {"output": "Rome"}) is None
-    assert breach_of(schema, {"output": "Rome", "contexts": []}) is None
-    assert "'/output' it has the number 3" in (breach_of(schema, {"output": 3}) or "")
+    assert describe_breach(schema, {"output": "Rome"}) is None
+    assert describe_breach(schema, {"output": "Rome", "contexts": []}) is None
+    assert "'/output' it has the number 3" in (describe_breach(schema, {"output": 3}) or "")
 
 
 def test_checking_an_output_ends() -> None:
     schema = {"type": "array", "items": {"anyOf": [{"type": "object"}] * 49 + [{"type": "integer"}]}}
-    assert "takes too long" in (breach_of(schema, {"output": [1] * 4000}) or "")
+    assert "takes too long" in (describe_breach(schema, {"output": [1] * 4000}) or "")
 
 
 def test_a_pushed_output_that_breaks_its_schema_is_an_error_and_no_score(alice: Caller) -> None:

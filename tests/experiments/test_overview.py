@@ -9,10 +9,10 @@ from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
 from evalsvc.experiments.inference.pairs.compare import sides
-from evalsvc.experiments.reporting.overview import overviews_of
+from evalsvc.experiments.reporting.overview import build_overviews
 from evalsvc.experiments.reporting.side_by_side import (
     ExampleSelection,
-    compared_examples,
+    find_compared_examples,
     metadata_keys,
     slices_between,
 )
@@ -47,7 +47,7 @@ def both(caller: Caller, made: Any) -> Any:
 def test_the_leader_has_the_numbers_of_the_live_view(alice: Caller) -> None:
     made = compared(alice, set(), {"e1", "e2", "e3"})
     with account_scope(alice.account.pk):
-        (found,) = overviews_of(list(list_plans(account=alice.account))).values()
+        (found,) = build_overviews(list(list_plans(account=alice.account))).values()
     shown = by_name(live(alice, made["id"]))["a"]["metrics"]["accuracy"]
     assert found.leader is not None and found.leader.name == "a" and found.figures is not None
     assert {name: found.figures[name] for name in ("value", "lower", "upper")} == {
@@ -64,7 +64,7 @@ def test_many_experiments_take_as_many_queries_as_one(alice: Caller) -> None:
         with account_scope(alice.account.pk):
             plans = list(list_plans(account=alice.account)[:n])
             with CaptureQueriesContext(connections[current_role()]) as queries:
-                overviews_of(plans)
+                build_overviews(plans)
         counts.append(len(queries))
     assert counts[0] == counts[1] <= 4
 
@@ -77,7 +77,7 @@ def test_only_the_examples_that_are_asked_for_are_shown(alice: Caller, show: Any
     made = compared(alice, {"e1", "e2"}, {"e3"})
     with account_scope(alice.account.pk):
         first, second = both(alice, made)
-        found, has_more, counts = compared_examples(first, second, ExampleSelection(show))
+        found, has_more, counts = find_compared_examples(first, second, ExampleSelection(show))
     assert ({one.key for one in found}, has_more, counts[show]) == (keys, False, len(keys))
     for one in found:
         is_wrong = one.key in {"e1", "e2"}
@@ -92,7 +92,7 @@ def test_examples_of_one_slice_are_shown(alice: Caller) -> None:
     with account_scope(alice.account.pk):
         first, second = both(alice, made)
         wanted = ExampleSelection("differ", by="metadata.topic", label="odd")
-        found, *_ = compared_examples(first, second, wanted)
+        found, *_ = find_compared_examples(first, second, wanted)
         keys = metadata_keys(first.plan.dataset_version_id)
         table = slices_between(first, second, "metadata.topic")
     assert ({one.key for one in found}, keys) == ({"e1", "e3"}, ["topic"])
@@ -107,6 +107,6 @@ def test_pages_of_examples_hold_each_once(alice: Caller) -> None:
     made = compared(alice, {"e1"}, {"e3"}, n=7)
     with account_scope(alice.account.pk):
         first, second = both(alice, made)
-        pages = [compared_examples(first, second, ExampleSelection(offset=at, limit=3)) for at in (0, 3, 6)]
+        pages = [find_compared_examples(first, second, ExampleSelection(offset=at, limit=3)) for at in (0, 3, 6)]
     assert [has_more for _, has_more, _ in pages] == [True, True, False]
     assert sorted(one.key for found, *_ in pages for one in found) == [f"e{i}" for i in range(7)]

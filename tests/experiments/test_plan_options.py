@@ -11,7 +11,7 @@ import pytest
 from benchmarks.stub_llm import RunningStub
 from evalsvc.experiments.decisions import step
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.definition.ranges import by_evaluator
+from evalsvc.experiments.definition.ranges import describe_evaluator_range
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     EXACT,
@@ -383,8 +383,8 @@ def test_a_range_much_wider_than_the_scores_is_named(alice: Caller) -> None:
 
 def test_a_range_much_wider_than_an_evaluator_answers_is_named() -> None:
     wide = Metric("bleu", "score", value_range=(0.0, 100.0), runs="metrics-2026-11-01")
-    assert by_evaluator(wide) == "its evaluator answers 0 to 1"
-    assert by_evaluator(replace(wide, value_range=(0.0, 1.0))) is None
+    assert describe_evaluator_range(wide) == "its evaluator answers 0 to 1"
+    assert describe_evaluator_range(replace(wide, value_range=(0.0, 1.0))) is None
 
 
 def test_what_others_scored_says_nothing(alice: Caller, charlie: Caller) -> None:

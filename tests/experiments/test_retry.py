@@ -313,7 +313,7 @@ def test_scores_that_failed_are_worked_out_again_and_no_output_is(
     alice: Caller, asked: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from evalsvc.experiments.runner.score import failed_score
-    from evalsvc.experiments.runner.score import scores_of as real
+    from evalsvc.experiments.runner.score import score_output as real
 
     made = chatting(alice)
 
@@ -325,11 +325,11 @@ def test_scores_that_failed_are_worked_out_again_and_no_output_is(
             for row in rows
         ]
 
-    monkeypatch.setattr("evalsvc.experiments.runner.units.samples.scores_of", failing)
+    monkeypatch.setattr("evalsvc.experiments.runner.units.samples.score_output", failing)
     run_units()
     n_failed = metric(alice, made)["n_error"]
     n_ok = len(results(alice, made, "status=error&metric=accuracy"))
-    monkeypatch.setattr("evalsvc.experiments.runner.units.samples.scores_of", real)
+    monkeypatch.setattr("evalsvc.experiments.runner.units.samples.score_output", real)
     assert retry(alice, made, what="scores", error_types=["timeout"])["n_outputs"] == 0
     assert retry(alice, made, what="scores", error_types=["judge_failed"])["n_outputs"] == n_ok > 0
     n_asked = sum(asked.values())

@@ -16,7 +16,7 @@ from evalsvc.experiments.inference.pairs.versus import ComparisonQuestion, compa
 from evalsvc.experiments.reporting.words import number, versus_words
 from evalsvc.stats.pairs.common import Common, advanced, between
 from evalsvc.stats.pairs.comparison import sign_test
-from evalsvc.stats.pairs.leader import first_of
+from evalsvc.stats.pairs.leader import select_leader
 from evalsvc.stats.pairs.paired import Differences
 from evalsvc.stats.pairs.simultaneous import n_comparisons
 
@@ -46,7 +46,7 @@ def leader_among(commons: dict[tuple[int, int], Common], n: int) -> int:
         common = between(commons, one, other)
         return common.differences if common is not None and common.n else None
 
-    return first_of(range(n), differences)
+    return select_leader(range(n), differences)
 
 
 def question(metric: Metric = BINARY, n: int = 400, k: int = 2) -> ComparisonQuestion:
@@ -96,10 +96,10 @@ def test_on_a_cycle_the_largest_smallest_margin_leads_then_arrival() -> None:
         total = beats.get((one, other), -beats.get((other, one), 0.0))
         return Differences(20, total, 20.0, 12, 8)
 
-    assert first_of([0, 1, 2], differences) == 2  # it loses to 1 by two only
+    assert select_leader([0, 1, 2], differences) == 2  # it loses to 1 by two only
     equal = lambda one, other: Differences(20, 0.0, 4.0, 2, 2)  # noqa: E731
-    assert first_of([5, 3, 4], equal) == 5
-    assert first_of([7], equal) == 7
+    assert select_leader([5, 3, 4], equal) == 5
+    assert select_leader([7], equal) == 7
 
 
 @pytest.mark.parametrize("parts", [1, 7])
@@ -125,7 +125,7 @@ def test_comparisons_equal_a_brute_force_count(parts: int, fresh_from: int) -> N
         if pos >= fresh_from and not np.isinf(a):
             worst.append((0 if np.isnan(a) else a) - (1 if np.isnan(b) else b))
     assert found.log_better[4] == pytest.approx(sum(np.log1p(0.25 * d) for d in worst))
-    assert found.turned().turned() == found
+    assert found.swap().swap() == found
 
 
 @pytest.mark.parametrize("n", [60, 100, 200, 400])
@@ -166,7 +166,7 @@ def test_a_clear_difference_is_said() -> None:
     assert (found["word"], found["n_comparisons"], found["label"]) == ("better", 120, "one look")
     assert found["lower"] > 0.0
     assert found["lower"] < found["lower_alone"] < found["upper_alone"] < found["upper"]
-    assert comparison_out(question(n=200, k=16), common.turned(), fresh_from=0)["word"] == "worse"
+    assert comparison_out(question(n=200, k=16), common.swap(), fresh_from=0)["word"] == "worse"
     late = common_of(first, second, fresh_from=200)
     assert comparison_out(question(n=200), late, fresh_from=200)["word"] == "may be chance"
     assert comparison_out(question(n=200), late, fresh_from=200)["label"] == "after the fact: one look"

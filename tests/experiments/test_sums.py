@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evalsvc.experiments.inference.estimates.figures import sums_of_row
 from evalsvc.experiments.models import Aggregate, Score
 from evalsvc.stats.basics.addition import add_sums
-from evalsvc.stats.basics.sums import Sums, sums_of
+from evalsvc.stats.basics.sums import Sums, compute_sums
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment
 from tests.experiments.pushing import Runner
@@ -62,7 +62,7 @@ def by_hand(rows: Sequence[Row]) -> dict[str, tuple[Sums, int, int]]:
 def _of_one(rows: Sequence[Row]) -> tuple[Sums, int, int]:
     scored = [row for row in rows if row.value is not None]
     n_na = sum(row.error == NA for row in rows)
-    sums = sums_of([row.value or 0.0 for row in scored], [row.denominator or 0.0 for row in scored])
+    sums = compute_sums([row.value or 0.0 for row in scored], [row.denominator or 0.0 for row in scored])
     return sums, len(rows) - len(scored) - n_na, n_na
 
 

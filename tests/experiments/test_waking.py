@@ -90,7 +90,7 @@ def test_without_redis_schedulers_look_by_themselves(
     def nobody() -> Any:
         raise NoRedis
 
-    monkeypatch.setattr(notices, "shared_client", nobody)
+    monkeypatch.setattr(notices, "get_shared_client", nobody)
     monkeypatch.setattr(notices, "_silent_until", 0.0)
     with scheduling():
         experiment = make_experiment(
@@ -119,7 +119,7 @@ def test_after_a_failure_nothing_is_told_for_a_while(monkeypatch: pytest.MonkeyP
         calls.append(WORK)
         raise NoRedis
 
-    monkeypatch.setattr(notices, "shared_client", hanging)
+    monkeypatch.setattr(notices, "get_shared_client", hanging)
     monkeypatch.setattr(notices, "_silent_until", 0.0)
     monkeypatch.setattr(notices, "SILENT_SECONDS", NEVER)
     for _ in range(50):

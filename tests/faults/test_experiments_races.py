@@ -22,7 +22,7 @@ from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.units.unit import UnitRunner
 from evalsvc.experiments.runner.writer import Writer
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import chat, live, make_connection, make_dataset, make_experiment, ok, run_units
 from tests.faults.experiment_tools import MODELS, check_whole, positions, state_of
@@ -223,7 +223,7 @@ def test_a_worker_whose_clock_jumps_holds_its_leases(alice: Caller, connection: 
 @pytest.fixture
 def schedulers_seen() -> Iterator[Callable[[], Any]]:
     """No schedulers, and a look at those that are noted."""
-    client = shared_client()
+    client = get_shared_client()
     client.delete(queueing.SCHEDULERS_KEY)
     yield lambda: client.zrange(queueing.SCHEDULERS_KEY, 0, -1, withscores=True)
     client.delete(queueing.SCHEDULERS_KEY)
@@ -240,14 +240,14 @@ def test_schedulers_are_counted_by_one_clock(
         assert name is not None
         queueing.show_scheduler(name)
     assert queueing.n_alive() == 1
-    seconds, _ = shared_client().time()
+    seconds, _ = get_shared_client().time()
     assert [abs(score - seconds) < 60 for _, score in schedulers_seen()] == [True]
 
 
 def test_schedulers_noted_in_the_future_are_forgotten(schedulers_seen: Callable[[], list[tuple[bytes, float]]]) -> None:
     """When Redis' own clock is set back, schedulers that ended must not fill every place until it has caught up."""
-    seconds, _ = shared_client().time()
-    shared_client().zadd(queueing.SCHEDULERS_KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
+    seconds, _ = get_shared_client().time()
+    get_shared_client().zadd(queueing.SCHEDULERS_KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
     assert queueing.n_alive() == 0
     assert queueing.add_scheduler() is not None
 

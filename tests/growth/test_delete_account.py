@@ -18,7 +18,7 @@ from django.utils import timezone
 from benchmarks.growth_rows import fill, new_accounts
 from evalsvc.accounts.models import AccountDeletion
 from evalsvc.accounts.services import OPERATOR, begin_deletion, revoke_key
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.ops.account_tables import HOT, LAST, OF_EXPERIMENTS, TABLES
 from evalsvc.ops.deletion import accounts as account_deletion
 from evalsvc.ops.deletion.accounts import WAITING, delete_account
@@ -51,7 +51,7 @@ def rows(account_id: int) -> dict[str, tuple[int, str]]:
 
 
 def keys(account_id: int) -> list[bytes]:
-    return [key for mark in ("}", ":") for key in shared_client().scan_iter(match=f"*{{{account_id}{mark}*")]
+    return [key for mark in ("}", ":") for key in get_shared_client().scan_iter(match=f"*{{{account_id}{mark}*")]
 
 
 def deleted(*arguments: str) -> str:
@@ -87,8 +87,8 @@ def test_each_table_is_found_by_an_index() -> None:
 def test_it_deletes_everything_and_nobody_elses() -> None:
     alice, charlie = (shapes.new_filled_account(name) for name in ("alice", "charlie"))
     assert alice.evaluate("exact-match", output="x", label="x", capture="all").status_code == 200
-    shared_client().set(f"judge:{{{alice.account.pk}}}:answer:x", "a text")
-    shared_client().set(f"judge:{{{alice.account.pk}:00}}:model:ways:1", "{}")
+    get_shared_client().set(f"judge:{{{alice.account.pk}}}:answer:x", "a text")
+    get_shared_client().set(f"judge:{{{alice.account.pk}:00}}:model:ways:1", "{}")
     before = rows(charlie.account.pk)
     assert min(n for n, _ in rows(alice.account.pk).values()) > 0
     assert len(keys(alice.account.pk)) >= 4
@@ -290,7 +290,7 @@ def test_what_an_account_left_that_sql_deleted_goes_as_well(months: Any) -> None
 def test_without_redis_it_says_what_to_do_and_goes_on_when_redis_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     account = new_account("unreachable")
     with monkeypatch.context() as away:
-        away.setattr(account_deletion, "shared_client", make_client_of_nobody)
+        away.setattr(account_deletion, "get_shared_client", make_client_of_nobody)
         with pytest.raises(CommandError, match="Redis, where keys of the account"):
             deleted(str(account.pk), "--yes")
 

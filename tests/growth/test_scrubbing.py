@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 
 from evalsvc.accounts.models import AccountDeletion
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.ops.deletion import scrubber
 from tests.admin.conftest import new_user
 from tests.annotations.shapes import new_criteria
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def append_only() -> Path:
     """The folder of Valkey's append-only file."""
-    redis = shared_client()
+    redis = get_shared_client()
     return Path(str(redis.config_get("dir")["dir"])) / str(redis.config_get("appenddirname")["appenddirname"])
 
 
@@ -44,7 +44,7 @@ def put_everywhere(caller: Caller, canary: str) -> None:
     new_criteria(caller, name=canary)
     caller.post("/v1/traces", traces(span(new_id(), name=canary)))
     caller.post("/v1/logs", logs(log(canary)))
-    shared_client().set(f"judge:{{{caller.account.pk}}}:answer:x", canary)
+    get_shared_client().set(f"judge:{{{caller.account.pk}}}:answer:x", canary)
 
 
 def files_with(folder: Path, canary: str) -> set[str]:

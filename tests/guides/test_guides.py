@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.guides import library
-from evalsvc.guides.renderer import anchor_of
+from evalsvc.guides.renderer import to_anchor
 from tests.docs.pages import CHECKOUT, anchors, prose
 
 PAGES = sorted((CHECKOUT / "docs").rglob("*.md"))
@@ -58,7 +58,7 @@ def test_every_guide_is_a_page_whose_links_lead_somewhere(page: Path) -> None:
 
 
 def test_headings_have_the_fragments_that_code_hosts_give_them() -> None:
-    assert anchor_of("POST /v1/evaluate: what it takes") == "post-v1evaluate-what-it-takes"
+    assert to_anchor("POST /v1/evaluate: what it takes") == "post-v1evaluate-what-it-takes"
 
 
 def test_no_page_of_ours_has_the_comments_of_its_source() -> None:

@@ -13,7 +13,7 @@ from django.test import override_settings
 from redis.exceptions import ConnectionError as RedisDown
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
@@ -125,14 +125,14 @@ def test_two_accounts_share_no_answer(stub: RunningStub) -> None:
 
 def test_a_dead_holder_s_flight_ends_by_itself() -> None:
     account, digest = an_account(), uuid.uuid4().hex
-    shared_client().set(f"judge:{{{account}}}:answer:{digest}:flight", "dead", px=200)
+    get_shared_client().set(f"judge:{{{account}}}:answer:{digest}:flight", "dead", px=200)
 
     assert run(ask_alone(account, digest)) is None
 
 
 def test_a_flight_that_does_not_end_in_time() -> None:
     account, digest = an_account(), uuid.uuid4().hex
-    shared_client().set(f"judge:{{{account}}}:answer:{digest}:flight", "of another process", px=100_000)
+    get_shared_client().set(f"judge:{{{account}}}:answer:{digest}:flight", "of another process", px=100_000)
     with pytest.raises(CallFailed, match="timeout"):
         run(ask_alone(account, digest, seconds=0.1))
 
@@ -148,7 +148,7 @@ def test_a_flight_is_released() -> None:
     account, digest = an_account(), uuid.uuid4().hex
     for _ in range(2):
         assert run(ask_alone(account, digest)) is None
-    assert not shared_client().exists(f"judge:{{{account}}}:answer:{digest}:flight")
+    assert not get_shared_client().exists(f"judge:{{{account}}}:answer:{digest}:flight")
 
 
 def test_the_oldest_answers_make_room() -> None:

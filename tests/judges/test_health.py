@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.client import ledger
-from evalsvc.judges.ledger.health import HOURS, ConnectionHealth, _key, healths_of, note_call
+from evalsvc.judges.ledger.health import HOURS, ConnectionHealth, _key, load_connection_health, note_call
 from tests.judges.conftest import facts
 
 
@@ -27,7 +27,7 @@ def told() -> None:
 
 def health(connection: ConnectionFacts, **later: float) -> ConnectionHealth:
     now = timezone.now() + timedelta(**later)
-    (found,) = healths_of(account_id=connection.account_id, connection_ids=[connection.id], now=now)
+    (found,) = load_connection_health(account_id=connection.account_id, connection_ids=[connection.id], now=now)
     assert found is not None
     return found
 
@@ -59,13 +59,15 @@ def test_a_success_after_it_is_the_last_and_the_failure_is_remembered() -> None:
 def test_after_a_day_it_is_counted_no_more_and_then_forgotten() -> None:
     connection = facts()
     key, hour = _key(connection.account_id, connection.id), int(time.time()) // 3600
-    shared_client().hset(key, mapping={f"{hour - HOURS}|ok": 7, f"{hour - HOURS}|#3": 7, f"{hour - HOURS + 1}|ok": 1})
+    get_shared_client().hset(
+        key, mapping={f"{hour - HOURS}|ok": 7, f"{hour - HOURS}|#3": 7, f"{hour - HOURS + 1}|ok": 1}
+    )
     assert health(connection).n_calls == 1
     note_call(connection, failed=None, latency_ms=1.0)
     told()
 
     assert health(connection).n_calls == 2
-    assert f"{hour - HOURS}|ok".encode() not in shared_client().hgetall(key)
+    assert f"{hour - HOURS}|ok".encode() not in get_shared_client().hgetall(key)
     assert health(connection, hours=HOURS + 1).n_calls == 0
 
 
@@ -74,5 +76,7 @@ def test_nobody_reads_another_s() -> None:
     note_call(connection, failed=None, latency_ms=1.0)
     told()
 
-    (other,) = healths_of(account_id=connection.account_id + 1, connection_ids=[connection.id], now=timezone.now())
+    (other,) = load_connection_health(
+        account_id=connection.account_id + 1, connection_ids=[connection.id], now=timezone.now()
+    )
     assert other == ConnectionHealth()

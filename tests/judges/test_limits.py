@@ -15,13 +15,13 @@ import pytest
 from redis.exceptions import ConnectionError as RedisDown
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.judges.calls import counted
-from evalsvc.judges.calls.estimates import estimated_tokens
+from evalsvc.judges.calls.estimates import estimate_tokens
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger import limits
-from evalsvc.judges.ledger.limits import Reservation, spent_today
+from evalsvc.judges.ledger.limits import Reservation, get_spend_today
 from tests.judges.conftest import MESSAGES, facts
 from tests.judges.reservations import acquired, settle, take
 
@@ -86,13 +86,13 @@ def test_what_is_larger_than_the_limit_takes_all_of_it() -> None:
 def test_a_minute_later_there_is_room() -> None:
     connection = facts(rpm=2)
     key = limits._keys(connection, MODEL)[0]
-    now = shared_client().time()[0]
-    shared_client().hset(key, mapping={now - 61: 1, now - 30: 1})
+    now = get_shared_client().time()[0]
+    get_shared_client().hset(key, mapping={now - 61: 1, now - 30: 1})
 
     assert take(connection, MODEL, tokens=1) == 0.0
-    wait, later = take(connection, MODEL, tokens=1), shared_client().time()[0]
+    wait, later = take(connection, MODEL, tokens=1), get_shared_client().time()[0]
     assert now + 25 <= later + wait and wait <= 31
-    assert shared_client().hexists(key, str(now - 61)) is False
+    assert get_shared_client().hexists(key, str(now - 61)) is False
 
 
 def test_models_are_counted_apart() -> None:
@@ -110,7 +110,7 @@ def test_accounts_share_neither_limits_nor_budgets() -> None:
     assert take(theirs, MODEL, tokens=100) == 0.0
     feed_back_429(mine, "n", 30)
     assert take(theirs, "n", tokens=0) == 0.0
-    assert spent_today(account_id=mine.account_id, connection_id=mine.id) == pytest.approx(0.001)
+    assert get_spend_today(account_id=mine.account_id, connection_id=mine.id) == pytest.approx(0.001)
 
 
 def test_threads_take_exactly_the_limit() -> None:
@@ -171,12 +171,12 @@ def test_tokens_beyond_the_estimate_are_counted() -> None:
 def test_what_comes_back_comes_from_the_oldest() -> None:
     connection = facts(tpm=1000)
     key = limits._keys(connection, MODEL)[1]
-    now = shared_client().time()[0]
-    shared_client().hset(key, mapping={now - 20: 300, now: 500})
+    now = get_shared_client().time()[0]
+    get_shared_client().hset(key, mapping={now - 20: 300, now: 500})
 
     settle(Reservation(connection, MODEL, 500, 0.0, "", limits._keys(connection, MODEL), False), used_tokens=100)
 
-    assert {int(slot) - now: int(n) for slot, n in shared_client().hgetall(key).items()} == {-20: 0, 0: 400}
+    assert {int(slot) - now: int(n) for slot, n in get_shared_client().hgetall(key).items()} == {-20: 0, 0: 400}
 
 
 def test_a_429_holds_everybody() -> None:
@@ -199,11 +199,11 @@ def test_pauses_without_retry_after_grow_and_end_with_a_success() -> None:
     block = limits._keys(connection, MODEL)[2]
 
     def strike() -> float:
-        shared_client().delete(block)  # the pause is over
+        get_shared_client().delete(block)  # the pause is over
         return feed_back_429(connection, MODEL)
 
     assert [strike() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 60, 60]
-    shared_client().delete(block)
+    get_shared_client().delete(block)
     settle(acquired(connection), used_tokens=0)
     assert strike() == 1.0
 
@@ -213,11 +213,11 @@ def test_refusals_of_calls_under_way_are_one_refusal() -> None:
     block = limits._keys(connection, MODEL)[2]
     for pause in (1.0, 2.0, 4.0, 8.0, 16.0):
         assert feed_back_429(connection, MODEL) == pause
-        shared_client().delete(block)
+        get_shared_client().delete(block)
 
     # The pause is long enough to last for all five, however slow the machine.
     assert [feed_back_429(connection, MODEL) <= 32.0 for _ in range(5)] == [True] * 5
-    shared_client().delete(block)
+    get_shared_client().delete(block)
     assert feed_back_429(connection, MODEL) == 60.0
 
 
@@ -226,7 +226,7 @@ def test_an_absurd_retry_after_is_cut() -> None:
 
 
 def spent(connection: Any) -> float | None:
-    return spent_today(account_id=connection.account_id, connection_id=connection.id)
+    return get_spend_today(account_id=connection.account_id, connection_id=connection.id)
 
 
 def test_a_budget_is_reserved_and_settled() -> None:
@@ -287,7 +287,7 @@ def test_concurrency() -> None:
 
 def test_a_permit_that_nobody_released_falls_free() -> None:
     connection = facts(max_concurrency=1)
-    shared_client().zadd(limits._semaphore(connection), {"of-a-dead-worker": 1})
+    get_shared_client().zadd(limits._semaphore(connection), {"of-a-dead-worker": 1})
 
     assert acquired_or_none(connection)
 
@@ -302,7 +302,7 @@ def no_redis(monkeypatch: pytest.MonkeyPatch) -> None:
             raise RedisDown
 
     monkeypatch.setattr(limits, "ledger", Down)
-    monkeypatch.setattr(limits, "shared_client", Down)
+    monkeypatch.setattr(limits, "get_shared_client", Down)
 
 
 def test_without_redis_rates_are_not_limited(no_redis: None, caplog: pytest.LogCaptureFixture) -> None:
@@ -345,7 +345,7 @@ def test_a_call_that_was_left_stays_paid_for(stub: Any) -> None:
 
     with pytest.raises(CallFailed):
         ask(connection, messages=MESSAGES, model="stub-hang", deadline_seconds=0.2)
-    assert spent(connection) == pytest.approx(limits.estimated_cost(connection, estimated_tokens(MESSAGES)))
+    assert spent(connection) == pytest.approx(limits.estimate_cost(connection, estimate_tokens(MESSAGES)))
 
 
 def test_a_call_that_failed_at_once_is_not_paid_for(stub: Any) -> None:

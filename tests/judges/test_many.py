@@ -18,7 +18,7 @@ from redis.exceptions import ConnectionError as RedisDown
 from redis.exceptions import RedisError
 
 from benchmarks.stub_llm import RunningStub, running_stub
-from evalsvc.infra.redis import Script, shared_client
+from evalsvc.infra.redis import Script, get_shared_client
 from evalsvc.judges.calls import counted, estimates
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections import memory
@@ -26,7 +26,7 @@ from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.gateway import gateway_for
 from evalsvc.judges.ledger import client, limits
-from evalsvc.judges.ledger.limits import spent_today
+from evalsvc.judges.ledger.limits import get_spend_today
 from evalsvc.judges.questions.cache import CachedAnswer, single_flight
 from evalsvc.outbound import aio
 from evalsvc.outbound.client import post_json_async
@@ -108,7 +108,7 @@ def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
 
     run(left())
     # The endpoint may be working still, and will want its money; the permit is free.
-    assert spent(connection) == pytest.approx(limits.estimated_cost(connection, estimates.estimated_tokens(MESSAGES)))
+    assert spent(connection) == pytest.approx(limits.estimate_cost(connection, estimates.estimate_tokens(MESSAGES)))
     assert acquired(connection)
 
 
@@ -126,19 +126,19 @@ def test_who_is_cancelled_before_the_call_has_taken_nothing() -> None:
             await client.ledger().ask("GET", "judge:test:nothing")
 
     run(left())
-    assert shared_client().exists(limits._spend(connection.account_id, connection.id))
+    assert get_shared_client().exists(limits._spend(connection.account_id, connection.id))
     assert spent(connection) == 0.0
-    assert not shared_client().exists(limits._semaphore(connection))
+    assert not get_shared_client().exists(limits._semaphore(connection))
     assert acquired(connection, tokens=1000)
 
 
 def spent(connection: ConnectionFacts) -> float | None:
-    return spent_today(account_id=connection.account_id, connection_id=connection.id)
+    return get_spend_today(account_id=connection.account_id, connection_id=connection.id)
 
 
 def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytest.MonkeyPatch) -> None:
     account, digest, scripts = uuid.uuid4().int % 2**40, uuid.uuid4().hex, Counter[str]()
-    put = client.LedgerClient._put
+    put = client.LedgerClient._enqueue
 
     def counting(on: client.LedgerClient, command: client.QueuedCommand) -> Any:
         scripts[str(command.words[1])] += 1
@@ -292,7 +292,7 @@ def test_a_script_that_redis_has_forgotten_is_sent_again() -> None:
         return await client.ledger().run(script, keys=[], args=["x"])
 
     first = run(asked_for())
-    shared_client().script_flush()
+    get_shared_client().script_flush()
     assert first == run(asked_for()) == run(asked_for())
 
 

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evaluators.base import CannotScore
 from tests.judges.asking import Judge, question
 from tests.judges.conftest import HEADER
@@ -30,7 +30,9 @@ def test_the_ledger_holds_no_key_and_no_prompt(judge: Judge) -> None:
     judge.ask(asked=question(SECRET_TEXT))
     account = f"judge:{{{judge.caller.account.pk}"
 
-    kept = [key for key in shared_client().scan_iter(match=f"{account}*") if shared_client().type(key) == b"string"]
-    values = b" ".join(shared_client().get(key) or b"" for key in kept)
+    kept = [
+        key for key in get_shared_client().scan_iter(match=f"{account}*") if get_shared_client().type(key) == b"string"
+    ]
+    values = b" ".join(get_shared_client().get(key) or b"" for key in kept)
     assert kept
     assert judge.key.encode() not in values and SECRET_TEXT.encode() not in values

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.judges.questions.chances import chances_of
+from evalsvc.judges.questions.chances import compute_option_probabilities
 from evaluators.judging.samples import wilson
 from tests.conftest import scores_of
 from tests.factories import make_profile
@@ -111,12 +111,12 @@ YES = {" true": 0.6, " false": 0.3, " maybe": 0.1}
     ],
 )
 def test_tokens_are_added_up_by_the_option_that_they_begin(tokens: Any, chances: Any) -> None:
-    assert chances_of(told(*tokens), "met", ("true", "false")) == (chances and pytest.approx(chances))
+    assert compute_option_probabilities(told(*tokens), "met", ("true", "false")) == (chances and pytest.approx(chances))
 
 
 def test_a_token_that_may_begin_two_options_tells_nothing() -> None:
     tokens = told(('{"score": ', {}), ("1", {"1": 0.9, "2": 0.1}), ("0}", {}))
-    assert chances_of(tokens, "score", ("1", "2", "10")) is None
+    assert compute_option_probabilities(tokens, "score", ("1", "2", "10")) is None
 
 
 HOSTILE: list[Any] = [
@@ -134,4 +134,4 @@ HOSTILE: list[Any] = [
 
 @pytest.mark.parametrize("logprobs", HOSTILE, ids=lambda value: str(value)[:40])
 def test_nonsense_tells_nothing(logprobs: Any) -> None:
-    assert chances_of(logprobs, "met", ("true", "false")) is None
+    assert compute_option_probabilities(logprobs, "met", ("true", "false")) is None

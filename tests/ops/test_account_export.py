@@ -29,7 +29,7 @@ from evalsvc.ops.moving.tables import (
     ROWS,
     STAYS,
     account_models,
-    taken_tables,
+    get_moving_tables,
 )
 from tests.conftest import Caller, new_caller, wait_until
 from tests.experiments.shapes import lease, new_push_experiment, post_outputs
@@ -63,7 +63,7 @@ def whole(caller: Caller) -> bytes:
 
 def test_every_table_of_accounts_goes_along_or_is_named_with_a_reason() -> None:
     known = {*HOT, *(table.name for table in (*OF_EXPERIMENTS, *TABLES, *LAST))}
-    taken = {table.name for table in taken_tables()} | {MEMBERS}
+    taken = {table.name for table in get_moving_tables()} | {MEMBERS}
 
     assert taken | STAYS.keys() == known
     assert taken & STAYS.keys() == set()
@@ -71,7 +71,7 @@ def test_every_table_of_accounts_goes_along_or_is_named_with_a_reason() -> None:
 
 
 def test_every_column_goes_along_or_is_named_with_a_reason() -> None:
-    columns = {table.name: {*table.columns} for table in taken_tables()}
+    columns = {table.name: {*table.columns} for table in get_moving_tables()}
     for model in account_models():
         table, stay = model._meta.db_table, COLUMNS_STAY.get(model._meta.db_table, {})
         if table in columns:
@@ -85,7 +85,7 @@ def test_every_column_goes_along_or_is_named_with_a_reason() -> None:
 
 def test_no_column_that_may_hold_a_secret_goes_along() -> None:
     """A binary column of a table that goes along is a digest, or named in COLUMNS_STAY."""
-    columns = {table.name: {*table.columns} for table in taken_tables()}
+    columns = {table.name: {*table.columns} for table in get_moving_tables()}
     binary = {
         (model._meta.db_table, field.column)
         for model in account_models()

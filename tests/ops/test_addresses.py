@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.test import Client, override_settings
 
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.ops.liveness import alive
 from evalsvc.rest.basics.logs import JSONFormatter
 from tests.conftest import Caller, start_worker, stop_group, wait_until
@@ -46,7 +46,7 @@ def test_it_is_degraded_without_a_part_and_names_it(web: Client) -> None:
     try:
         assert web.get("/readyz").json()["status"] == "ready"
         alive.leave(["judge"], "somebody")
-        silent = shared_client().zadd(alive.KEY, {"beat somebody": time.time() - alive.SILENT_SECONDS - 1})
+        silent = get_shared_client().zadd(alive.KEY, {"beat somebody": time.time() - alive.SILENT_SECONDS - 1})
         answer = web.get("/readyz")
         text = web.get("/metrics", **METRICS_KEY).content.decode()
     finally:
@@ -104,7 +104,7 @@ def test_it_is_not_ready_without_redis(web: Client, servers: Any) -> None:
 
     assert (answer.status_code, answer.json()["redis"], answer.json()["cpu"]) == (503, "down", "unknown")
     assert alive.status_code == 200
-    assert shared_client().ping()
+    assert get_shared_client().ping()
 
 
 def test_metrics_need_their_own_key(web: Client, alice: Caller) -> None:

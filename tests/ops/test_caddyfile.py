@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalsvc.local.supervisor.front.caddy import find_caddy
-from evalsvc.local.supervisor.front.caddyfile import CaddyPlan, UnfitName, hosts_of, site_of
+from evalsvc.local.supervisor.front.caddyfile import CaddyPlan, UnfitName, format_site_address, list_hosts
 from evalsvc.local.supervisor.front.trust import write_bundle
 
 ALLOWED = "localhost, 127.0.0.1,[::1],.example.com"
@@ -25,7 +25,7 @@ def validated(folder: Path, plan: CaddyPlan) -> subprocess.CompletedProcess[str]
 
 @pytest.mark.parametrize("otlp", [None, "127.0.0.1:4317"])
 def test_caddy_takes_it(tmp_path: Path, otlp: str | None) -> None:
-    names = hosts_of(ALLOWED, "127.0.0.1")
+    names = list_hosts(ALLOWED, "127.0.0.1")
     plan = CaddyPlan("127.0.0.1:0", names, tmp_path / "with blanks", "127.0.0.1:8000", otlp)
     done = validated(tmp_path, plan)
 
@@ -39,15 +39,18 @@ def test_the_gate_sees_a_fault(tmp_path: Path) -> None:
 
 
 def test_it_has_a_certificate_for_each_allowed_host_and_its_own_address() -> None:
-    assert hosts_of(ALLOWED, "10.1.2.3") == ("localhost", "127.0.0.1", "[::1]", ".example.com", "10.1.2.3")
-    assert hosts_of(ALLOWED, "::1") == ("localhost", "127.0.0.1", "[::1]", ".example.com")
-    assert [site_of(name) for name in ("[::1]", ".example.com")] == ["https://[::1]", "https://*.example.com"]
+    assert list_hosts(ALLOWED, "10.1.2.3") == ("localhost", "127.0.0.1", "[::1]", ".example.com", "10.1.2.3")
+    assert list_hosts(ALLOWED, "::1") == ("localhost", "127.0.0.1", "[::1]", ".example.com")
+    assert [format_site_address(name) for name in ("[::1]", ".example.com")] == [
+        "https://[::1]",
+        "https://*.example.com",
+    ]
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a {", "a\nadmin", "ä", "a,b", "a/b"])
 def test_what_is_no_host_is_refused(name: str) -> None:
     with pytest.raises(UnfitName, match="is no host that a certificate can be made for"):
-        site_of(name)
+        format_site_address(name)
 
 
 def test_a_bundle_that_is_made_anew_from_itself_does_not_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

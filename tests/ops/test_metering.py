@@ -17,7 +17,7 @@ from prometheus_client import REGISTRY
 
 from evalsvc import __version__
 from evalsvc.celery import app
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.liveness.heartbeat import note_ended
 from evalsvc.ops.metering import installation
@@ -120,7 +120,7 @@ def test_the_build_names_its_version() -> None:
 def test_the_clocks_tasks_say_when_they_ended_well() -> None:
     app.loader.import_default_modules()
     assert alive.PERIODIC.keys() == {entry["task"] for entry in app.conf.beat_schedule.values()}
-    shared_client().delete(alive.RAN)
+    get_shared_client().delete(alive.RAN)
     assert figure('evalsvc_periodic_task_age_seconds{task="sweep"}') is None
 
     task_success.send(sender=app.tasks["evalsvc.evaluations.sweep"], result=None)
@@ -141,7 +141,7 @@ def test_judges_are_told_by_those_who_are_there() -> None:
         assert (figure("evalsvc_judge_in_flight"), figure("evalsvc_judge_slots")) == (3, 512)
     finally:
         alive.leave(["judge"], "one@h")
-    assert not shared_client().hexists(alive.FIGURES, "one@h")
+    assert not get_shared_client().hexists(alive.FIGURES, "one@h")
 
 
 def test_outgoing_calls_are_counted_by_their_end() -> None:

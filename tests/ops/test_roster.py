@@ -136,9 +136,9 @@ def test_the_roles_urls_are_known_before_the_server_answers(home: Path) -> None:
     passwords = {f"DATABASE_{role}_PASSWORD": f"p-{role}" for role in ("OWNER", "APP", "SYSTEM")}
     given = {"DATABASE_URL": "postgresql://admin:x@db/mine", "REDIS_URL": "redis://cache/1"}
 
-    urls = Backends(home, passwords, given).planned_urls()
+    urls = Backends(home, passwords, given).predict_urls()
     assert urls.app == "postgresql://mine_app:p-APP@db/mine"
-    urls = Backends(home, {}, given | {"DATABASE_MIGRATION_URL": "postgresql://o/mine"}).planned_urls()
+    urls = Backends(home, {}, given | {"DATABASE_MIGRATION_URL": "postgresql://o/mine"}).predict_urls()
     assert (urls.app, urls.owner) == (given["DATABASE_URL"], "postgresql://o/mine")
 
 

@@ -112,11 +112,11 @@ def test_the_demo_accounts_are_missed_when_one_is_gone() -> None:
 
     system = os.environ["DATABASE_SYSTEM_URL"]
     call_command("seed_demo", "--json", stdout=StringIO())
-    values = accounts.kept_values(demo_file())
+    values = accounts.load_demo_values(demo_file())
     assert values is not None
     assert accounts.is_seeded(system, values)
     gone = User.objects.using("system").filter(email=accounts.MEMBERS[1][1])
     gone.update(email="elsewhere@example.com")
     assert not accounts.is_seeded(system, values)
     User.objects.using("system").filter(email="elsewhere@example.com").update(email=accounts.MEMBERS[1][1])
-    assert accounts.kept_values(Path("/no/such/file")) is None
+    assert accounts.load_demo_values(Path("/no/such/file")) is None

@@ -10,7 +10,7 @@ from django.test import override_settings
 
 from evalsvc.outbound import guard
 from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.guard import addresses_of, check_headers, check_url, is_refused, may_connect
+from evalsvc.outbound.guard import check_headers, check_url, is_refused, may_connect, resolve_addresses
 from tests.outbound.conftest import networks
 
 _refused = (
@@ -89,7 +89,7 @@ def test_a_port_is_refused_when_the_name_is_looked_up(monkeypatch: pytest.Monkey
     resolving(monkeypatch, ["10.0.0.1", "8.8.8.8"])
 
     with pytest.raises(OutboundFailed) as caught:
-        addresses_of("mixed.example", 22, plain=False, timeout=60)
+        resolve_addresses("mixed.example", 22, plain=False, timeout=60)
     assert "port 22" in caught.value.detail
 
 
@@ -109,7 +109,7 @@ def resolving(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> list[str]
 def test_only_good_addresses_of_a_name_are_used(monkeypatch: pytest.MonkeyPatch, nothing_allowed: None) -> None:
     resolving(monkeypatch, ["10.0.0.1", "8.8.8.8", "fe80::1%eth0", "1.1.1.1"])
 
-    assert addresses_of("mixed.example", 443, plain=False, timeout=60) == ["8.8.8.8", "1.1.1.1"]
+    assert resolve_addresses("mixed.example", 443, plain=False, timeout=60) == ["8.8.8.8", "1.1.1.1"]
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "169.254.169.254", "::1", "fd00:ec2::254"])
@@ -119,7 +119,7 @@ def test_names_of_private_addresses_are_refused(
     resolving(monkeypatch, [address])
 
     with pytest.raises(OutboundFailed) as caught:
-        addresses_of("inside.example", 443, plain=False, timeout=60)
+        resolve_addresses("inside.example", 443, plain=False, timeout=60)
     assert caught.value.code == "refused_address"
     assert address not in caught.value.detail
 
@@ -127,21 +127,21 @@ def test_names_of_private_addresses_are_refused(
 @pytest.mark.parametrize("host", ["2130706433", "0x7f000001", "127.1", "0177.0.0.1", "localhost"])
 def test_spellings_of_loopback_are_refused(nothing_allowed: None, host: str) -> None:
     with pytest.raises(OutboundFailed) as caught:
-        addresses_of(host, 443, plain=False, timeout=60)
+        resolve_addresses(host, 443, plain=False, timeout=60)
     assert caught.value.code in ("refused_address", "connection")
 
 
 @pytest.mark.usefixtures("hanging_resolver")
 def test_a_resolver_that_hangs_is_left() -> None:
     with pytest.raises(OutboundFailed) as caught:
-        addresses_of("slow.example", 443, plain=False, timeout=0.05)
+        resolve_addresses("slow.example", 443, plain=False, timeout=0.05)
     assert caught.value.code == "timeout"
 
 
 @pytest.mark.usefixtures("no_names")
 def test_a_name_that_is_none_is_a_failed_connection() -> None:
     with pytest.raises(OutboundFailed) as caught:
-        addresses_of("nobody.example", 443, plain=False, timeout=60)
+        resolve_addresses("nobody.example", 443, plain=False, timeout=60)
     assert caught.value.code == "connection"
 
 

@@ -155,13 +155,13 @@ def test_what_was_asked_is_in_it(module_alice: Caller, made: Any) -> None:
 def test_all_forms_show_the_same_numbers(module_alice: Caller, made: Any, format: str) -> None:
     text = page(module_alice, made["id"], format)
 
-    from evalsvc.reports.words import interval_text, number_text, word_of
+    from evalsvc.reports.words import format_verdict, interval_text, number_text
 
     for config in live(module_alice, made["id"])["configs"]:
         for shown in config["metrics"].values():
             assert number_text(shown["value"]) in text
             assert interval_text(shown) in text
-        assert word_of(config["versus_leader"]) in text
+        assert format_verdict(config["versus_leader"]) in text
 
 
 def test_the_page_loads_and_runs_nothing(module_alice: Caller, made: Any) -> None:
@@ -236,10 +236,10 @@ def test_a_draft_and_three_rows_have_reports(alice: Caller) -> None:
 
 def test_a_page_stays_below_a_megabyte() -> None:
     from evalsvc.reports.page.elements import element
-    from evalsvc.reports.page.html import LARGEST, page_of
+    from evalsvc.reports.page.html import LARGEST, render_page
     from evalsvc.reports.page.room import PageRoom
 
-    assert len(page_of(large_report())) <= LARGEST
+    assert len(render_page(large_report())) <= LARGEST
     assert PageRoom().smaller().rows < PageRoom().rows
     assert element("p", "<&>") == "<p>&lt;&amp;&gt;</p>"
 

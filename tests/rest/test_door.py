@@ -22,7 +22,7 @@ class Street:
 
     def comes(self, name: str, account_id: int | None = ALICE) -> AdmittedRequest:
         visit = AdmittedRequest(lambda: self.begun.append(name), account_id)
-        self.door.come(visit)
+        self.door.admit(visit)
         return visit
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalsvc.rest.basics.nearest import nearest, suggestion
-from evalsvc.rest.basics.routes import known_paths, path_hint
+from evalsvc.rest.basics.routes import list_paths, path_hint
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
 from tests.rest.shapes import assert_problem
@@ -110,7 +110,7 @@ def test_an_identifier_that_cannot_be_one_is_missing(alice: Caller) -> None:
 
     assert malformed["detail"] == missing["detail"]
     assert path_hint("/v1/evaluate/abc") == ""
-    assert "/v1/experiments/{id}/live" in known_paths()
+    assert "/v1/experiments/{id}/live" in list_paths()
 
 
 def test_fields_and_choices_of_our_own_routes_name_the_nearest(alice: Caller) -> None:

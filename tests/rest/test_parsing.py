@@ -13,7 +13,7 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.rest.bodies.located import located
+from evalsvc.rest.bodies.located import locate_error
 from evalsvc.rest.bodies.parsers import MAX_DEPTH, content_length, decode, read_body, walk
 from evalsvc.rest.problems import Invalid, Problem, escape, field_errors
 
@@ -150,7 +150,7 @@ def test_broken_json_is_malformed(body: bytes) -> None:
     ],
 )
 def test_a_message_becomes_a_pointer_and_a_sentence(message: str, pointer: str, detail: str) -> None:
-    error = located(message)
+    error = locate_error(message)
     assert (error.pointer, error.detail) == (pointer, detail)
 
 

@@ -11,8 +11,15 @@ from msgspec import UNSET, UnsetType
 
 from evalsvc.rest.answering import shapes
 from evalsvc.rest.answering.renderers import dumps
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, KeyWarning, among, reference, shape_of
-from evalsvc.rest.answering.unknown import with_warnings
+from evalsvc.rest.answering.shapes import (
+    AnswerShape,
+    AnswerWithWarnings,
+    KeyWarning,
+    build_enum,
+    build_shape,
+    reference,
+)
+from evalsvc.rest.answering.unknown import add_warnings
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class City:
 
 class CityFacts(AnswerShape):
     name: str
-    size: Annotated[str, among(["small", "large"])]
+    size: Annotated[str, build_enum(["small", "large"])]
     note: str | UnsetType = UNSET
 
 
@@ -38,14 +45,14 @@ class FoundCity(AnswerWithWarnings):
 
 def test_a_shape_takes_what_the_row_has_and_what_is_said_beside_it() -> None:
     """What may be left out is left out, whether the row has it or not."""
-    found = shape_of(City("Paris", 2_000_000), CityFacts, size="large")
+    found = build_shape(City("Paris", 2_000_000), CityFacts, size="large")
 
     assert dumps(found) == b'{"name":"Paris","size":"large"}'
 
 
 def test_a_key_that_the_row_does_not_have_is_an_error() -> None:
     with pytest.raises(AttributeError):
-        shape_of(City("Paris", 2_000_000), CityOfAnotherShape)
+        build_shape(City("Paris", 2_000_000), CityOfAnotherShape)
 
 
 def test_words_are_described_as_a_choice() -> None:
@@ -67,12 +74,12 @@ def test_two_shapes_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
 def test_warnings_come_last_and_need_a_place_in_the_answer() -> None:
     warning = KeyWarning(pointer="/nmae", detail="Not a field.", did_you_mean=["name"])
 
-    found = with_warnings(FoundCity(name="Paris"), [warning])
+    found = add_warnings(FoundCity(name="Paris"), [warning])
 
     assert dumps(found) == (
         b'{"name":"Paris","warnings":[{"pointer":"/nmae","detail":"Not a field.","did_you_mean":["name"]}]}'
     )
     assert dumps(FoundCity(name="Paris")) == b'{"name":"Paris"}'
-    assert with_warnings(None, [warning]) is None
+    assert add_warnings(None, [warning]) is None
     with pytest.raises(TypeError):
-        with_warnings(CityFacts(name="Paris", size="large"), [warning])  # type: ignore[arg-type]
+        add_warnings(CityFacts(name="Paris", size="large"), [warning])  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from evalsvc.accounts.signing_in.factors import factor_of
+from evalsvc.accounts.signing_in.factors import get_factor
 from tests.admin.conftest import PASSWORD, new_user
 from tests.conftest import Caller
 from tests.signin.conftest import CODE, YOU, App, Clock, Somebody, codes_of, is_signed_in, secret_of, trail_of
@@ -86,7 +86,7 @@ def test_a_recovery_code_is_good_once(guarded: Somebody) -> None:
 
     assert guarded.send_code(code, second).status_code == 200
     assert guarded.send_code(guarded.codes[4], second).status_code == 302
-    found = factor_of(guarded.user)
+    found = get_factor(guarded.user)
     assert found is not None and found.n_codes == 8
 
 
@@ -191,7 +191,7 @@ def test_a_wrong_first_code_switches_nothing_on(ann: Somebody, clock: Clock) -> 
 
     assert "not the code" in answer.content.decode()
     assert secret_of(answer.content.decode()) == secret, "the app keeps what it has read"
-    assert factor_of(ann.user) is None
+    assert get_factor(ann.user) is None
 
 
 @pytest.mark.parametrize("path", ["/factor", "/factor/off", "/factor/codes"])
@@ -200,13 +200,13 @@ def test_nothing_changes_without_the_password(guarded: Somebody, path: str) -> N
     if path == "/factor":
         guarded = Somebody(new_user(password=PASSWORD))
         guarded.enter()
-    before = factor_of(guarded.user)
+    before = get_factor(guarded.user)
 
     answer = guarded.post(path, code="123456", proof="wrong")
 
     assert answer.status_code == 302
     assert "Nothing was changed" in guarded.client.get(YOU).content.decode()
-    assert (factor_of(guarded.user) is None) == (before is None)
+    assert (get_factor(guarded.user) is None) == (before is None)
 
 
 def test_it_is_switched_off(guarded: Somebody, alice: Caller) -> None:
@@ -214,7 +214,7 @@ def test_it_is_switched_off(guarded: Somebody, alice: Caller) -> None:
 
     guarded.post("/factor/off", proof=PASSWORD)
 
-    assert factor_of(guarded.user) is None
+    assert get_factor(guarded.user) is None
     assert trail_of(alice, guarded.user)[-1] == "factor.switched_off"
     assert guarded.sign_in(client=guarded.new_browser())["Location"] == "/console/"
 

@@ -107,25 +107,25 @@ def test_what_the_database_takes_no_text_of_is_refused_alike(ann: Somebody, sent
 def test_a_counter_that_ends_during_an_attempt_does_not_stay_for_good(ann: Somebody) -> None:
     """It would lock an office that shares an address for ever, after a hundred failures of years."""
     from evalsvc.accounts.access.signin import clear_failures, lockout_counters
-    from evalsvc.infra.redis import shared_client
+    from evalsvc.infra.redis import get_shared_client
 
     counters = lockout_counters(ann.user.email, ann.ip)
     clear_failures(counters)
 
-    assert all(shared_client().ttl(key) != -1 for key in counters)
+    assert all(get_shared_client().ttl(key) != -1 for key in counters)
 
 
 def test_a_success_clears_earlier_failures(ann: Somebody) -> None:
     from evalsvc.accounts.access.signin import lockout_counters
-    from evalsvc.infra.redis import shared_client
+    from evalsvc.infra.redis import get_shared_client
 
     own, _ = lockout_counters(ann.user.email, ann.ip)
     ann.sign_in("wrong")
-    assert shared_client().get(own) == b"1"
+    assert get_shared_client().get(own) == b"1"
 
     ann.sign_in()
 
-    assert shared_client().get(own) is None
+    assert get_shared_client().get(own) is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.signing_in.factors import factor_of
+from evalsvc.accounts.signing_in.factors import get_factor
 from evalsvc.accounts.signing_in.rule import require_factor, stop_requiring_factor
 from tests.admin.conftest import PASSWORD, Person, join, member, new_user, signed_in
 from tests.conftest import Caller
@@ -135,10 +135,10 @@ def test_it_cannot_be_switched_off_meanwhile(guarded: Somebody, required: Caller
 
     page = guarded.client.get(YOU).content.decode()
     assert "Your second factor stays on" in page and required.account.name in page
-    assert factor_of(guarded.user) is not None
+    assert get_factor(guarded.user) is not None
     stop_requiring_factor(account=required.account, actor="test")
     guarded.post("/factor/off", proof=PASSWORD)
-    assert factor_of(guarded.user) is None
+    assert get_factor(guarded.user) is None
 
 
 def test_the_accounts_that_do_not_ask_stay_open(required: Caller, charlie: Caller) -> None:

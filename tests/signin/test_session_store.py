@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from evalsvc.accounts.access.session_store import SessionStore
-from evalsvc.accounts.membership import choose_account, membership_of
+from evalsvc.accounts.membership import choose_account, get_current_membership
 from evalsvc.accounts.models import Account, Member, User
 from tests.admin.conftest import Person, join, member, new_user, signed_in
 from tests.conftest import Caller
@@ -144,11 +144,11 @@ def test_an_account_that_was_joined_on_this_request_can_be_chosen(alice: Caller,
     assert request.session.get("account_id") is None
 
     join(person.user, charlie.account, "reader")
-    first = membership_of(request)
+    first = get_current_membership(request)
 
     assert first is not None and first.account_id == alice.account.pk
     assert choose_account(request, str(charlie.account.pk)) is not None
-    assert membership_of(request).account_id == charlie.account.pk  # type: ignore[union-attr]
+    assert get_current_membership(request).account_id == charlie.account.pk  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("sent", ["", "x" * 41, "short", '"\\000aaaaaaaa"', "é" * 12])

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.accounts.signing_in import sessions
-from evalsvc.accounts.signing_in.factors import factor_of
+from evalsvc.accounts.signing_in.factors import get_factor
 from evalsvc.accounts.signing_in.sessions import list_sessions
 from tests.admin.conftest import PASSWORD, join, new_user
 from tests.conftest import Caller
@@ -190,7 +190,7 @@ def test_an_operator_switches_a_lost_factor_off(guarded: Somebody, alice: Caller
     call_command("reset_second_factor", guarded.user.email.upper(), stdout=out)
 
     assert "2 sessions ended" in out.getvalue()
-    assert factor_of(guarded.user) is None and not is_signed_in(guarded.client)
+    assert get_factor(guarded.user) is None and not is_signed_in(guarded.client)
     assert trail_of(alice, guarded.user)[-1] == "factor.switched_off"
     with pytest.raises(CommandError, match="no second factor"):
         call_command("reset_second_factor", guarded.user.email)
@@ -207,7 +207,7 @@ def test_setting_up_needs_a_password_or_a_fresh_sign_in(clock: Clock) -> None:
 
     assert "sign in anew first" in page
     assert somebody.post("/factor", code="123456").status_code == 302
-    assert factor_of(user) is None
+    assert get_factor(user) is None
 
 
 @pytest.mark.parametrize("said", ["203.0.113.9:4711", "unknown", "fe80::1%eth0", "<script>"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evalsvc.stats.estimates.estimator import Estimate, estimate, sums_of
+from evalsvc.stats.estimates.estimator import Estimate, compute_sums, estimate
 from evalsvc.stats.kinds import kind_named
 
 PASSES = [1.0] * 45 + [0.0] * 5
@@ -20,7 +20,7 @@ def ask(scores: list[float] | np.ndarray, strategy: str, kind: str = "algebraic"
         "scores": scores,
     }
     arguments |= {"scores" if name == "known" else name: value for name, value in changes.items()}
-    return estimate(kind_named(kind), sums_of(scores), strategy=strategy, **arguments)  # type: ignore[arg-type]
+    return estimate(kind_named(kind), compute_sums(scores), strategy=strategy, **arguments)  # type: ignore[arg-type]
 
 
 def shuffled(ones: int, zeros: int) -> np.ndarray:

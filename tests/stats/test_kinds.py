@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, KINDS, RATIO, UNTYPED, kind_named
 
 SCORES = np.array([1.0, 4.0, 4.0])
@@ -25,31 +25,35 @@ def test_the_defaults() -> None:
 
 
 def test_a_total_is_so_many_means() -> None:
-    sums = sums_of(SCORES)
+    sums = compute_sums(SCORES)
 
     assert ALGEBRAIC.value(sums) == DISTRIBUTIVE.value(sums) == UNTYPED.value(sums) == 3.0
     assert (ALGEBRAIC.scale(400), DISTRIBUTIVE.scale(400), RATIO.scale(400)) == (1, 400, 1)
-    assert (ALGEBRAIC.of_scores(SCORES), DISTRIBUTIVE.of_scores(SCORES), RATIO.of_scores(SCORES)) == (3.0, 9.0, None)
+    assert (ALGEBRAIC.from_scores(SCORES), DISTRIBUTIVE.from_scores(SCORES), RATIO.from_scores(SCORES)) == (
+        3.0,
+        9.0,
+        None,
+    )
     assert (DISTRIBUTIVE.covers, DISTRIBUTIVE.of_one_score) == ("this set", ALGEBRAIC)
 
 
 def test_a_ratio_is_of_its_sums() -> None:
-    sums = sums_of(SCORES, [2.0, 4.0, 12.0])
+    sums = compute_sums(SCORES, [2.0, 4.0, 12.0])
 
     assert RATIO.value(sums) == 0.5
-    assert RATIO.value(sums_of([2.0, 2.0], [1.0, 3.0])) == 1.0
-    assert RATIO.quotient(sums_of([1.0], [0.0])) is None
+    assert RATIO.value(compute_sums([2.0, 2.0], [1.0, 3.0])) == 1.0
+    assert RATIO.quotient(compute_sums([1.0], [0.0])) is None
     assert RATIO.variance(sums) == sums.residual_variance() != sums.variance
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=str)
 def test_without_scores_there_is_no_number(kind: object) -> None:
-    assert kind.value(sums_of([])) is None  # type: ignore[attr-defined]
-    assert kind.quotient(sums_of([])) is None  # type: ignore[attr-defined]
+    assert kind.value(compute_sums([])) is None  # type: ignore[attr-defined]
+    assert kind.quotient(compute_sums([])) is None  # type: ignore[attr-defined]
 
 
 def test_a_mean_of_equal_scores_is_one_of_them() -> None:
-    sums = sums_of([0.1] * 3)
+    sums = compute_sums([0.1] * 3)
 
     assert sums.mean != 0.1
     assert ALGEBRAIC.value(sums) == 0.1
@@ -59,12 +63,12 @@ def test_a_mean_of_equal_scores_is_one_of_them() -> None:
 def test_scores_outside_the_range_are_refused_but_for_numerators() -> None:
     for kind in (ALGEBRAIC, DISTRIBUTIVE, UNTYPED):
         with pytest.raises(ValueError, match="value_range"):
-            kind.check(sums_of(SCORES), (0.0, 1.0))
-    RATIO.check(sums_of(SCORES, SCORES), (0.0, 1.0))
+            kind.check(compute_sums(SCORES), (0.0, 1.0))
+    RATIO.check(compute_sums(SCORES, SCORES), (0.0, 1.0))
 
 
 def test_what_no_score_to_come_can_change() -> None:
-    sums = sums_of([1.0, 1.0], [1.0, 2.0])
+    sums = compute_sums([1.0, 1.0], [1.0, 2.0])
 
     assert ALGEBRAIC.certain(sums, 4, (0.0, 1.0)) == (0.5, 1.0)
     assert RATIO.certain(sums, 4, (0.0, 1.0)) == (0.0, 1.0)

@@ -153,7 +153,7 @@ def test_a_mistake_after_the_commit_is_everyones_and_nothing_is_written_twice(
 ) -> None:
     warm(alice)
     with monkeypatch.context() as patch:
-        patch.setattr(capturing, "brought_up_to_date", lambda *args: 1 / 0)
+        patch.setattr(capturing, "update_histories", lambda *args: 1 / 0)
         answers = results(gathered(calls(alice, alice, alice)))
 
     assert [answer.status_code for answer in answers] == [500] * 3

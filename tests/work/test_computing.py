@@ -24,7 +24,7 @@ from evalsvc.evaluations.workers.computing.drain import compute_batch, drain, ta
 from evalsvc.evaluations.workers.computing.neighbours import Neighbours
 from evalsvc.evaluations.workers.judging import store as judged
 from evalsvc.evaluations.workers.pushes import Ear
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from tests.conftest import Caller, findings, new_caller, scores_of
 
 BODY = {"output": "Paris", "gold_answer": "Paris", "app": "work"}
@@ -348,7 +348,7 @@ def test_without_redis_the_sweep_finds_it(alice: Caller, monkeypatch: pytest.Mon
         return redis.Redis(port=1, socket_connect_timeout=0.1)
 
     accept(alice)
-    monkeypatch.setattr(wakeups, "shared_client", away)
+    monkeypatch.setattr(wakeups, "get_shared_client", away)
     assert wakeups.nudge_computing() is False
     assert compute_batch("one") is False
     assert states(alice) == ["success"]
@@ -385,4 +385,4 @@ def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
     wakeups.answer_call()
     assert wakeups.wake_computing(3, reply_to=None) and called == [True, True]
     assert Ear(wakeups.KEY, 1.0).hears() is True
-    assert shared_client().llen(wakeups.KEY) == 0
+    assert get_shared_client().llen(wakeups.KEY) == 0

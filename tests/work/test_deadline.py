@@ -64,7 +64,7 @@ def test_a_family_that_computes_for_ever_is_too_long_on_a_worker(
     row = Evaluation(account_id=alice.account.pk, runs="exact-match-2026-11-01", n_attempts=1, explain_strategy="never")
     monkeypatch.setattr(type(family), "score", spin)
     with override_settings(COMPUTE_SECONDS=0.1 - GRACE_SECONDS):
-        verdict = lane.verdict_of(row, {}, make_sample(output="a", gold="a"))
+        verdict = lane.compute_verdict(row, {}, make_sample(output="a", gold="a"))
 
     assert (verdict.status, verdict.error_code) == ("validation_error", "input_too_long")
 

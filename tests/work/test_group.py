@@ -34,7 +34,7 @@ class Doubling:
         self.calls.append(list(items))
         return [2 * item for item in items] if self.hindrance(items) else None
 
-    def alone(self, item: int) -> int:
+    def run_single(self, item: int) -> int:
         self.lone.append(item)
         if item < 0:
             raise ValueError(f"{item} cannot be doubled")
@@ -85,7 +85,7 @@ def test_what_is_refused_together_is_tried_alone_each_by_its_own_caller() -> Non
 def test_who_tries_alone_holds_nobody_up() -> None:
     """The slow one leads no longer when it does its own item."""
     work, go_on = Doubling(lambda items: 1 not in items), threading.Event()
-    work.alone = lambda item: go_on.wait(60) and -1 if item == 1 else 2 * item  # type: ignore[method-assign]
+    work.run_single = lambda item: go_on.wait(60) and -1 if item == 1 else 2 * item  # type: ignore[method-assign]
     group = Group(work, most=2)
     slow, other = gathered([lambda: group.ask(1), lambda: group.ask(2)], group)
 

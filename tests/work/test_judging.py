@@ -201,7 +201,9 @@ def test_two_accounts_of_a_batch_see_nothing_of_each_other(
         # An account that is wrong by mistake reads nothing and writes nothing.
         wrong = other._replace(account_id=one.account_id)
         assert store.read_claimed([one, wrong]).keys() == {one.id}
-        assert store.finish_judging(recorder.items_of([(one, SUCCESS), (wrong, SUCCESS)])) == {(one.request_id, 0)}
+        assert store.finish_judging(recorder.build_request_items([(one, SUCCESS), (wrong, SUCCESS)])) == {
+            (one.request_id, 0)
+        }
 
     status = {row.account_id: row.status for row in rows_of(alice, charlie)}
     assert status == {one.account_id: "success", other.account_id: "pending"}
@@ -281,10 +283,10 @@ def test_a_batch_writes_what_a_request_by_itself_writes(
     (theirs,) = waits(charlie, profile(charlie))
     verdicts = dict(enumerate((SUCCESS, failed, error)))
     done = [(one, SUCCESS if one.request_id == theirs else verdicts[one.position]) for one in claim()]
-    items: list[Any] = recorder.items_of([one for one in done if one[0].request_id in (batch, theirs)])
-    items += recorder.items_of([one for one in done if one[0].request_id == part and one[0].position == 1])
+    items: list[Any] = recorder.build_request_items([one for one in done if one[0].request_id in (batch, theirs)])
+    items += recorder.build_request_items([one for one in done if one[0].request_id == part and one[0].position == 1])
     own: Any
-    (own,) = recorder.items_of([one for one in done if one[0].request_id == alone])
+    (own,) = recorder.build_request_items([one for one in done if one[0].request_id == alone])
     if not tells_ids:
         for item in items:
             item["verdicts"] = [{k: v for k, v in one.items() if k != "id"} for one in item["verdicts"]]

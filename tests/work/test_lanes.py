@@ -6,7 +6,7 @@ import pytest
 from django.test import override_settings
 
 from evalsvc.catalog.resolve import ResolvedEvaluator, resolve
-from evalsvc.evaluations.evaluate.accept import lane_of
+from evalsvc.evaluations.evaluate.accept import choose_lane
 from evaluators.base import Sample
 from tests.conftest import Caller
 from tests.evaluators.samples import make_sample
@@ -31,7 +31,7 @@ def resolved(caller: Caller, name: str) -> ResolvedEvaluator:
 )
 def test_it_chooses_a_lane(alice: Caller, evaluator: str, inline_lane: str, n_chars: int, lane: str) -> None:
     with override_settings(INLINE_LANE=inline_lane, INLINE_MAX_CHARS=100):
-        found = lane_of(resolved(alice, evaluator), make_sample(output="x" * n_chars))
+        found = choose_lane(resolved(alice, evaluator), make_sample(output="x" * n_chars))
 
     assert found == lane
     assert type(found) is str
@@ -50,4 +50,4 @@ def test_it_chooses_a_lane(alice: Caller, evaluator: str, inline_lane: str, n_ch
 )
 def test_every_text_that_a_family_may_read_counts(alice: Caller, sample: Sample, lane: str) -> None:
     with override_settings(INLINE_LANE="inline", INLINE_MAX_CHARS=100):
-        assert lane_of(resolved(alice, "exact-match"), sample) == lane
+        assert choose_lane(resolved(alice, "exact-match"), sample) == lane

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.history import cache
-from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot, brought_up_to_date, remembered
+from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot, remembered, update_histories
 from evalsvc.infra.cache import AccountCache
 
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
@@ -115,21 +115,21 @@ def test_any_number_of_merges_equals_one_read(batches: list[dict[int, float]]) -
         everything = {**batch, **everything}
         known = remembered(1, "1", [PAIR])
         assert (known[0] is not None) is (i > 0)
-        (found,) = brought_up_to_date(1, "1", [PAIR], known, answer(batch, is_new=i > 0))
+        (found,) = update_histories(1, "1", [PAIR], known, answer(batch, is_new=i > 0))
         assert found is not None
         assert pairs_of(found) == model(everything)
 
 
 def test_a_full_read_replaces_what_was_known() -> None:
     known = [history({1: 0.1, 2: 0.2})]
-    (found,) = brought_up_to_date(1, "1", [PAIR], known, answer({3: 0.3}, is_new=False))
+    (found,) = update_histories(1, "1", [PAIR], known, answer({3: 0.3}, is_new=False))
 
     assert found is not None and pairs_of(found) == [(3, 0.3)]
 
 
 def test_nothing_new_moves_the_snapshot_and_not_the_time_limit() -> None:
     known = [history({1: 0.1}, until=time.monotonic() + 50)]
-    (found,) = brought_up_to_date(1, "1", [PAIR], known, answer({}, is_new=True, snapshot="9:9:"))
+    (found,) = update_histories(1, "1", [PAIR], known, answer({}, is_new=True, snapshot="9:9:"))
     assert found is not None and known[0] is not None
 
     assert (found.snapshot, found.until, pairs_of(found)) == ("9:9:", known[0].until, [(1, 0.1)])
@@ -138,14 +138,14 @@ def test_nothing_new_moves_the_snapshot_and_not_the_time_limit() -> None:
 def test_entries_that_want_no_history_get_none_in_their_place() -> None:
     ids, scores, facts = sent({1: 0.1}, [1])
     row = [[None, ids], [None, scores], [None, facts], [None, "2:2:"], [False, False]]
-    found = brought_up_to_date(1, "1", [None, PAIR], [None, None], row)
+    found = update_histories(1, "1", [None, PAIR], [None, None], row)
 
     assert found[0] is None
     assert found[1] is not None and pairs_of(found[1]) == [(1, 0.1)]
 
 
 def test_a_history_without_rows_is_empty_and_remembered() -> None:
-    (found,) = brought_up_to_date(1, "1", [PAIR], [None], answer({}, is_new=False))
+    (found,) = update_histories(1, "1", [PAIR], [None], answer({}, is_new=False))
 
     assert found is not None and found.scores.size == 0
     assert remembered(1, "1", [PAIR]) == [found]
@@ -153,13 +153,13 @@ def test_a_history_without_rows_is_empty_and_remembered() -> None:
 
 @pytest.mark.parametrize(("epoch", "snapshot"), [(None, "2:2:"), ("1", None), (None, None)])
 def test_what_could_not_be_brought_up_to_date_is_not_remembered(epoch: str | None, snapshot: str | None) -> None:
-    brought_up_to_date(1, epoch, [PAIR], [None], answer({1: 0.1}, is_new=False, snapshot=snapshot))
+    update_histories(1, epoch, [PAIR], [None], answer({1: 0.1}, is_new=False, snapshot=snapshot))
 
     assert len(cache._memory) == 0
 
 
 def test_it_remembers_by_account_pair_and_epoch() -> None:
-    (found,) = brought_up_to_date(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+    (found,) = update_histories(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
 
     assert remembered(1, "1", [PAIR, None]) == [found, None]
     assert remembered(2, "1", [PAIR]) == [None]
@@ -170,7 +170,7 @@ def test_it_remembers_by_account_pair_and_epoch() -> None:
 
 @override_settings(API_KEY_CACHE_SECONDS=-1)
 def test_a_memory_ends_with_its_time_limit() -> None:
-    brought_up_to_date(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+    update_histories(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
 
     assert remembered(1, "1", [PAIR]) == [None]
 
@@ -178,10 +178,10 @@ def test_a_memory_ends_with_its_time_limit() -> None:
 def test_a_process_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_memory", AccountCache(3))
     for account_id in (1, 2, 3, 3, 2, 1):
-        brought_up_to_date(account_id, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+        update_histories(account_id, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
     assert {key[0] for key in cache._memory} == {1, 2, 3}
 
-    brought_up_to_date(4, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
+    update_histories(4, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
 
     assert remembered(4, "1", [PAIR]) != [None]
     assert len(cache._memory) <= 3

@@ -122,13 +122,13 @@ def test_who_stops_waiting_is_forgotten_even_after_an_error(request_id: int) -> 
 
 def test_nothing_is_taken_twice() -> None:
     waiter = Waiter(ACCOUNT)
-    waiter.put([verdict(0)])
-    waiter.put([verdict(1)])
+    waiter.deliver([verdict(0)])
+    waiter.deliver([verdict(1)])
 
     assert waiter.take(PATIENCE) == [verdict(0), verdict(1)]
     assert waiter.take(0) == []
     assert waiter.take(-5) == []
-    waiter.put([verdict(2)])
+    waiter.deliver([verdict(2)])
     assert waiter.take(-5) == [verdict(2)]
 
 
@@ -166,7 +166,7 @@ def test_an_unreachable_redis_costs_the_reply_and_no_error(monkeypatch: pytest.M
         def pipeline(self, **_: Any) -> Any:
             raise RedisConnectionError
 
-    monkeypatch.setattr(replies, "shared_client", lambda **_: Unreachable())
+    monkeypatch.setattr(replies, "get_shared_client", lambda **_: Unreachable())
 
     send_reply("nowhere", 1, [verdict(0)])
 
@@ -223,7 +223,7 @@ def busy(door: ConcurrencyLimiter, n: int) -> list[AdmittedRequest]:
     """Have so many requests at work."""
     visits = [AdmittedRequest(lambda: None) for _ in range(n)]
     for visit in visits:
-        door.come(visit)
+        door.admit(visit)
     return visits
 
 

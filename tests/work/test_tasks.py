@@ -19,7 +19,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.tasks import compute, score_lane
 from evalsvc.evaluations.workers.computing import wakeups
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from tests.conftest import Caller, scores_of
 from tests.work.keeping import EVALUATOR, pending
 
@@ -102,7 +102,7 @@ def test_without_a_broker_the_work_waits_in_the_database(alice: Caller, monkeypa
     monkeypatch.setattr(app.amqp, "_producer_pool", None)
     request_id = pending(alice, lease_seconds=-1e9)  # the first that a sweep takes
     ref = LaneRef(alice.account.pk, request_id, "cpu", 0)
-    shared_client().delete(wakeups.CALLED_KEY)  # a call of the test before would be enough for this one
+    get_shared_client().delete(wakeups.CALLED_KEY)  # a call of the test before would be enough for this one
 
     assert enqueue_lane(request_id, "cpu", reply_to=None) is False
 

@@ -171,5 +171,5 @@ def test_repeats_are_expected_of_whom_they_are_expected_and_without_redis(
 
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setattr("django.conf.settings.REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr(redis, "shared_client", lambda: redis.make_client(timeout=1))
+    monkeypatch.setattr(redis, "get_shared_client", lambda: redis.make_client(timeout=1))
     assert rate_limiter.count_requests(charlie.account.pk).expects_repeats

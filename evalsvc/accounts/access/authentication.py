@@ -56,7 +56,7 @@ _word = secrets.token_bytes(32)
 _locks = KeyLocks()
 
 
-def limits_of(row: KeyRow | Account) -> tuple[int, int]:
+def get_limits(row: KeyRow | Account) -> tuple[int, int]:
     """Return the account's limits a minute and a month."""
     return (
         settings.RPM_LIMIT if row.rpm_limit is None else row.rpm_limit,
@@ -135,9 +135,9 @@ def identify(text: KeyText) -> Caller | None:
     if entry is None:
         return _identify_anew(text)
     cached = entry.value
-    if not (hmac.compare_digest(cached.proof, proof_of(text.secret)) and _is_valid(cached.row)):
+    if not (hmac.compare_digest(cached.proof, compute_proof(text.secret)) and _is_valid(cached.row)):
         return None
-    rpm, monthly = limits_of(cached.row)
+    rpm, monthly = get_limits(cached.row)
     admission = permits.take_permit(cached.row.account_id, rpm=rpm, monthly=monthly)
     if _cache.holds(entry, admission.epoch):
         return Caller(cached.row, cached.account, admission)
@@ -174,11 +174,11 @@ def _read(text: KeyText, admission: Admission | None) -> Caller | None:
             return None
     account = Account(id=row.account_id, name=row.account_name)
     note_use(row.id)
-    _cache.put(text.public, CachedKey(row, account, proof_of(text.secret)), admission.epoch)
+    _cache.put(text.public, CachedKey(row, account, compute_proof(text.secret)), admission.epoch)
     return Caller(row, account, admission)
 
 
-def proof_of(secret: str) -> bytes:
+def compute_proof(secret: str) -> bytes:
     """Return what tells this process a secret that it has checked before, at a tenth of the cost of the stored hash.
 
     Under a word that is drawn at each start and leaves the process nowhere.

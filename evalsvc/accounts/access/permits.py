@@ -40,9 +40,9 @@ class Handful:
             if self.n_used >= self.n or now - self.taken_at >= HELD_SECONDS or window(clock) != self.window:
                 return None
             self.n_used += 1
-            return self.numbered(self.n_used, clock)
+            return self.build_admission(self.n_used, clock)
 
-    def numbered(self, number: int, clock: time.struct_time) -> Admission:
+    def build_admission(self, number: int, clock: time.struct_time) -> Admission:
         """Return what the rate limiter would have answered to the request of this number."""
         later = self.n - number
         last_admission = self.counted
@@ -97,7 +97,7 @@ def take_permit(account_id: int, *, rpm: int, monthly: int) -> Admission:
 def _take_more(
     account_id: int, held: Handful | None, now: float, clock: time.struct_time, rpm: int, monthly: int
 ) -> Admission:
-    n = _wanted(held, now, rpm, monthly)
+    n = _estimate_demand(held, now, rpm, monthly)
     unused = held.give_up(clock) if held is not None else (0, 0)
     admission = rate_limiter.count_requests(account_id, n=n, now=clock, unused=unused)
     if admission.epoch is None:
@@ -106,12 +106,12 @@ def _take_more(
     if len(_held) >= MAX_ACCOUNTS:
         _forget()
     batch = Handful(admission, n, now, window(clock))
-    first = batch.numbered(1, clock)
+    first = batch.build_admission(1, clock)
     _held[account_id] = batch
     return first
 
 
-def _wanted(held: Handful | None, now: float, rpm: int, monthly: int) -> int:
+def _estimate_demand(held: Handful | None, now: float, rpm: int, monthly: int) -> int:
     """Estimate how many requests will arrive while a response is valid, capped by the room under the limits."""
     if held is None or (since := now - held.taken_at) > FORGOTTEN_SECONDS:
         return 1

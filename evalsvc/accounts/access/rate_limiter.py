@@ -19,7 +19,7 @@ from prometheus_client import Counter
 from redis.exceptions import RedisError
 
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.infra.redis import CLOCK, Script, shared_client
+from evalsvc.infra.redis import CLOCK, Script, get_shared_client
 
 log = logging.getLogger(__name__)
 UNCOUNTED = Counter("evalsvc_throttle_skipped_total", "Requests let through uncounted because Redis did not answer.")
@@ -91,7 +91,7 @@ def requests_so_far(account_id: int) -> tuple[int | None, int | None]:
     """Return the requests counted in this minute and in this month, to show them; None when Redis does not answer."""
     tag, (minute, month) = f"{{{account_id}}}", window(time.gmtime())
     try:
-        counts = cast("list[bytes | None]", shared_client().mget(f"rl:{tag}:{minute}", f"rl:{tag}:{month}"))
+        counts = cast("list[bytes | None]", get_shared_client().mget(f"rl:{tag}:{minute}", f"rl:{tag}:{month}"))
     except RedisError:
         return None, None
     return int(counts[0] or 0), int(counts[1] or 0)
@@ -123,7 +123,7 @@ def bump_epochs(account_ids: Collection[int]) -> None:
         with _bump_lock:
             # One by one: in a cluster they are not on one node.
             for account_id in account_ids:
-                shared_client().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
+                get_shared_client().set(f"epoch:{{{account_id}}}", f"{time.time_ns() // 1000}")
     except RedisError:
         log.error("epochs of accounts %s not bumped: Redis does not answer", list(account_ids))
         return
@@ -150,7 +150,7 @@ def expect_repeats(account_id: int, *, seconds: int) -> None:
     if is_known:
         _expected.put(account_id, now + RENEWED_SECONDS)
     try:
-        shared_client().set(f"repeats:{{{account_id}}}", 1, ex=math.ceil(seconds + 2 * RENEWED_SECONDS))
+        get_shared_client().set(f"repeats:{{{account_id}}}", 1, ex=math.ceil(seconds + 2 * RENEWED_SECONDS))
     except RedisError:
         _expected.drop(account_id)
         log.warning("account %s: repeated calls may be missed: Redis does not answer", account_id)

@@ -61,7 +61,7 @@ class SessionStore(DatabaseStore):
             self._session_key = None
             return {}
         data, memberships, *person = row
-        self._person = _person_of(alias, person)
+        self._person = _build_person(alias, person)
         if self._person is not None:
             self._memberships = (
                 self._person.pk,
@@ -106,16 +106,16 @@ def _read(alias: str, key: str) -> tuple[Any, ...] | None:
         return cursor.fetchone()
 
 
-def _person_of(alias: str, values: list[Any]) -> User | None:
+def _build_person(alias: str, values: list[Any]) -> User | None:
     names = [field.attname for field in User._meta.concrete_fields]
     return User.from_db(alias, names, values) if values[0] is not None else None
 
 
-def taken_person(session: SessionBase) -> User | None:
+def take_session_person(session: SessionBase) -> User | None:
     """Return the person who was read with a session; None for sessions of other kinds too."""
     return session.take_person() if isinstance(session, SessionStore) else None
 
 
-def taken_memberships(session: SessionBase, user: User) -> Memberships | None:
+def take_session_memberships(session: SessionBase, user: User) -> Memberships | None:
     """Return the memberships that were read with a session; None for sessions of other kinds too."""
     return session.take_memberships(user) if isinstance(session, SessionStore) else None

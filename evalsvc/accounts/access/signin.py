@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from redis.exceptions import RedisError
 
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 
 log = logging.getLogger(__name__)
 MAX_FAILURES = 10  # of one e-mail address from one IP address, and of one person's codes from anywhere
@@ -37,11 +37,11 @@ def caller_ip(request: HttpRequest | None) -> str:
     if request is None:
         return ""
     forwarded = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.BEHIND_PROXY else ""
-    nearest = _without_port(forwarded.rsplit(",", 1)[-1].strip())
+    nearest = _strip_port(forwarded.rsplit(",", 1)[-1].strip())
     return nearest or request.META.get("REMOTE_ADDR", "")
 
 
-def _without_port(address: str) -> str:
+def _strip_port(address: str) -> str:
     # Some proxies name it, and it is another one with each connection: counters would never count to two.
     if address.startswith("["):
         return address[1:].partition("]")[0]
@@ -91,7 +91,7 @@ def take_attempt(counters: dict[str, int]) -> None:
 def count_attempt(counters: dict[str, int]) -> bool:
     """Count an attempt. Return False if a counter is above its limit. Without Redis the attempt is allowed."""
     try:
-        with shared_client().pipeline(transaction=True) as pipe:
+        with get_shared_client().pipeline(transaction=True) as pipe:
             for key in counters:
                 # With `nx` the first attempt sets the expiry: later attempts do not make the lock longer.
                 pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)
@@ -105,7 +105,7 @@ def count_attempt(counters: dict[str, int]) -> bool:
 
 def _is_first_refusal(key: str) -> bool:
     try:
-        return bool(shared_client().set(f"{key}:told", 1, ex=LOCK_SECONDS, nx=True))
+        return bool(get_shared_client().set(f"{key}:told", 1, ex=LOCK_SECONDS, nx=True))
     except RedisError:
         return False
 
@@ -113,7 +113,7 @@ def _is_first_refusal(key: str) -> bool:
 def seconds_locked(counters: dict[str, int]) -> int:
     """Return the seconds until the counters expire and attempts are allowed again."""
     try:
-        return max(1, *(int(shared_client().ttl(key)) for key in counters))
+        return max(1, *(int(get_shared_client().ttl(key)) for key in counters))
     except RedisError:
         return LOCK_SECONDS
 
@@ -125,7 +125,7 @@ def clear_failures(counters: dict[str, int]) -> None:
     """
     first_key, *of_ip = counters
     try:
-        with shared_client().pipeline(transaction=True) as pipe:
+        with get_shared_client().pipeline(transaction=True) as pipe:
             pipe.delete(first_key)
             for key in of_ip:
                 # Where it has ended since the attempt, a counter that never ends would come of it.

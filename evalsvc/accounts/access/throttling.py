@@ -10,7 +10,7 @@ from django.http import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from evalsvc.accounts.access.authentication import Caller, limits_of
+from evalsvc.accounts.access.authentication import Caller, get_limits
 from evalsvc.accounts.access.rate_limiter import Admission, count_requests
 from evalsvc.accounts.models import Account
 from evalsvc.rest.problems import Problem
@@ -34,19 +34,19 @@ class AccountThrottle(BaseThrottle):
 def check_limits(caller: Caller) -> None:
     """Raise 429 with the headers that clients pace themselves by, where the request is one too many."""
     if n_too_many(caller):
-        raise refusal_of(caller)
+        raise build_rate_limit_problem(caller)
 
 
 def n_too_many(caller: Caller) -> int:
     """Return how many of the requests that were counted last are above a limit."""
-    rpm, monthly = limits_of(caller.key)
+    rpm, monthly = get_limits(caller.key)
     return max(0, caller.admission.n_minute - rpm, caller.admission.n_month - monthly)
 
 
-def refusal_of(caller: Caller) -> Problem:
+def build_rate_limit_problem(caller: Caller) -> Problem:
     """Make the 429."""
     wait = seconds_left(caller)
-    if caller.admission.n_month > limits_of(caller.key)[1]:
+    if caller.admission.n_month > get_limits(caller.key)[1]:
         wait = seconds_left_of_month()
     return Problem(
         code="too_many_requests", headers=with_zero_floor(rate_limit_headers(caller)) | {"Retry-After": str(wait)}
@@ -71,7 +71,7 @@ class MemberCall:
 def admit_member(account: Account) -> MemberCall:
     """Count a member's call as one with a key; raise 429 where it is one too many. `account` is the whole row."""
     call = MemberCall(account, count_requests(account.pk))
-    rpm, monthly = limits_of(account)
+    rpm, monthly = get_limits(account)
     if call.admission.n_minute > rpm or call.admission.n_month > monthly:
         raise Problem(code="too_many_requests")
     return call
@@ -91,7 +91,7 @@ def seconds_left_of_month() -> int:
 
 def rate_limit_headers(caller: Caller) -> dict[str, str]:
     """Return the IETF headers and those that Patronus clients read; remaining values can be negative."""
-    rpm, monthly = limits_of(caller.key)
+    rpm, monthly = get_limits(caller.key)
     left_minute, left_month = rpm - caller.admission.n_minute, monthly - caller.admission.n_month
     return {
         "RateLimit-Policy": f'"minute";q={rpm};w=60, "month";q={monthly};w=2592000',

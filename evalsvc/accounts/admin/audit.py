@@ -10,7 +10,7 @@ from django.http import HttpRequest
 
 from evalsvc.accounts.admin.base import ADMIN, BigTablePaginator, ScopedAdmin
 from evalsvc.accounts.models import AuditEntry
-from evalsvc.accounts.selectors import named_actors
+from evalsvc.accounts.selectors import annotate_actors
 
 
 @admin.register(AuditEntry)
@@ -29,7 +29,7 @@ class AuditEntryAdmin(ScopedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Name people by e-mail; an operator's address is none of an account's business."""
-        return named_actors(super().get_queryset(request), "actor")
+        return annotate_actors(super().get_queryset(request), "actor")
 
     @admin.display(description="Who")
     def who(self, entry: Any) -> str:

@@ -41,7 +41,7 @@ def has_role(request: HttpRequest, role: Member.Role | None) -> bool:
     return membership is not None and role is not None and membership.is_at_least(role)
 
 
-def actor_of(request: HttpRequest) -> str:
+def get_actor(request: HttpRequest) -> str:
     """Return how the audit trail names the person."""
     return f"user:{request.user.pk}"
 
@@ -157,14 +157,14 @@ class ScopedAdmin(ModelAdmin):
         """Return the account's rows, and the managed ones where the model has them."""
         rows: QuerySet[Any] = super().get_queryset(request)
         if is_operator(request):
-            return self.without_deleted(rows)
+            return self.exclude_deleted(rows)
         membership = CURRENT.get()
         if membership is None or not self.has_account:
             return rows.none()
         account_filter = Q(account_id=membership.account_id)
         return rows.filter(account_filter | Q(account_id=None) if self.shows_managed else account_filter)
 
-    def without_deleted(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def exclude_deleted(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Exclude rows of accounts that are being deleted; even operators do not see them."""
         deleted_ids = list(Account.objects.exclude(deleted_at=None).values_list("pk", flat=True))
         if not deleted_ids or not (self.has_account or self.model is Account):
@@ -241,16 +241,16 @@ class ScopedAdmin(ModelAdmin):
     # Django's own log knows no account; changes of accounts are in the audit trail, the others in the service's log.
     def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> None:
         """Write a line to the service's log."""
-        log.info("admin: %s added %s %s", actor_of(request), self.opts.label, obj.pk)
+        log.info("admin: %s added %s %s", get_actor(request), self.opts.label, obj.pk)
 
     def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
         """Write a line to the service's log."""
-        log.info("admin: %s changed %s %s", actor_of(request), self.opts.label, obj.pk)
+        log.info("admin: %s changed %s %s", get_actor(request), self.opts.label, obj.pk)
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> None:
         """Write a line to the service's log."""
         for obj in queryset:
-            log.info("admin: %s deleted %s %s", actor_of(request), self.opts.label, obj.pk)
+            log.info("admin: %s deleted %s %s", get_actor(request), self.opts.label, obj.pk)
 
     def confirmed(
         self, request: HttpRequest, obj: Any, *, title: str, detail: str, button: str, verb: Callable[[], str]

@@ -13,7 +13,7 @@ from django.utils import timezone
 from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 
-from evalsvc.accounts.admin.base import ADMIN, ScopedAdmin, ServiceForm, actor_of
+from evalsvc.accounts.admin.base import ADMIN, ScopedAdmin, ServiceForm, get_actor
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.services import issue_key, revoke_key
 
@@ -76,7 +76,7 @@ class ApiKeyAdmin(ScopedAdmin):
             name=obj.name,
             scope=ApiKey.Scope(obj.scope),
             expires_at=obj.expires_at,
-            actor=actor_of(request),
+            actor=get_actor(request),
         )
         obj.pk, obj.public = new_key.pk, new_key.public
         request.issued_key = str(text)  # type: ignore[attr-defined]
@@ -105,7 +105,7 @@ class ApiKeyAdmin(ScopedAdmin):
 
         def verb() -> str:
             account = self.account_of(request, key)
-            revoke_key(account=account, key=key, now=timezone.now(), actor=actor_of(request))
+            revoke_key(account=account, key=key, now=timezone.now(), actor=get_actor(request))
             return f"The key {key.name} is revoked: the next request with it is refused."
 
         return self.confirmed(

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from evalsvc.accounts.admin.base import is_operator
-from evalsvc.accounts.membership import CURRENT, memberships_of
+from evalsvc.accounts.membership import CURRENT, get_memberships
 
 # Title, then (name, model, icon).
 GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
@@ -92,6 +92,6 @@ def account_menu(request: HttpRequest) -> list[dict[str, str]]:
     membership = CURRENT.get()
     if membership is not None and membership.may_administer:
         links.append({"title": "Delete this account", "link": reverse("admin:delete_account")})
-    if membership is not None and len(memberships_of(request)) > 1:
+    if membership is not None and len(get_memberships(request)) > 1:
         links.insert(0, {"title": "Switch account", "link": reverse("admin:switch_account")})
     return links

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.http import HttpRequest
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from evalsvc.accounts.admin.base import ScopedAdmin, actor_of
+from evalsvc.accounts.admin.base import ScopedAdmin, get_actor
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import (
     add_member,
@@ -40,7 +40,7 @@ class AccountAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Account, form: Any, change: bool) -> None:
         """Make an account, or change its name and limits."""
-        actor = actor_of(request)
+        actor = get_actor(request)
         if not change:
             obj.pk = create_account(name=obj.name, actor=actor).pk
         if change or obj.rpm_limit is not None or obj.monthly_limit is not None:
@@ -135,9 +135,9 @@ class MemberAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Member, form: Any, change: bool) -> None:
         """Let a person in, or change their role."""
-        member = add_member(account=obj.account, user=obj.user, role=Member.Role(obj.role), actor=actor_of(request))
+        member = add_member(account=obj.account, user=obj.user, role=Member.Role(obj.role), actor=get_actor(request))
         obj.pk = member.pk
 
     def delete_model(self, request: HttpRequest, obj: Member) -> None:
         """Take a person out."""
-        remove_member(account=obj.account, member=obj, actor=actor_of(request))
+        remove_member(account=obj.account, member=obj, actor=get_actor(request))

@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import get_account
 from evalsvc.accounts.services import change_refusal
 from evalsvc.accounts.signing_in.rule import change_factor_rule_by_key
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.rest.answering.shapes import AnswerShape, answers_with
 
 
@@ -57,7 +57,7 @@ class CallingAccountView(AccountView):
     )
     def patch(self, request: Request) -> Response:
         """Change the calling account's choices."""
-        changes = checked(AccountPatch(data=request.data))
+        changes = validate_strict(AccountPatch(data=request.data))
         if "require_second_factor" in changes:
             change_factor_rule_by_key(
                 account=self.account, is_required=changes["require_second_factor"], actor=self.caller.actor

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.views import AccountView
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answers_with, build_enum
 
 
 class AccountOut(AnswerShape):
@@ -25,7 +25,7 @@ class ApiKeyOut(AnswerShape):
 
     id: str
     account: AccountOut
-    scope: Annotated[str, among(ApiKey.Scope.values)]
+    scope: Annotated[str, build_enum(ApiKey.Scope.values)]
     expires_at: Moment | None
 
 

@@ -54,7 +54,7 @@ def has_factor(user: User | None) -> bool:
     return user is not None and Authenticator.objects.filter(user_id=user.pk, type=APP_CODE).exists()
 
 
-def factor_of(user: User) -> Factor | None:
+def get_factor(user: User) -> Factor | None:
     rows = _rows(user)
     if APP_CODE not in rows:
         return None
@@ -65,7 +65,7 @@ def factor_of(user: User) -> Factor | None:
 
 def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
     """Enable the second factor with this secret and return the recovery codes, only once; None if the code is wrong."""
-    step = step_of(secret, code)
+    step = find_step(secret, code)
     if step is None:
         return None
     with person_turn(user) as is_same:
@@ -74,7 +74,7 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
         row = TOTP.activate(user, secret).instance
         row.data[LAST_STEP] = step
         row.save(update_fields=["data"])
-        return _made_codes(user)
+        return _generate_codes(user)
 
 
 def take_code(*, user: User, code: str) -> str | None:
@@ -83,7 +83,7 @@ def take_code(*, user: User, code: str) -> str | None:
         rows = _rows(user)
         if not is_same or (app := rows.get(APP_CODE)) is None:
             return None
-        step = step_of(decrypt(app.data["secret"]), code)
+        step = find_step(decrypt(app.data["secret"]), code)
         if step is not None and step > app.data.get(LAST_STEP, 0):
             app.data[LAST_STEP], app.last_used_at = step, timezone.now()
             app.save(update_fields=["data", "last_used_at"])
@@ -95,7 +95,7 @@ def take_code(*, user: User, code: str) -> str | None:
 def renew_codes(*, user: User) -> list[str] | None:
     """Replace the recovery codes and return the new ones, only once; None without a second factor."""
     with person_turn(user) as is_same:
-        return _made_codes(user) if is_same and APP_CODE in _rows(user) else None
+        return _generate_codes(user) if is_same and APP_CODE in _rows(user) else None
 
 
 def switch_off(*, user: User) -> bool:
@@ -104,7 +104,7 @@ def switch_off(*, user: User) -> bool:
     return bool(n)
 
 
-def step_of(secret: str, code: str) -> int | None:
+def find_step(secret: str, code: str) -> int | None:
     """Return the time step of the code, among the current one and its neighbours; None if it matches none."""
     for step in yield_hotp_counters_from_time():
         if compare_user_code(actual=code, expected=format_hotp_value(hotp_value(secret, step))):
@@ -135,7 +135,7 @@ def _reencrypt(pk: int) -> int:
         return 1
 
 
-def _made_codes(user: User) -> list[str]:
+def _generate_codes(user: User) -> list[str]:
     Authenticator.objects.filter(user_id=user.pk, type=RECOVERY_CODE).delete()
     codes: list[str] = RecoveryCodes.activate(user).generate_codes()
     return codes

@@ -28,7 +28,7 @@ from evalsvc.infra.encryption import decrypt, encrypt
 FACTOR_STAGE = "mfa_authenticate"
 
 
-def with_library(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def bind_allauth_request(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Let a view call the library, which requires the current request. Its middleware would do so for every request."""
 
     @functools.wraps(view)

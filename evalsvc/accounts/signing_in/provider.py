@@ -132,7 +132,7 @@ def go_to_provider(request: HttpRequest, *, then: str) -> HttpResponse:
     return response
 
 
-def come_back(request: HttpRequest) -> tuple[dict[str, Any], str]:
+def handle_callback(request: HttpRequest) -> tuple[dict[str, Any], str]:
     """Return the person's claims and the page to continue to; raises ProviderRefused."""
     provider = _provider(request)
     state = statekit.unstash_state(request, provider_id=provider.sub_id, state_id=request.GET.get("state", ""))

@@ -37,7 +37,7 @@ def admit(claims: Mapping[str, Any]) -> User:
 
     Memberships of removed roles are taken away first, whether or not the person is admitted.
     """
-    roles = wanted_roles(claims)
+    roles = resolve_roles(claims)
     with role_scope(SYSTEM):
         identity = SocialAccount.objects.select_related("user").filter(**_identity(claims)).first()
         if identity is not None:
@@ -55,16 +55,16 @@ def admit(claims: Mapping[str, Any]) -> User:
     return user
 
 
-def wanted_roles(claims: Mapping[str, Any]) -> dict[str, str]:
+def resolve_roles(claims: Mapping[str, Any]) -> dict[str, str]:
     """Return account names with the highest role that the claims give in each."""
-    names, roles = set(_named(claims)), dict[str, str]()
+    names, roles = set(_read_role_claim(claims)), dict[str, str]()
     for name, account, role in settings.OIDC_ROLES:
         if name in names and RANKS[role] >= RANKS.get(roles.get(account, ""), -1):
             roles[account] = role
     return roles
 
 
-def _named(claims: Mapping[str, Any]) -> list[str]:
+def _read_role_claim(claims: Mapping[str, Any]) -> list[str]:
     """Return the claim's role names, one or a list; dots address nested objects, as in `realm_access.roles`."""
     value: Any = claims.get(settings.OIDC_ROLE_CLAIM)
     if value is None:
@@ -84,14 +84,14 @@ def _identity(claims: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
-    email = _email_of(claims)
+    email = _parse_email(claims)
     user = User.objects.filter(email=email).first()
     if user is not None and (user.is_superuser or not settings.OIDC_LINK_BY_EMAIL):
         raise ProviderRefused("There is somebody with your e-mail address here already, who signs in by password.")
     try:
         with transaction.atomic(using=SYSTEM):
             if user is None:
-                user = User.objects.create_user(email, None, name=_name_of(claims), is_staff=True)
+                user = User.objects.create_user(email, None, name=_parse_name(claims), is_staff=True)
             else:
                 _begin_anew(user)
             return SocialAccount.objects.create(user=user, **_identity(claims), extra_data={GIVEN: {}})
@@ -115,11 +115,11 @@ def _begin_anew(user: User) -> None:
         record_of_person(user, "factor.ended", actor=ACTOR)
 
 
-def _name_of(claims: Mapping[str, Any]) -> str:
+def _parse_name(claims: Mapping[str, Any]) -> str:
     return bare_name(str(claims.get("name") or ""))[:MAX_NAME]
 
 
-def _email_of(claims: Mapping[str, Any]) -> str:
+def _parse_email(claims: Mapping[str, Any]) -> str:
     """Return the address in small letters.
 
     Of ASCII alone: other letters become ASCII in lower case, as the sign of Kelvin does, and another person's address.

@@ -42,7 +42,7 @@ def change_factor_rule_by_key(*, account: Account, is_required: bool, actor: str
             return
         if not is_required:
             raise Invalid(FieldError("/require_second_factor", NOT_BY_KEY))
-        admins = with_factors(list_members(account=account)).filter(role=Member.Role.ADMIN, user__is_active=True)
+        admins = annotate_factors(list_members(account=account)).filter(role=Member.Role.ADMIN, user__is_active=True)
         if not admins.filter(has_factor=True).exists():
             raise Invalid(FieldError("/require_second_factor", NO_ADMIN_HAS_ONE))
         _write(account, is_required=True, actor=actor)
@@ -61,7 +61,7 @@ def _write(account: Account, *, is_required: bool, actor: str) -> None:
         record_audit(account=account, actor=actor, action=action, target=account.name)
 
 
-def with_factors(members: QuerySet[Member]) -> QuerySet[Member]:
+def annotate_factors(members: QuerySet[Member]) -> QuerySet[Member]:
     """Add to members whether they have a second factor here, and whether they come by single sign-on."""
     apps = Authenticator.objects.filter(user_id=OuterRef("user_id"), type=APP_CODE)
     return members.annotate(
@@ -71,7 +71,7 @@ def with_factors(members: QuerySet[Member]) -> QuerySet[Member]:
 
 def list_without_factor(*, account: Account) -> QuerySet[Member]:
     """Return the members who have no second factor here and may sign in, by their addresses."""
-    members = with_factors(list_members(account=account)).filter(has_factor=False, user__is_active=True)
+    members = annotate_factors(list_members(account=account)).filter(has_factor=False, user__is_active=True)
     return members.order_by("user__email")
 
 

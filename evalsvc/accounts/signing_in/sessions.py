@@ -63,11 +63,11 @@ def note_session(request: HttpRequest, user: User) -> None:
         return
     agent = request.headers.get("User-Agent", "")[:MAX_AGENT]
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(NOTE, [user.pk, key, _address_of(request), agent])
+        cursor.execute(NOTE, [user.pk, key, _get_address(request), agent])
     _noted.put(key, True)
 
 
-def _address_of(request: HttpRequest) -> str:
+def _get_address(request: HttpRequest) -> str:
     try:
         return str(ip_address(caller_ip(request).partition("%")[0]))
     except ValueError:
@@ -91,7 +91,7 @@ def end_session(*, user: User, id: int) -> bool:
 def end_sessions(*, user: User, but: str | None = None) -> int:
     """End all sessions of the person but one; return how many that were."""
     tracked_keys = set(_rows(user).values_list("session_key", flat=True))
-    return _end([key for key in tracked_keys | set(_unnoted_of(user)) if key != but])
+    return _end([key for key in tracked_keys | set(_find_untracked(user)) if key != but])
 
 
 def prune_sessions(now: datetime) -> int:
@@ -116,7 +116,7 @@ def _end(keys: list[str]) -> int:
     return n
 
 
-def _unnoted_of(user: User) -> Iterator[str]:
+def _find_untracked(user: User) -> Iterator[str]:
     """Yield sessions from before sessions were tracked and unused since. Only their data identify the person.
 
     Anonymous sessions are read with them, but are few: each address can start some, and they expire soon.

@@ -48,20 +48,20 @@ def check_password(request: HttpRequest, *, email: str, password: str) -> User |
     An unknown address, an inactive person and a wrong password take equally long and look the same.
     """
 
-    def found() -> User | None:
+    def authenticate_staff() -> User | None:
         user = authenticate(request, username=email, password=password)
         return user if isinstance(user, User) and user.is_staff else None
 
-    return _tried(request, email, lockout_counters(email, caller_ip(request)), found)
+    return _attempt(request, email, lockout_counters(email, caller_ip(request)), authenticate_staff)
 
 
 def check_code(request: HttpRequest, *, user: User, code: str) -> str | None:
     """Use a code of the second factor up and return its kind; None for a wrong one. Raises LockedOut."""
     counters = code_counters(user.pk, caller_ip(request))
-    return _tried(request, user.email, counters, lambda: take_code(user=user, code=code))
+    return _attempt(request, user.email, counters, lambda: take_code(user=user, code=code))
 
 
-def _tried(
+def _attempt(
     request: HttpRequest, email: str, counters: dict[str, int], check: Callable[[], Found | None]
 ) -> Found | None:
     try:
@@ -77,7 +77,7 @@ def _tried(
 
 def begin(request: HttpRequest, user: User, *, then: str) -> HttpResponse:
     """Go on from the right password: to the code, or into the service and on to the page `then`."""
-    return perform_password_login(request, {"email": user.email}, _login_of(user, then))
+    return perform_password_login(request, {"email": user.email}, _build_login(user, then))
 
 
 def begin_from_provider(request: HttpRequest, user: User, *, then: str, is_vouched: bool) -> HttpResponse:
@@ -88,11 +88,11 @@ def begin_from_provider(request: HttpRequest, user: User, *, then: str, is_vouch
     request.session.set_expiry(settings.OIDC_SESSION_HOURS * 3600)
     request.session[VOUCHED_KEY] = user.pk if is_vouched else None
     record_authentication(request, user, method="provider")
-    response: HttpResponse = perform_login(request, _login_of(user, then))
+    response: HttpResponse = perform_login(request, _build_login(user, then))
     return response
 
 
-def _login_of(user: User, then: str) -> Login:
+def _build_login(user: User, then: str) -> Login:
     return Login(user=user, redirect_url=then, email=user.email, state={PROVEN: user.get_session_auth_hash()})
 
 

@@ -20,7 +20,7 @@ from evalsvc.annotations.values import RESOURCE_TYPES, LabelledThing
 from evalsvc.evaluations.ingest.labels import LOG
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, among, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, build_enum, build_shape
 from evalsvc.rest.bodies.schemas import body_schema
 
 
@@ -46,9 +46,9 @@ class AnnotationCriteriaFacts(AnswerShape):
     project_id: uuid.UUID
     name: str
     description: str | None
-    annotation_type: Annotated[str, among(AnnotationCriteria.Type.values)]
+    annotation_type: Annotated[str, build_enum(AnnotationCriteria.Type.values)]
     categories: list[CategoryFacts] | None
-    resource_types: list[Annotated[str, among(RESOURCE_TYPES)]]
+    resource_types: list[Annotated[str, build_enum(RESOURCE_TYPES)]]
     created_at: Moment
     updated_at: Moment
 
@@ -67,7 +67,7 @@ class AnnotationCriteriaPage(AnswerWithWarnings):
 
 def annotation_criteria_out(row: AnnotationCriteria) -> AnnotationCriteriaFacts:
     """Return a criteria as the API shows it."""
-    return shape_of(row, AnnotationCriteriaFacts)
+    return build_shape(row, AnnotationCriteriaFacts)
 
 
 ENVELOPE = answers_with(AnnotationCriteriaAnswer)
@@ -84,7 +84,7 @@ class AllAnnotationCriteriaView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List annotation criteria, newest first, or those of one project. `warnings` names unknown parameters."""
-        query = self.asked(request, AnnotationCriteriaQuery)
+        query = self.parse_query(request, AnnotationCriteriaQuery)
         rows = list_criteria(account=self.account, project_id=query.get("project_id"))
         page = rows[query["offset"] : query["offset"] + query["limit"]]
         return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in page]))
@@ -157,6 +157,6 @@ class AnnotateView(AccountView):
             account=self.account,
             criteria_id=body.annotation_criteria_id,
             of=LabelledThing(LOG, body.log_id),
-            given=body.given(),
+            given=body.to_value(),
         )
         return Response(EvaluationEnvelope(evaluation=evaluation_out(row)))

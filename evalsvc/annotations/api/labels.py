@@ -16,9 +16,9 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.annotations import services
 from evalsvc.annotations.api.annotations import AnnotationCriteriaPage, annotation_criteria_out
 from evalsvc.annotations.bodies import AnnotationBody
-from evalsvc.annotations.search import label_condition, label_of, search_criteria, search_labels, uuid_of
+from evalsvc.annotations.search import get_label, label_condition, search_criteria, search_labels, to_uuid
 from evalsvc.annotations.values import RESOURCE_TYPES, LabelledThing
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, among, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, build_enum
 from evalsvc.rest.bodies.schemas import body_schema
 
 MOST = 10_000
@@ -53,7 +53,7 @@ class AnnotationFacts(AnswerShape):
     id: uuid.UUID
     evaluation_id: str
     annotation_criteria: uuid.UUID
-    type: Annotated[str, among(RESOURCE_TYPES)]
+    type: Annotated[str, build_enum(RESOURCE_TYPES)]
     reference: str
     value_pass: bool | None
     value_score: float | None
@@ -82,7 +82,7 @@ class AnnotationPage(AnswerWithWarnings):
 def annotation_out(row: Any) -> AnnotationFacts:
     """Return a row of `labels_of` as the API shows it."""
     return AnnotationFacts(
-        id=uuid_of(row.pk),
+        id=to_uuid(row.pk),
         evaluation_id=str(row.pk),
         annotation_criteria=row.criteria,
         type=row.resource_type,
@@ -125,7 +125,7 @@ class AnnotationsView(PagesOfAnnotations):
     )
     def get(self, request: Request) -> Response:
         """List annotations, newest first, by what they are of and by project."""
-        query = self.asked(request, AnnotationsQuery)
+        query = self.parse_query(request, AnnotationsQuery)
         columns = {"type": "resource_type", "reference": "reference", "project_id": "project_id"}
         condition = Q(**{column: query[name] for name, column in columns.items() if name in query})
         return self.page_of(condition, query)
@@ -143,11 +143,11 @@ class AnnotationsView(PagesOfAnnotations):
             account=self.account,
             criteria_id=body.annotation_criteria,
             of=LabelledThing(body.type, body.reference),
-            given=body.given(),
+            given=body.to_value(),
             created_at=body.created_at,
             criteria_field="annotation_criteria",
         )
-        return Response(AnnotationAnswer(annotation=annotation_out(label_of(self.account, row.pk))))
+        return Response(AnnotationAnswer(annotation=annotation_out(get_label(self.account, row.pk))))
 
 
 class AnnotationSearchView(PagesOfAnnotations):

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.benchmarks import services
 from evalsvc.benchmarks.api.answers import (
     BenchmarkAnswer,
@@ -20,8 +20,8 @@ from evalsvc.benchmarks.api.answers import (
     ExecutionPage,
     LogicDrift,
 )
-from evalsvc.benchmarks.history import history_of
-from evalsvc.benchmarks.logic import changes_between, logic_of
+from evalsvc.benchmarks.history import build_history
+from evalsvc.benchmarks.logic import changes_between, resolve_logic
 from evalsvc.benchmarks.models import MAX_NAME, Benchmark
 from evalsvc.benchmarks.selectors import get_benchmark, list_benchmarks, list_executions
 from evalsvc.experiments.bodies.plans import ConfigIn, PlanIn
@@ -31,7 +31,7 @@ from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.experiments.parser import read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.rest.answering.pagination import page
-from evalsvc.rest.answering.shapes import answers_with, shape_of
+from evalsvc.rest.answering.shapes import answers_with, build_shape
 from evalsvc.rest.bodies.fields import Metadata, StrictText
 from evalsvc.rest.bodies.names import NameText
 from evalsvc.rest.problems import FieldError, Invalid
@@ -94,7 +94,7 @@ class BenchmarksView(AsksBenchmarks):
     )
     def get(self, request: Request) -> Response:
         """List benchmarks, newest first."""
-        query = checked(BenchmarksQuery(data=sent(request)))
+        query = validate_strict(BenchmarksQuery(data=get_query_params(request)))
         rows, cursor = page(
             list_benchmarks(account=self.account),
             limit=query["limit"],
@@ -111,8 +111,8 @@ class BenchmarksView(AsksBenchmarks):
     )
     def post(self, request: Request) -> Response:
         """Freeze a dataset version, metrics with their evaluators, profile revisions and prompts, and the rules."""
-        body = checked(BenchmarkIn(data=request.data))
-        plan: Mapping[str, Any] = _said(request)["plan"]
+        body = validate_strict(BenchmarkIn(data=request.data))
+        plan: Mapping[str, Any] = _get_body(request)["plan"]
         if run_options := [name for name in OF_RUNS if name in plan]:
             raise Invalid(
                 *(FieldError(f"/plan/{name}", "A benchmark asks one config at a time.") for name in run_options)
@@ -150,7 +150,7 @@ class BenchmarkView(AsksBenchmarks):
             spec, _ = self.resolved(benchmark.plan, [])
         except Invalid as exc:
             return [LogicDrift(pointer=error.pointer, was=None, now=error.detail) for error in exc.errors]
-        changes = changes_between(benchmark.logic, logic_of(self.account, spec))
+        changes = changes_between(benchmark.logic, resolve_logic(self.account, spec))
         return [LogicDrift(**change.to_json()) for change in changes]
 
 
@@ -166,14 +166,14 @@ class ExecutionsView(AsksBenchmarks):
     def get(self, request: Request, id: int) -> Response:
         """Return what each execution has reached, newest first, each against the last and the best before it."""
         benchmark = get_benchmark(account=self.account, id=id)
-        query = checked(ExecutionsQuery(data=sent(request)))
+        query = validate_strict(ExecutionsQuery(data=get_query_params(request)))
         rows, cursor = page(
             list_executions(account=self.account, benchmark=benchmark),
             limit=query["limit"],
             cursor=query.get("cursor"),
             of=f"executions:{self.account.pk}:{id}",
         )
-        return Response({**history_of(self.account, benchmark, rows), "next_cursor": cursor})
+        return Response({**build_history(self.account, benchmark, rows), "next_cursor": cursor})
 
     @extend_schema(
         operation_id="execute_benchmark",
@@ -187,9 +187,9 @@ class ExecutionsView(AsksBenchmarks):
         409 `drifted` when what it is measured by has changed; with `allow_drift` the execution keeps what has.
         """
         benchmark = get_benchmark(account=self.account, id=id)
-        body = checked(ExecutionIn(data=request.data))
+        body = validate_strict(ExecutionIn(data=request.data))
         try:
-            spec, candidates = self.resolved(benchmark.plan, [_said(request)["config"]])
+            spec, candidates = self.resolved(benchmark.plan, [_get_body(request)["config"]])
         except Invalid as exc:
             errors = (FieldError(_pointer(error.pointer), error.detail) for error in exc.errors)
             raise Invalid(*errors, code=exc.code) from None
@@ -205,11 +205,11 @@ class ExecutionsView(AsksBenchmarks):
             actor=self.caller.actor,
         )
         enqueue_after_commit()
-        (summary,) = history_of(self.account, benchmark, [execution])["executions"]
+        (summary,) = build_history(self.account, benchmark, [execution])["executions"]
         return Response({"execution": summary})
 
 
-def _said(request: Request) -> Mapping[str, Any]:
+def _get_body(request: Request) -> Mapping[str, Any]:
     """Return the body unchanged: the plan is stored as requested."""
     return cast("Mapping[str, Any]", request.data)
 
@@ -221,7 +221,7 @@ def _pointer(pointer: str) -> str:
 def benchmark_out(benchmark: Benchmark) -> BenchmarkFacts:
     """Return a benchmark."""
     version = benchmark.dataset_version
-    return shape_of(
+    return build_shape(
         benchmark,
         BenchmarkFacts,
         id=str(benchmark.pk),

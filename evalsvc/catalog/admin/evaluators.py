@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from unfold.decorators import action, display
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, ServiceForm, actor_of
+from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, ServiceForm, get_actor
 from evalsvc.accounts.membership import CURRENT
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator, Profile, valid_name
@@ -28,7 +28,7 @@ def managed_evaluators() -> Choices:
     return [(spec.id, f"{spec.name} ({spec.id})") for _, spec in all_evaluators()]
 
 
-def profiles_of(account_id: int | None) -> dict[str, str]:
+def list_profile_families(account_id: int | None) -> dict[str, str]:
     """Return the family of each profile that an own evaluator may default to: managed ones and the account's."""
     names = {row.name: row.family.name for row in managed_profiles().values()}
     if account_id is not None:
@@ -72,7 +72,7 @@ class EvaluatorForm(ServiceForm):
             return name
         profile_names = [
             profile_name
-            for profile_name, family in profiles_of(self.chosen_account()).items()
+            for profile_name, family in list_profile_families(self.get_account_id()).items()
             if family == match[0].name
         ]
         if name not in profile_names:
@@ -81,7 +81,7 @@ class EvaluatorForm(ServiceForm):
             )
         return name
 
-    def chosen_account(self) -> int | None:
+    def get_account_id(self) -> int | None:
         """Return the account that the row is or will be in."""
         account = self.cleaned_data.get("account")
         return self.account_id or (account.pk if account else self.instance.account_id)
@@ -135,7 +135,7 @@ class EvaluatorAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Evaluator, form: Any, change: bool) -> None:
         """Make or change an own evaluator."""
-        save_evaluator(account=self.account_of(request, obj), evaluator=obj, actor=actor_of(request))
+        save_evaluator(account=self.account_of(request, obj), evaluator=obj, actor=get_actor(request))
 
     def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[object]:
         """Offer the switch that changes something."""
@@ -180,7 +180,9 @@ class EvaluatorAdmin(ScopedAdmin):
     def _switching(self, request: HttpRequest, evaluator: Evaluator, *, is_enabled: bool) -> Callable[[], str]:
         def verb() -> str:
             account = self.account_of(request, evaluator)
-            row = switch_evaluator(account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor_of(request))
+            row = switch_evaluator(
+                account=account, evaluator=evaluator, is_enabled=is_enabled, actor=get_actor(request)
+            )
             evaluator.pk = row.pk  # a managed row is now hidden behind the account's own
             return f"{row.evaluator_id} is {'on' if is_enabled else 'off'} in this account."
 

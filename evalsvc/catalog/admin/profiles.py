@@ -19,7 +19,7 @@ from unfold.decorators import action, display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from evalsvc.accounts.admin.base import CODE_CLASS, EDITOR, READER, ScopedAdmin, ServiceForm, actor_of, has_role
+from evalsvc.accounts.admin.base import CODE_CLASS, EDITOR, READER, ScopedAdmin, ServiceForm, get_actor, has_role
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
 from evalsvc.rest.bodies.parsers import decode
@@ -61,7 +61,7 @@ def pretty(value: object) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def own_families() -> list[tuple[str, str]]:
+def list_family_choices() -> list[tuple[str, str]]:
     """Return the families that take profiles of one's own, as choices."""
     return [(family.name, family.name) for family in families() if family.accepts_own_profiles]
 
@@ -71,11 +71,11 @@ def settings_help() -> SafeString:
     configurable_families = [family for family in families() if family.accepts_own_profiles]
     return format_html(
         "JSON, as `config` in the API. {}",
-        format_html_join("", "{}", ((help_of(entry),) for entry in configurable_families)),
+        format_html_join("", "{}", ((format_family_help(entry),) for entry in configurable_families)),
     )
 
 
-def help_of(family: Family) -> SafeString:
+def format_family_help(family: Family) -> SafeString:
     """Return one family's settings, each with its type and meaning, and a managed profile's as an example."""
     properties, required = family.settings_schema.get("properties"), family.settings_schema.get("required")
     rows = (
@@ -112,7 +112,7 @@ class ProfileForm(ServiceForm):
 
     fields_of_pointers: ClassVar[dict[str, str]] = {"config": "settings", "evaluator_family": "family"}
 
-    family = forms.ChoiceField(choices=own_families, widget=UnfoldAdminSelectWidget)
+    family = forms.ChoiceField(choices=list_family_choices, widget=UnfoldAdminSelectWidget)
     settings = SettingsField(
         widget=UnfoldAdminTextareaWidget({"rows": 8, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}),
         help_text="JSON, as `config` in the API.",
@@ -248,7 +248,7 @@ class ProfileAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Profile, form: Any, change: bool) -> None:
         """Create the profile, or freeze its next revision if anything is different."""
-        account, actor = self.account_of(request, obj), actor_of(request)
+        account, actor = self.account_of(request, obj), get_actor(request)
         settings, description = form.cleaned_data["settings"], form.cleaned_data["description"]
         if not change:
             revision = create_profile(
@@ -275,7 +275,7 @@ class ProfileAdmin(ScopedAdmin):
 
         def verb() -> str:
             account = self.account_of(request, profile)
-            archive_profile(account=account, profile=profile, now=timezone.now(), actor=actor_of(request))
+            archive_profile(account=account, profile=profile, now=timezone.now(), actor=get_actor(request))
             return f"The profile {profile.name} is archived."
 
         return self.confirmed(

@@ -17,9 +17,9 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView
 from evalsvc.catalog import services
 from evalsvc.catalog.models import ProfileRevision, valid_name
-from evalsvc.catalog.runnable import means_of, unrunnable_profiles
+from evalsvc.catalog.runnable import get_available_judges, unrunnable_profiles
 from evalsvc.catalog.selectors import get_profile, list_evaluators, list_revisions
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, build_shape
 
 
 class CriteriaOut(AnswerShape):
@@ -85,7 +85,7 @@ class RevisionIn(serializers.Serializer[Any]):
 def evaluator_criteria_out(revision: ProfileRevision) -> CriteriaOut:
     """Return a profile revision in the wire's shape; `config` is never null."""
     profile = revision.profile
-    return shape_of(
+    return build_shape(
         revision,
         CriteriaOut,
         public_id=profile.id,
@@ -111,7 +111,7 @@ class CriteriaView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List profile revisions: the account's own and the managed ones. `warnings` names unknown parameters."""
-        query = self.asked(request, EvaluatorCriteriaQuery)
+        query = self.parse_query(request, EvaluatorCriteriaQuery)
         rows = self._rows(query)
         page = rows[query["offset"] : query["offset"] + query["limit"]]
         return Response(self.many(profiles=[evaluator_criteria_out(row) for row in page]))
@@ -120,7 +120,7 @@ class CriteriaView(AccountView):
         rows = list_revisions(account=self.account, filters=wanted)
         if not any(wanted.get(name) for name in NAMING):
             # Clients choose from this list, so it excludes profiles that cannot run.
-            rows = rows.exclude(profile_id__in=unrunnable_profiles(means_of(self.account)))
+            rows = rows.exclude(profile_id__in=unrunnable_profiles(get_available_judges(self.account)))
         if name := wanted.get("evaluator_id"):
             evaluators = list_evaluators(account=self.account, by_alias_or_id=name)
             rows = rows.filter(profile__family__in=[row.family for row in evaluators])

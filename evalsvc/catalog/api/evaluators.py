@@ -9,18 +9,18 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, sent
+from evalsvc.accounts.views import AccountView, get_query_params
 from evalsvc.catalog.facts import (
     EvaluatorOut,
     EvaluatorWithCard,
     LaneName,
     evaluator_out,
     evaluator_with_card,
-    of_output_type,
+    filter_metrics,
 )
-from evalsvc.catalog.runnable import means_of
+from evalsvc.catalog.runnable import get_available_judges
 from evalsvc.catalog.selectors import list_evaluators
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, among, answers_with
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, answers_with, build_enum
 from evalsvc.rest.problems import NotFound
 from evaluators.base import Family
 from evaluators.facts import OUTPUT_TYPES
@@ -50,7 +50,7 @@ class FamilyOut(AnswerShape):
     optional_input_fields: list[str]
     profile_config_schema: dict[str, Any]
     lane: LaneName
-    score_type: Annotated[str, among(SCORE_TYPES)]
+    score_type: Annotated[str, build_enum(SCORE_TYPES)]
     accepts_own_profiles: bool
 
 
@@ -95,10 +95,10 @@ class EvaluatorsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List evaluators, the account's own first; an unknown name gives an empty list."""
-        query = self.asked(request, EvaluatorQuery)
+        query = self.parse_query(request, EvaluatorQuery)
         rows = list_evaluators(account=self.account, by_alias_or_id=query.get("by_alias_or_id"))
-        means = means_of(self.account)
-        entries = (of_output_type(evaluator_out(row, means), query.get("output_type")) for row in rows)
+        means = get_available_judges(self.account)
+        entries = (filter_metrics(evaluator_out(row, means), query.get("output_type")) for row in rows)
         return Response(Evaluators(evaluators=[row for row in entries if row is not None]))
 
 
@@ -115,7 +115,7 @@ class EvaluatorView(AccountView):
         rows = list_evaluators(account=self.account, by_alias_or_id=id)
         if not rows:
             raise NotFound
-        return Response(EvaluatorEnvelope(evaluator=evaluator_with_card(rows[0], means_of(self.account))))
+        return Response(EvaluatorEnvelope(evaluator=evaluator_with_card(rows[0], get_available_judges(self.account))))
 
 
 class FamiliesView(AccountView):
@@ -130,5 +130,5 @@ class FamiliesView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List evaluator families with their inputs and the JSON Schema of their profiles."""
-        self.warn_of(sent(request), ())
+        self.warn_of(get_query_params(request), ())
         return Response(Families(evaluator_families=[family_out(family) for family in families()]))

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.catalog.prompts import EvaluatorPrompts, read_prompts
 from evalsvc.rest.answering.shapes import AnswerShape, answers_with
 
@@ -73,5 +73,5 @@ class PromptView(AccountView):
     )
     def get(self, request: Request, id: str) -> Response:
         """Show the prompts of an evaluator with a profile, word for word; none where it asks no judge."""
-        criteria = checked(PromptQuery(data=sent(request))).get("criteria") or None
+        criteria = validate_strict(PromptQuery(data=get_query_params(request))).get("criteria") or None
         return Response(prompts_out(read_prompts(account=self.account, evaluator=id, profile=criteria)))

@@ -60,7 +60,7 @@ def evaluate_samples(
             tags=read_key_values(tags, "--tag") or None, wait=wait,
         )  # fmt: skip
         advance(len(results))
-    report.finish(_as_json(results), _lines(results))
+    report.finish(_to_json(results), _lines(results))
     is_complete = all(verdict.score is not None for result in results for verdict in result.result or [])
     if (
         any(result.result is None for result in results)
@@ -83,7 +83,7 @@ def _choose_samples(
     return samples
 
 
-def _as_json(results: Sequence[SampleResult]) -> dict[str, object]:
+def _to_json(results: Sequence[SampleResult]) -> dict[str, object]:
     rows = [
         {"index": result.index, "status": result.status, "passed": result.passed, "problem": result.problem,
          "results": [verdict.raw for verdict in result.result or []]}

@@ -53,7 +53,7 @@ def export_account(path: Path, force: bool, target: Transport, report: Report) -
     if path.exists() and not force:
         raise CommandError(f"{path} is there already: choose another name, or pass --force.")
     try:
-        with _written(path) as file:
+        with _open_output(path) as file:
             manifest, counts = _copy(target.download(ADDRESS), file, report)
     except ClientError as exc:
         # Refused before the download began: nothing is truncated, and the service's message is sufficient.
@@ -61,11 +61,11 @@ def export_account(path: Path, force: bool, target: Transport, report: Report) -
     except OSError as exc:
         raise Incomplete(f"{path} cannot be written: {exc.strerror or exc}. {AGAIN}") from exc
     result = {"file": str(path), "bytes": path.stat().st_size, "manifest": manifest, "counts": counts}
-    report.finish(result, list(_told(path, manifest, counts)))
+    report.finish(result, list(_format_summary(path, manifest, counts)))
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[IO[bytes]]:
+def _open_output(path: Path) -> Iterator[IO[bytes]]:
     """Write to a temporary file and move it into place at the end; an unfinished file is removed."""
     part = path.with_name(f"{path.name}.part")
     try:
@@ -151,7 +151,7 @@ def _split(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield last
 
 
-def _told(path: Path, manifest: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[str]:
+def _format_summary(path: Path, manifest: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[str]:
     n_tables = sum(1 for n in counts.values() if n)
     yield f"{path}: {sum(counts.values())} rows of {n_tables} tables, as of {manifest['taken_at']}."
     for what, sentence in REMARKS.items():

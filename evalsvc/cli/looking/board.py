@@ -68,7 +68,7 @@ def draw_table(live: Live, plan: Mapping[str, Any]) -> Table:
     primary = decisive_metric(plan)
     configs = live.leaderboard(primary["name"], higher_is_better=primary.get("higher_is_better", True))
     for config in configs[:MOST_ROWS]:
-        cells = [config.name, _asked(config, live.n_examples), *(_estimate(config, name) for name in metrics)]
+        cells = [config.name, _format_progress(config, live.n_examples), *(_estimate(config, name) for name in metrics)]
         emphasis = "bold" if config.id == live.leader else ""
         table.add_row(*(Text(drop_controls(text), emphasis) for text in (*cells, config.versus, _state(config))))
     if len(configs) > MOST_ROWS:
@@ -83,7 +83,7 @@ def _caption(live: Live) -> str:
     return f"{leader} leads. " + ("Its lead is settled." if live.leader_settled else "It may lead by chance.")
 
 
-def _asked(one: Standing, n_examples: int) -> str:
+def _format_progress(one: Standing, n_examples: int) -> str:
     full = round(BAR_WIDTH * one.n_done / n_examples) if n_examples else BAR_WIDTH
     failed = f", {one.n_error} failed" if one.n_error else ""
     return f"{'█' * full}{'░' * (BAR_WIDTH - full)} {one.n_done}/{n_examples}{failed}"

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.board import open_board
-from evalsvc.cli.looking.follower import follow, live_as_json, standing_lines
+from evalsvc.cli.looking.follower import follow, format_status_lines, live_as_json
 from evalsvc.cli.options import CommandError, client_options, report_options
 from evalsvc.cli.places import resolve_config, resolve_experiment
 from evalsvc.cli.report import Report
@@ -42,7 +42,7 @@ def watch_experiment(experiment: str, once: bool, report: Report, client: Client
     if live is None:
         with open_board(experiment_body["plan"], quiet=report.quiet or report.as_json) as show:
             live = follow(api, experiment_body["id"], show)
-    report.finish(live_as_json(live), [f"{live.name} ({live.state})", *standing_lines(live)])
+    report.finish(live_as_json(live), [f"{live.name} ({live.state})", *format_status_lines(live)])
 
 
 @click.command("compare", epilog="Example: evalsvc compare nightly:new nightly:old --metric accuracy")

@@ -37,7 +37,7 @@ def _is_scoring(live: Live) -> bool:
     )
 
 
-def standing_lines(live: Live) -> Iterator[str]:
+def format_status_lines(live: Live) -> Iterator[str]:
     """Yield what is known of each config: every estimate with its interval, and what became of the others."""
     for config in live.configs:
         failed = f", {config.n_error} failed" if config.n_error else ""

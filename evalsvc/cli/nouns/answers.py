@@ -24,7 +24,9 @@ def review_lines(found: ReviewRecord) -> Iterator[str]:
     yield review_line(found)
     raw = found.raw
     people = "1 reviewer" if found.n_reviewers == 1 else f"{found.n_reviewers} reviewers"
-    yield f"{people}, {raw['n_answers_given']} answers given, {raw['n_skipped']} skipped; {_drawn(raw['sample'])}"
+    yield (
+        f"{people}, {raw['n_answers_given']} answers given, {raw['n_skipped']} skipped; {_format_sample(raw['sample'])}"
+    )
     for estimate in found.estimates:
         yield f"  {_estimate_line(estimate)}"
     for agreement in found.agreement:
@@ -37,7 +39,7 @@ def link_line(link: LinkRecord) -> str:
     return f"{link.id}  {link.name}, until {link.expires_at}{ended}"
 
 
-def _drawn(sample: Mapping[str, Any]) -> str:
+def _format_sample(sample: Mapping[str, Any]) -> str:
     return f"items: {sample['method']}, {sample['n']} of {sample['n_frame']}"
 
 

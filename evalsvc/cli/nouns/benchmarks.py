@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.follower import estimate_line
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, given, read_key_values, report_options
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
 from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.command import choose_evaluators, read_plan, run_to_end
@@ -19,7 +19,7 @@ from evalsvc.cli.running.targets import read_targets
 from evalsvc.client import Client
 from evalsvc.client.errors import ClientError
 from evalsvc.client.resources.benchmarks import BenchmarkRecord, ExecutionRecord
-from evalsvc.client.results.live import told_difference
+from evalsvc.client.results.live import format_difference
 from evalsvc.client.scoring.scorers import build_plan_metrics
 
 RUN_EPILOG = """Examples:
@@ -117,7 +117,9 @@ def benchmarks_run(
         raise CommandError(f"A benchmark is asked of one config, and {target} holds {len(targets)}.")
     id = _find(client, benchmark)
     surroundings = read_key_values(environment, "--environment") or None
-    settings = given(model=model, task_version=task_version, environment=surroundings, allow_drift=allow_drift or None)
+    settings = drop_none(
+        model=model, task_version=task_version, environment=surroundings, allow_drift=allow_drift or None
+    )
     execution = _execute(client, id, targets[0].config, settings)
     experiment = client.experiments_api.experiment(execution.experiment_id)
     report.say(f"Execution {execution.number}: experiment {execution.experiment_id}.")
@@ -156,7 +158,7 @@ def drift_lines(drift: Any) -> Iterator[str]:
 
 def execution_lines(one: ExecutionRecord) -> Iterator[str]:
     """Yield an execution with its estimates, what is different, and how it compares with those before it."""
-    surroundings = given(model=one.model, task_version=one.task_version, **one.raw["environment"])
+    surroundings = drop_none(model=one.model, task_version=one.task_version, **one.raw["environment"])
     details = "".join(f", {name} {value}" for name, value in surroundings.items())
     yield f"#{one.number} {one.config or 'a deleted config'} ({one.state}), {one.created_at}{details}"
     for metric in one.metrics.values():
@@ -165,6 +167,6 @@ def execution_lines(one: ExecutionRecord) -> Iterator[str]:
         yield f"  changed: {', '.join(one.changed)}"
     for word, other in (("last", one.against_last), ("best", one.against_best)):
         if other is not None:
-            what = told_difference(other["comparison"]) or f"not compared ({str(other['reason']).replace('_', ' ')})"
+            what = format_difference(other["comparison"]) or f"not compared ({str(other['reason']).replace('_', ' ')})"
             yield f"  against the {word}, #{other['number']}: {what}"
     yield from (f"  {line}" for line in drift_lines(one.drift))

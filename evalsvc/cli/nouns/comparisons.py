@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.nouns.rankings import comparison_line, follow_ranking, ranking_lines
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, given, report_options
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, report_options
 from evalsvc.cli.places import find_review, resolve_experiment, resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -63,14 +63,14 @@ def comparisons_create(
     Ends with 0 when all is judged, with 1 when it was stopped before, with 2 when nothing was made. Ctrl-C ends the
     waiting, not the judging. People take their time: with --review, nothing is waited for.
     """
-    ways = given(metric=metric, evaluator=evaluator, connection=connection, review=review)
+    ways = drop_none(metric=metric, evaluator=evaluator, connection=connection, review=review)
     if len(ways) != 1:
         raise CommandError(NO_JUDGE)
-    judge: dict[str, object] = given(metric=metric, connection=connection, criteria=criteria, model=model)
-    judge |= given(tie_width=tie_width) | (build_evaluator_entry(evaluator) if evaluator else {})
+    judge: dict[str, object] = drop_none(metric=metric, connection=connection, criteria=criteria, model=model)
+    judge |= drop_none(tie_width=tie_width) | (build_evaluator_entry(evaluator) if evaluator else {})
     judge |= {"review_id": find_review(client, review)} if review else {}
     experiment_body = resolve_experiment(client.experiments_api, experiment)
-    settings = given(**options, baseline=baseline, design="baseline" if baseline and not design else design)
+    settings = drop_none(**options, baseline=baseline, design="baseline" if baseline and not design else design)
     earlier = _find(client, previous) if previous else None
     comparison = client.comparisons.create(experiment_body["id"], judge, configs=configs, previous=earlier, **settings)
     report.say(

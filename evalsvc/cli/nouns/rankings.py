@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
 from evalsvc.client.resources.comparisons import ComparisonRecord, PlaceRecord, RankingRecord
-from evalsvc.digits import percent_text, placed
+from evalsvc.digits import format_places, percent_text
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 NOTES = {
@@ -49,12 +49,12 @@ def ranking_lines(found: RankingRecord, *, with_pairs: bool) -> Iterator[str]:
     """Yield each config's place with its interval, what all of it rests on, and what a reader should know."""
     yield comparison_line(found.comparison)
     if found.n_judgements:
-        yield from _standing_lines(found, with_pairs=with_pairs)
+        yield from _format_ranking_lines(found, with_pairs=with_pairs)
     for error in found.comparison.raw["errors"]:
         yield f"Not judged: {error['n']} by {error['code']}"
 
 
-def _standing_lines(found: RankingRecord, *, with_pairs: bool) -> Iterator[str]:
+def _format_ranking_lines(found: RankingRecord, *, with_pairs: bool) -> Iterator[str]:
     for place in found.places:
         yield f"  {_place_line(place)}"
     of, covers = f"{found.n_judgements} judgements of {found.n_examples} examples", found.covers.replace("_", " ")
@@ -79,7 +79,7 @@ def _place_line(place: PlaceRecord) -> str:
 
 def _pair_line(pair: Mapping[str, Any]) -> str:
     bounds = (pair["difference_lower"], pair["difference_upper"])
-    ends = ["open" if end is None else placed(end, 2, signed=True) for end in bounds]
+    ends = ["open" if end is None else format_places(end, 2, signed=True) for end in bounds]
     counts = f"{pair['n_wins']} won, {pair['n_ties']} tied, {pair['n_losses']} lost"
     return f"{pair['first']} against {pair['second']}: {pair['said']}, difference [{ends[0]}, {ends[1]}]; {counts}"
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.nouns.answers import link_line, review_line, review_lines
-from evalsvc.cli.options import CommandError, client_options, given, read_key_values, report_options
+from evalsvc.cli.options import CommandError, client_options, drop_none, read_key_values, report_options
 from evalsvc.cli.places import find_review, resolve_experiment
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -61,13 +61,17 @@ def reviews_create(
     threshold: float | None, show_scores: bool, show_answers: bool, report: Report, client: Client, **options: Any,
 ) -> None:  # fmt: skip
     """Draw items and make a review NAME of them. What it asks, and which items it has, never change."""
-    ways = given(outputs=outputs, pairs=pairs, evaluations=evaluations or None, spans=spans or None)
+    ways = drop_none(outputs=outputs, pairs=pairs, evaluations=evaluations or None, spans=spans or None)
     if len(ways) != 1:
         raise CommandError(NO_ITEMS)
     ((kind, selection),) = ways.items()
-    items = _of_experiment(client, selection, configs) if kind in ("outputs", "pairs") else _by_filters(kind, selection)
-    sample = given(method=method, n=n, metric=metric, threshold=threshold)
-    settings = given(
+    items = (
+        _build_experiment_items(client, selection, configs)
+        if kind in ("outputs", "pairs")
+        else _build_filters(kind, selection)
+    )
+    sample = drop_none(method=method, n=n, metric=metric, threshold=threshold)
+    settings = drop_none(
         **options, sample=sample or None, show_scores=show_scores or None, show_answers=show_answers or None
     )
     review = client.reviews.create(name, {kind: items}, criteria, **settings)
@@ -149,11 +153,11 @@ def reviews_close(review: str, report: Report, client: Client) -> None:
     report.finish({"review": record.raw}, review_lines(record))
 
 
-def _of_experiment(client: Client, text: str, configs: tuple[str, ...]) -> dict[str, object]:
+def _build_experiment_items(client: Client, text: str, configs: tuple[str, ...]) -> dict[str, object]:
     experiment = resolve_experiment(client.experiments_api, text)
     return {"experiment_id": experiment["id"], **({"configs": [*configs]} if configs else {})}
 
 
-def _by_filters(kind: str, texts: tuple[str, ...]) -> dict[str, object]:
+def _build_filters(kind: str, texts: tuple[str, ...]) -> dict[str, object]:
     values = read_key_values(texts, f"--{kind}")
     return {"filters": [{"field": name, "operation": "eq", "value": value} for name, value in values.items()]}

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.board import open_board
-from evalsvc.cli.looking.follower import follow, live_as_json, standing_lines
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, given, read_key_values, report_options
+from evalsvc.cli.looking.follower import follow, format_status_lines, live_as_json
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import Data, read_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
@@ -72,19 +72,21 @@ def run_configs(
     selected_evaluators = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
     plan = {
         "metrics": build_plan_metrics(selected_evaluators, scorers), **read_plan(plan_path),
-        **given(policy=policy, limit=limit, level=level, cluster_by=cluster_by, promote=False if no_promote else None),
+        **drop_none(
+            policy=policy, limit=limit, level=level, cluster_by=cluster_by, promote=False if no_promote else None
+        ),
         "start": True,
     }  # fmt: skip
     body = {
         "name": name or f"{examples.name}: {', '.join(target.name for target in parsed_targets)}"[:100],
-        "tags": read_key_values(tags, "--tag"), **given(project_name=project),
+        "tags": read_key_values(tags, "--tag"), **drop_none(project_name=project),
         "plan": {**plan, **examples.store(client.experiments_api)},
         "configs": [target.config for target in parsed_targets],
     }  # fmt: skip
     experiment = client.experiments_api.create_experiment(body)
     report.say(f"Experiment {experiment['id']}: {body['name']}. `evalsvc watch {experiment['id']}` shows it elsewhere.")
     live = run_to_end(client, experiment, parsed_targets, scorers, threads, report)
-    lines = [f"{live.name} ({live.state}), experiment {live.id}", *standing_lines(live)]
+    lines = [f"{live.name} ({live.state}), experiment {live.id}", *format_status_lines(live)]
     report.finish(live_as_json(live), lines)
     if any(config.state != "completed" and config.stop_reason in (None, "error") for config in live.configs):
         raise SystemExit(INCOMPLETE)

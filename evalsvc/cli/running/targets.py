@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsvc.cli.options import CommandError
-from evalsvc.client.pipeline.runnables import name_of, read_components
+from evalsvc.client.pipeline.runnables import get_runnable_name, read_components
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def _read_target(text: str) -> list[Target]:
     if place.endswith(".json"):
         return _read_configs(Path(place), name)
     runnable = load_object(place)
-    parameters: dict[str, object] = {"runnable": name_of(runnable)}
+    parameters: dict[str, object] = {"runnable": get_runnable_name(runnable)}
     if components := read_components(runnable):
         parameters["components"] = components
     return [Target({"name": name or place, "kind": "push", "parameters": parameters}, runnable)]

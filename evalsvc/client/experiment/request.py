@@ -15,7 +15,7 @@ from evalsvc.client.pipeline.pipelines import (
     check_simulation,
     read_simulation,
 )
-from evalsvc.client.pipeline.runnables import name_of, read_components
+from evalsvc.client.pipeline.runnables import get_runnable_name, read_components
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics, build_scorer, is_computed_at_end
 from evalsvc.client.service.bodies import DatasetReference, ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators
@@ -61,7 +61,7 @@ class ExperimentRequest:
 
 def describe(runnable: object, said: Mapping[str, object]) -> dict[str, object]:
     """Return the parameters of a push config: the origin of its code, its components, and the caller's parameters."""
-    parameters: dict[str, object] = {"runnable": name_of(runnable), **to_json_object(said)}
+    parameters: dict[str, object] = {"runnable": get_runnable_name(runnable), **to_json_object(said)}
     if (pipeline := as_pipeline(runnable)) is not None:
         parameters |= {"components": pipeline.components, "connections": pipeline.connections}
     elif components := read_components(runnable):

@@ -154,7 +154,7 @@ class ExperimentResult(Plottable):
         )
         for name in ("error_type", "error_message", "latency_ms", *RECORDED_FIELDS):
             setattr(row, name, body.get(name))
-        row.scores = {name: RowScore.of(score) for name, score in (body.get("scores") or {}).items()}
+        row.scores = {name: RowScore.read(score) for name, score in (body.get("scores") or {}).items()}
         if local_row is not None:
             # Why a scorer of the caller's own broke is known here only.
             row.scores |= {
@@ -192,7 +192,7 @@ class ExperimentResult(Plottable):
             n_examples=live.n_examples,
             is_final=is_final,
             parameters=cast("dict[str, Any]", from_json(self._parameters_of(one.id))),
-            metrics=one.metrics.placed(self.plan["metrics"]),
+            metrics=one.metrics.with_components(self.plan["metrics"]),
             rows=sorted(rows, key=lambda row: (row.index is None, row.index or 0, row.pos)),
             client=self._client,
         )

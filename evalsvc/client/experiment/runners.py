@@ -7,10 +7,10 @@ from typing import Protocol
 
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.experiment.tracing import Output, SpanReference
-from evalsvc.client.pipeline.pipelines import ISOLATED, Pipeline, Simulation, as_pipeline, expected_of
+from evalsvc.client.pipeline.pipelines import ISOLATED, Pipeline, Simulation, as_pipeline, get_expected
 from evalsvc.client.pipeline.runnables import Runner
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.row_scores import compute_score, part_of
+from evalsvc.client.scoring.row_scores import compute_score, get_component
 from evalsvc.client.scoring.scorers import CustomMetric, PostedScore, is_computed_at_end
 
 MAX_MESSAGE = 2000
@@ -63,14 +63,14 @@ class PipelineRunner:
     def run(self, row: Row) -> object:
         """Run the complete pipeline; components with simulated outputs are not called."""
         inputs = self._pipeline.expand(row.input)
-        return self._pipeline.run_on(inputs, self._simulation.of(row), self._loop)
+        return self._pipeline.run_on(inputs, self._simulation.get_outputs(row), self._loop)
 
     def isolate(self, row: Row) -> None:
         """Run components on what is expected of their predecessors."""
         if not self._is_isolated or row.expected is None:
             return
         try:
-            inputs, simulated = self._pipeline.expand(row.input), self._simulation.of(row)
+            inputs, simulated = self._pipeline.expand(row.input), self._simulation.get_outputs(row)
         except ValueError:  # the row has this as its error already
             return
         outputs, errors = self._pipeline.run_isolated(inputs, row.expected, simulated, self._loop)
@@ -83,7 +83,7 @@ def score_row(row: Row, metrics: Mapping[str, CustomMetric], loop: Loop) -> dict
     for name, metric in metrics.items():
         if is_computed_at_end(metric):
             continue
-        _keep_score(scores, name, metric, row, part_of(row.output, metric.component), loop)
+        _keep_score(scores, name, metric, row, get_component(row.output, metric.component), loop)
     return scores
 
 
@@ -91,7 +91,7 @@ def _keep_score(
     scores: dict[str, PostedScore], name: str, metric: CustomMetric, row: Row, output: object, loop: Loop
 ) -> None:
     expected = row.expected
-    if metric.component is not None and (component_expected := expected_of(expected, metric.component)) is not None:
+    if metric.component is not None and (component_expected := get_expected(expected, metric.component)) is not None:
         expected = component_expected
     try:
         scores[name] = compute_score(metric, row.input, output, expected, loop)

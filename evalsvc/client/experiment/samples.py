@@ -21,7 +21,7 @@ def merge_samples(samples: Sequence[Row]) -> Row:
     """
     if len(samples) == 1:
         return samples[0]
-    row = copy(_shown(samples))
+    row = copy(_select_sample(samples))
     for name in TAKEN:
         values = [value for sample in samples if (value := getattr(sample, name)) is not None]
         setattr(row, name, sum(values) if values else None)
@@ -35,7 +35,7 @@ def merge_samples(samples: Sequence[Row]) -> Row:
     return row
 
 
-def _shown(samples: Sequence[Any]) -> Any:
+def _select_sample(samples: Sequence[Any]) -> Any:
     return next((sample for sample in samples if sample.status == "ok"), samples[0])
 
 
@@ -64,6 +64,6 @@ def mark_bad_outputs(rows: Iterable[Row], told: Iterable[BadOutputBody]) -> None
         target: Row | RowSample = row if index is None or row.samples is None else row.samples[index]
         target.status, target.error_type, target.error_message = "error", "bad_output", output["message"]
         if row.samples is not None:
-            sample = _shown(row.samples)
+            sample = _select_sample(row.samples)
             for name in ("status", "output", "error_type", "error_message"):
                 setattr(row, name, getattr(sample, name))

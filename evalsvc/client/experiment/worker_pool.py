@@ -176,7 +176,7 @@ class WorkerPool:
     def _lease_and_run(self, job: Job) -> None:
         size, seconds = self._lease_size(job)
         # Count the unit before the request: in the meantime another thread might be answered that no work remains.
-        with self._held(job):
+        with self._track_unit(job):
             answer = self.api.lease(self.experiment_id, job.config_id, size, seconds)
             if (unit := answer.get("unit")) is not None:
                 self._run_unit(job, unit)
@@ -185,7 +185,7 @@ class WorkerPool:
         job.ready_at = time.monotonic() + answer.get("retry_after_ms", 1000) / 1000
 
     @contextmanager
-    def _held(self, job: Job) -> Iterator[None]:
+    def _track_unit(self, job: Job) -> Iterator[None]:
         with self._condition:
             job.n_units_held += 1
         try:

@@ -25,7 +25,7 @@ class Parameters:
     is_open: bool
 
     @classmethod
-    def of(cls, name: str, component: object) -> Parameters:
+    def from_component(cls, name: str, component: object) -> Parameters:
         """Read the parameters of a component. ValueError where some have no names to go by."""
         try:
             signature = inspect.signature(find_target(component))
@@ -56,7 +56,7 @@ class CallableGraph(Graph):
     ) -> None:
         super().__init__(components, links)
         self._components = dict(components)
-        self._parameters = {name: Parameters.of(name, component) for name, component in components.items()}
+        self._parameters = {name: Parameters.from_component(name, component) for name, component in components.items()}
         self._outputs = outputs
         self._check_links()
         if circle := self.why_whole:
@@ -77,10 +77,12 @@ class CallableGraph(Graph):
         for link in self.links:
             for name in (link.before, link.after):
                 if name not in self.names:
-                    raise ValueError(f"`{link}`: there is no component {name!r}; there are {_listed(self.names)}.")
+                    raise ValueError(
+                        f"`{link}`: there is no component {name!r}; there are {_format_names(self.names)}."
+                    )
             parameters = self._parameters[link.after]
             if not parameters.takes(link.parameter):
-                takes = _listed(parameters.names)
+                takes = _format_names(parameters.names)
                 raise ValueError(f"`{link}`: {link.after!r} takes no `{link.parameter}`; it takes {takes}.")
             if (link.after, link.parameter) in fed:
                 raise ValueError(f"`{link}`: `{link.after}.{link.parameter}` is fed already.")
@@ -90,13 +92,17 @@ class CallableGraph(Graph):
         unread_names = super().outputs
         if self._outputs is None and len(unread_names) > 1:
             raise ValueError(
-                f"Nobody reads {_listed(unread_names)}: connect them, or say with `output=` "
-                f"which of them are the answer."
+                f"Nobody reads {_format_names(unread_names)}: connect them, or say with "
+                f"`output=` which of them are the answer."
             )
         if unknown := [name for name in self._outputs or () if name not in self.names]:
-            raise ValueError(f"The output is of {_listed(unknown)}, and there are only {_listed(self.names)}.")
+            raise ValueError(
+                f"The output is of {_format_names(unknown)}, and there are only {_format_names(self.names)}."
+            )
         if self._outputs is not None and (missing := [name for name in unread_names if name not in self._outputs]):
-            raise ValueError(f"Nobody reads {_listed(missing)}, and the output is of {_listed(self._outputs)}.")
+            raise ValueError(
+                f"Nobody reads {_format_names(missing)}, and the output is of {_format_names(self._outputs)}."
+            )
 
     def expand(self, value: object) -> dict[str, Fields]:
         """Return an input by component.
@@ -106,7 +112,7 @@ class CallableGraph(Graph):
         """
         free = {name: self._free(name) for name in self.names}
         inputs: dict[str, Fields] = {}
-        for key, part in self._named(value, free).items():
+        for key, part in self._to_mapping(value, free).items():
             if key in self.names and isinstance(part, Mapping):
                 inputs.setdefault(key, {}).update({str(name): item for name, item in part.items()})
             else:
@@ -118,7 +124,7 @@ class CallableGraph(Graph):
         fed = {link.parameter for link in self.links_into(name)}
         return tuple(parameter for parameter in self._parameters[name].names if parameter not in fed)
 
-    def _named(self, value: object, free: Mapping[str, Sequence[str]]) -> dict[str, object]:
+    def _to_mapping(self, value: object, free: Mapping[str, Sequence[str]]) -> dict[str, object]:
         if isinstance(value, Mapping):
             return {str(key): part for key, part in value.items()}
         needed = [
@@ -141,9 +147,10 @@ class CallableGraph(Graph):
         if takers:
             first = takers[0]
             raise ValueError(
-                f"The input `{key}` could go to {_listed(takers)}: name them, as in {{{first!r}: {{{key!r}: …}}}}."
+                f"The input `{key}` could go to {_format_names(takers)}: name them, as in "
+                f"{{{first!r}: {{{key!r}: …}}}}."
             )
-        raise ValueError(f"No component takes the input `{key}`; there are {_listed(self.names)}.")
+        raise ValueError(f"No component takes the input `{key}`; there are {_format_names(self.names)}.")
 
     def _check_inputs(self, inputs: ByComponent) -> None:
         for name in self.names:
@@ -155,7 +162,7 @@ class CallableGraph(Graph):
             if missing := [
                 parameter for parameter in parameters.needed if parameter in free and parameter not in fields
             ]:
-                raise ValueError(f"Component {name!r} needs {_listed(missing)}, which the input does not have.")
+                raise ValueError(f"Component {name!r} needs {_format_names(missing)}, which the input does not have.")
 
     def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
         """Run the components in order; those with simulated outputs are not called."""
@@ -177,10 +184,10 @@ class CallableGraph(Graph):
         read = self.fields_read(name)
         if len(read) > 1:
             raise TypeError(
-                f"{name!r} returned one value, and others read {_listed(sorted(read))} of it: return a dict."
+                f"{name!r} returned one value, and others read {_format_names(sorted(read))} of it: return a dict."
             )
         return {next(iter(read), ANSWER): result}
 
 
-def _listed(names: Sequence[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names) or "nothing"

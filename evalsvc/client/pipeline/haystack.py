@@ -99,14 +99,16 @@ class HaystackGraph(Graph):
 def revive(value: object, kind: object) -> object:
     """Return documents and answers that were read from JSON, as those of a stored dataset, as Haystack's objects."""
     if isinstance(value, list):
-        inner = next((revived for item in value if (revived := _class_of(kind)) and isinstance(item, Mapping)), None)
+        inner = next((revived for item in value if (revived := _find_class(kind)) and isinstance(item, Mapping)), None)
         return [revive(item, inner) for item in value] if inner is not None else value
-    read = getattr(_class_of(kind), "from_dict", None)
+    read = getattr(_find_class(kind), "from_dict", None)
     return read(dict(value)) if read is not None and isinstance(value, Mapping) else value
 
 
-def _class_of(kind: object) -> type | None:
+def _find_class(kind: object) -> type | None:
     """Return the class with `from_dict` within a type such as `list[Document] | None`."""
     if isinstance(kind, type) and hasattr(kind, "from_dict"):
         return kind
-    return next((inner_class for argument in get_args(kind) if (inner_class := _class_of(argument)) is not None), None)
+    return next(
+        (inner_class for argument in get_args(kind) if (inner_class := _find_class(argument)) is not None), None
+    )

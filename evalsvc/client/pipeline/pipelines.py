@@ -89,7 +89,7 @@ class Pipeline:
         components with simulated outputs, and those without expected outputs for their predecessors.
         """
         graph, outputs, errors = self.graph_of_components, dict[str, Fields](), dict[str, str]()
-        labels = {name: part for name in self.components if (part := expected_of(expected, name)) is not None}
+        labels = {name: part for name in self.components if (part := get_expected(expected, name)) is not None}
         for name in graph.order:
             links = graph.links_into(name)
             if not links or name in given or not _is_fed(links, labels):
@@ -106,7 +106,7 @@ def _is_fed(links: Sequence[ComponentLink], labels: ByComponent) -> bool:
     return all(link.field in labels.get(link.before, {}) for link in links)
 
 
-def expected_of(expected: object, name: str) -> Mapping[str, object] | None:
+def get_expected(expected: object, name: str) -> Mapping[str, object] | None:
     """Return what is expected of a component; None where nothing is."""
     part = expected.get(name) if isinstance(expected, Mapping) else None
     return part if isinstance(part, Mapping) else None
@@ -133,11 +133,11 @@ class Simulation:
         singly = {name for outputs in self.by_example.values() for name in outputs}
         return {*self.fixed, *self.from_expected, *singly}
 
-    def of(self, row: Row) -> dict[str, Mapping[str, object]]:
+    def get_outputs(self, row: Row) -> dict[str, Mapping[str, object]]:
         """Return the outputs that are given for an example. ValueError where it expects nothing of such a component."""
         outputs = dict(self.fixed)
         for name in self.from_expected:
-            expected = expected_of(row.expected, name)
+            expected = get_expected(row.expected, name)
             if expected is None:
                 raise ValueError(
                     f"{name!r} is simulated from what is expected of it, and this example expects nothing."

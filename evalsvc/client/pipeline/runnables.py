@@ -12,7 +12,7 @@ class Runner:
     """A runnable as `run(input) -> output`."""
 
     def __init__(self, runnable: object, loop: Loop) -> None:
-        self.name = name_of(runnable)
+        self.name = get_runnable_name(runnable)
         self._target = find_target(runnable)
         self._loop = loop
         try:
@@ -26,7 +26,7 @@ class Runner:
         return wait_if_awaitable(self._target(*args, **kwargs), self._loop)
 
     def _bind(self, value: object) -> tuple[tuple[object, ...], dict[str, object]]:
-        keywords = _as_keywords(value)
+        keywords = _to_keywords(value)
         if self._signature is None:
             return (value,), {}
         if keywords is not None and _fits(self._signature, (), keywords):
@@ -37,7 +37,7 @@ class Runner:
         raise TypeError(f"{self.name}{self._signature} takes neither {keys} nor the input as one argument.")
 
 
-def _as_keywords(value: object) -> dict[str, object] | None:
+def _to_keywords(value: object) -> dict[str, object] | None:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         return None
     return dict(value)
@@ -68,7 +68,7 @@ def read_components(runnable: object) -> list[str]:
     return [str(node) for node in nodes] if isinstance(nodes, Iterable) else []
 
 
-def name_of(runnable: object) -> str:
+def get_runnable_name(runnable: object) -> str:
     """Return where a runnable comes from, as `module:name`."""
     source = runnable if hasattr(runnable, "__qualname__") else type(runnable)
     return f"{getattr(source, '__module__', '?')}:{getattr(source, '__qualname__', '?')}"

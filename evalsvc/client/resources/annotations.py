@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.client.service.transport import Transport
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json
 
 CRITERIA, LABELS = "/v1/annotation-criteria", "/v1/annotations"
@@ -80,11 +80,11 @@ class AnnotationsApi:
 
     def get_criteria(self, criteria: str | CriteriaRecord) -> CriteriaRecord:
         """Return one question."""
-        return self._criteria(self._transport.get(f"{CRITERIA}/{id_of(criteria)}"))
+        return self._criteria(self._transport.get(f"{CRITERIA}/{get_id(criteria)}"))
 
     def delete_criteria(self, criteria: str | CriteriaRecord) -> None:
         """Take a question out of use; its labels stay with their history."""
-        self._transport.call("DELETE", f"{CRITERIA}/{id_of(criteria)}")
+        self._transport.call("DELETE", f"{CRITERIA}/{get_id(criteria)}")
 
     def label(
         self,
@@ -103,7 +103,7 @@ class AnnotationsApi:
         if len(targets) != 1:
             raise ValueError("A label is of one thing: give one of `log`, `trace`, `span` and `evaluation`.")
         ((type, reference),) = targets
-        body = {"annotation_criteria": id_of(criteria), "type": type, "reference": reference, **said_value(value)}
+        body = {"annotation_criteria": get_id(criteria), "type": type, "reference": reference, **build_value(value)}
         body |= {} if explanation is None else {"explanation": explanation}
         return LabelRecord.read(self._transport.post(LABELS, body)["annotation"])
 
@@ -119,7 +119,7 @@ class AnnotationsApi:
         return CriteriaRecord.read(answer["annotation_criteria"])
 
 
-def said_value(value: bool | float | str) -> JsonObject:
+def build_value(value: bool | float | str) -> JsonObject:
     """Return the request field for a value, which depends on its type."""
     match value:
         case bool():

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.service.transport import Transport
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/benchmarks"
@@ -64,7 +64,7 @@ class ExecutionRecord(ServiceObject):
 
     def _repr_html_(self) -> str:
         """Draw its estimates in a notebook."""
-        return self.metrics.drawn(f"Execution {self.number}: {self.config or 'a deleted config'}, {self.state}")
+        return self.metrics.render_html(f"Execution {self.number}: {self.config or 'a deleted config'}, {self.state}")
 
 
 class BenchmarksApi:
@@ -85,11 +85,11 @@ class BenchmarksApi:
 
     def get(self, benchmark: str | BenchmarkRecord) -> BenchmarkRecord:
         """Return a benchmark, and what of its logic is another now."""
-        return _benchmark(self._transport.get(f"{PATH}/{id_of(benchmark)}"))
+        return _benchmark(self._transport.get(f"{PATH}/{get_id(benchmark)}"))
 
     def delete(self, benchmark: str | BenchmarkRecord) -> None:
         """Delete a benchmark; the experiments of its executions stay."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(benchmark)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(benchmark)}")
 
     def execute(
         self, benchmark: str | BenchmarkRecord, config: Mapping[str, object], **said: object
@@ -100,11 +100,11 @@ class BenchmarksApi:
         `task_version` and `environment` describe what was run. For your own code use `client.run_benchmark`.
         """
         body = {"config": to_json_object(config), **to_json_object(said)}
-        return ExecutionRecord.read(self._transport.post(f"{PATH}/{id_of(benchmark)}/executions", body)["execution"])
+        return ExecutionRecord.read(self._transport.post(f"{PATH}/{get_id(benchmark)}/executions", body)["execution"])
 
     def executions(self, benchmark: str | BenchmarkRecord) -> Listing[ExecutionRecord]:
         """Return the executions, newest first, each against the last one and the best one before it."""
-        path = f"{PATH}/{id_of(benchmark)}/executions"
+        path = f"{PATH}/{get_id(benchmark)}/executions"
         return Listing(lambda: map(ExecutionRecord.read, self._transport.pages(path, "executions", {"limit": 50})))
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from evalsvc.client.service.transport import Params, Transport
 from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object
-from evalsvc.digits import placed
+from evalsvc.digits import format_places
 
 if TYPE_CHECKING:
     import pandas
@@ -61,8 +61,12 @@ class PlaceRecord(ServiceObject):
     win_rate: Mapping[str, float] | None = None
 
     def __str__(self) -> str:
-        ends = [f"{placed(end, 2, signed=True)}" if end is not None else "open" for end in (self.lower, self.upper)]
-        strength = "?" if self.strength is None else f"{placed(self.strength, 2, signed=True)} [{ends[0]}, {ends[1]}]"
+        ends = [
+            f"{format_places(end, 2, signed=True)}" if end is not None else "open" for end in (self.lower, self.upper)
+        ]
+        strength = (
+            "?" if self.strength is None else f"{format_places(self.strength, 2, signed=True)} [{ends[0]}, {ends[1]}]"
+        )
         places = f"{self.rank_from}" if self.rank_from == self.rank_to else f"{self.rank_from} to {self.rank_to}"
         return f"{self.config}: place {places}, strength {strength}, n = {self.n_examples}"
 
@@ -159,7 +163,7 @@ class ComparisonsApi:
         """
         body: JsonObject = {"experiment_id": _experiment_id(experiment), "judge": to_json_object(judge)}
         body |= {"configs": [*configs]} if configs else {}
-        body |= {"previous_id": id_of(previous)} if previous is not None else {}
+        body |= {"previous_id": get_id(previous)} if previous is not None else {}
         return ComparisonRecord.read(self._transport.post(PATH, body | to_json_object(options))["comparison"])
 
     def list(self, *, experiment_id: str | None = None) -> Listing[ComparisonRecord]:
@@ -170,7 +174,7 @@ class ComparisonsApi:
     def get(self, comparison: str | ComparisonRecord, *, elo: bool = False) -> RankingRecord:
         """Return a comparison with its ranking: of all judgements, or of those so far."""
         params: Params = {"elo": "true" if elo else None}
-        return RankingRecord.read(self._transport.get(f"{PATH}/{id_of(comparison)}", params))
+        return RankingRecord.read(self._transport.get(f"{PATH}/{get_id(comparison)}", params))
 
     def wait(self, comparison: str | ComparisonRecord, timeout: float = 600) -> RankingRecord:
         """Wait until nothing is open any more, and return the ranking. TimeoutError."""
@@ -184,18 +188,18 @@ class ComparisonsApi:
 
     def judgements(self, comparison: str | ComparisonRecord, **filters: str | None) -> Listing[JudgementRecord]:
         """Return single judgements, newest first, by `status`, `winner`, `config_id` or `example_id`."""
-        path = f"{PATH}/{id_of(comparison)}/judgements"
+        path = f"{PATH}/{get_id(comparison)}/judgements"
         return Listing(lambda: map(JudgementRecord.read, self._transport.pages(path, "judgements", filters)))
 
     def stop(self, comparison: str | ComparisonRecord) -> ComparisonRecord:
         """Judge no more; what is judged stays, and is ranked."""
-        return ComparisonRecord.read(self._transport.post(f"{PATH}/{id_of(comparison)}/stop")["comparison"])
+        return ComparisonRecord.read(self._transport.post(f"{PATH}/{get_id(comparison)}/stop")["comparison"])
 
     def delete(self, comparison: str | ComparisonRecord) -> None:
         """Delete a comparison with its judgements."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(comparison)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(comparison)}")
 
 
 def _experiment_id(one: object) -> str:
     """Return the id of an experiment, of a record of it, or of a result of one of its configs."""
-    return str(getattr(one, "experiment_id", None) or id_of(one))
+    return str(getattr(one, "experiment_id", None) or get_id(one))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from evalsvc.client.service.transport import Transport
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/connections"
@@ -67,19 +67,19 @@ class ConnectionsApi:
 
     def get(self, connection: str | ConnectionRecord) -> ConnectionRecord:
         """Return one connection."""
-        return self._connection(self._transport.get(f"{PATH}/{id_of(connection)}"))
+        return self._connection(self._transport.get(f"{PATH}/{get_id(connection)}"))
 
     def update(self, connection: str | ConnectionRecord, **changes: object) -> ConnectionRecord:
         """Change what is named; None takes a limit, a price or the budget away."""
-        return self._connection(self._transport.patch(f"{PATH}/{id_of(connection)}", to_json_object(changes)))
+        return self._connection(self._transport.patch(f"{PATH}/{get_id(connection)}", to_json_object(changes)))
 
     def test(self, connection: str | ConnectionRecord) -> TrialRecord:
         """Send a one-word request to the model, which can take 20 seconds; `ok` is whether it succeeded."""
-        return TrialRecord.read(self._transport.post(f"{PATH}/{id_of(connection)}/test"))
+        return TrialRecord.read(self._transport.post(f"{PATH}/{get_id(connection)}/test"))
 
     def delete(self, connection: str | ConnectionRecord) -> None:
         """Delete it and forget its key; what names it is not configured from now on."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(connection)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(connection)}")
 
     @staticmethod
     def _connection(answer: JsonObject) -> ConnectionRecord:

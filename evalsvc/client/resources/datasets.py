@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from evalsvc.client.results.files import write_pieces
 from evalsvc.client.service.bodies import ExampleBody
-from evalsvc.client.service.transport import Transport, with_params
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.service.transport import Transport, add_params
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object, to_wire
 
 FORMATS = ("jsonl", "csv", "parquet")
@@ -77,7 +77,7 @@ class DatasetsApi:
         InvalidError (`already_exists`) for a name that is taken: `add_version` then. One bad row refuses all.
         """
         fields = {"dataset_name": name, "dataset_description": description}
-        return self._dataset(self._transport.upload("/v1/datasets", [_as_file(examples)], fields))
+        return self._dataset(self._transport.upload("/v1/datasets", [_build_file(examples)], fields))
 
     def import_file(
         self,
@@ -102,7 +102,7 @@ class DatasetsApi:
 
     def get(self, dataset: str | DatasetRecord) -> DatasetRecord:
         """Return a dataset with its newest version."""
-        return self._dataset(self._transport.get(f"/v1/datasets/{id_of(dataset)}"))
+        return self._dataset(self._transport.get(f"/v1/datasets/{get_id(dataset)}"))
 
     def find(self, name: str) -> DatasetRecord | None:
         """Return the dataset of that name; None where there is none."""
@@ -113,16 +113,16 @@ class DatasetsApi:
     ) -> DatasetRecord:
         """Change the name or the description; versions are frozen."""
         changes = {key: value for key, value in (("name", name), ("description", description)) if value is not None}
-        return self._dataset(self._transport.patch(f"/v1/datasets/{id_of(dataset)}", changes))
+        return self._dataset(self._transport.patch(f"/v1/datasets/{get_id(dataset)}", changes))
 
     def delete(self, dataset: str | DatasetRecord) -> None:
         """Delete a dataset with its versions. InvalidError (`in_use`) while an experiment uses one."""
-        self._transport.call("DELETE", f"/v1/datasets/{id_of(dataset)}")
+        self._transport.call("DELETE", f"/v1/datasets/{get_id(dataset)}")
 
     def add_version(self, dataset: str | DatasetRecord, examples: Iterable[Mapping[str, object]]) -> VersionRecord:
         """Freeze examples as the next version; examples that a version has already are that version."""
-        path = f"/v1/datasets/{id_of(dataset)}/versions"
-        return VersionRecord.read(self._transport.upload(path, [_as_file(examples)], {})["version"])
+        path = f"/v1/datasets/{get_id(dataset)}/versions"
+        return VersionRecord.read(self._transport.upload(path, [_build_file(examples)], {})["version"])
 
     def import_version(
         self,
@@ -133,18 +133,18 @@ class DatasetsApi:
         split: str | None = None,
     ) -> VersionRecord:
         """Upload a file as the next version, as `import_file` does."""
-        path = f"/v1/datasets/{id_of(dataset)}/versions"
+        path = f"/v1/datasets/{get_id(dataset)}/versions"
         return VersionRecord.read(self._send_files(path, paths, _reading(format, mapping, split))["version"])
 
     def versions(self, dataset: str | DatasetRecord) -> Listing[VersionRecord]:
         """Return the versions, newest first."""
-        pages, path = self._transport.pages_by_offset, f"/v1/datasets/{id_of(dataset)}/versions"
+        pages, path = self._transport.pages_by_offset, f"/v1/datasets/{get_id(dataset)}/versions"
         return Listing(lambda: map(VersionRecord.read, pages(path, "versions")))
 
     def diff(self, dataset: str | DatasetRecord, old: int | None = None, new: int | None = None) -> DatasetDiffRecord:
         """Return what one version has otherwise than another, by the examples' ids; by default the newest two."""
         params = {"from": old, "to": new, "limit": 1000}
-        return DatasetDiffRecord.read(self._transport.get(f"/v1/datasets/{id_of(dataset)}/diff", params))
+        return DatasetDiffRecord.read(self._transport.get(f"/v1/datasets/{get_id(dataset)}/diff", params))
 
     def examples(self, dataset: str | DatasetRecord, version: int | None = None) -> Iterator[ExampleBody]:
         """Yield the examples of a version (the newest unless one is named) as they come, in order."""
@@ -164,7 +164,7 @@ class DatasetsApi:
         return write_pieces(target, pieces)
 
     def _download_path(self, dataset: str | DatasetRecord, format: str, version: int | None) -> str:
-        return with_params(f"/v1/datasets/{id_of(dataset)}/{format}", {"version": version})
+        return add_params(f"/v1/datasets/{get_id(dataset)}/{format}", {"version": version})
 
     def _send_files(self, path: str, paths: Sequence[PathLike], fields: Mapping[str, str]) -> JsonObject:
         with ExitStack() as stack:
@@ -176,7 +176,7 @@ class DatasetsApi:
         return DatasetRecord.read(answer["dataset"])
 
 
-def _as_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:
+def _build_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:
     lines = (json.dumps(to_wire(dict(example)), allow_nan=False) for example in examples)
     return "examples.jsonl", "\n".join(lines).encode()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.client.service.result_batches import SendResult, send_rows
 from evalsvc.client.service.transport import Param, Transport
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import to_json, to_json_object
 
 PATH = "/v1/evaluations"
@@ -65,11 +65,11 @@ class EvaluationsApi:
 
     def get(self, evaluation: str | EvaluationRecord) -> EvaluationRecord:
         """Return one captured evaluation, with the settings that it was made with in `raw`."""
-        return EvaluationRecord.read(self._transport.get(f"{PATH}/{id_of(evaluation)}")["evaluation"])
+        return EvaluationRecord.read(self._transport.get(f"{PATH}/{get_id(evaluation)}")["evaluation"])
 
     def delete(self, evaluation: str | EvaluationRecord) -> None:
         """Delete an evaluation; no interval counts its score any more."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(evaluation)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(evaluation)}")
 
     def delete_all(self, **filters: Param) -> int:
         """Delete what meets all filters (`app`, `project_id`, `experiment_id`, …; at least one); return how many."""
@@ -89,4 +89,4 @@ class EvaluationsApi:
 
     def mark_favorite(self, result: str | EvaluationRecord) -> None:
         """Mark a result as a favourite, to find it again."""
-        self._transport.post(f"/v1/evaluation-results/{id_of(result)}/favorite")
+        self._transport.post(f"/v1/evaluation-results/{get_id(result)}/favorite")

@@ -16,7 +16,7 @@ from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry,
 from evalsvc.client.service.experiments_api import ExperimentsApi
 from evalsvc.client.service.transport import Param, Params, Transport
 from evalsvc.client.showing.aggregates import AggregateTable
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/experiments"
@@ -88,7 +88,7 @@ class StoredExperiments:
 
     def get(self, experiment: Named) -> ExperimentRecord:
         """Return an experiment with its plan and its configs."""
-        return self._experiment(self._transport.get(f"{PATH}/{id_of(experiment)}"))
+        return self._experiment(self._transport.get(f"{PATH}/{get_id(experiment)}"))
 
     def create(
         self, name: str, plan: Mapping[str, object], configs: Sequence[Mapping[str, object]]
@@ -102,22 +102,22 @@ class StoredExperiments:
 
     def start(self, experiment: Named) -> ExperimentRecord:
         """Let a draft run."""
-        return self._experiment(self._transport.post(f"{PATH}/{id_of(experiment)}/start"))
+        return self._experiment(self._transport.post(f"{PATH}/{get_id(experiment)}/start"))
 
     def delete(self, experiment: Named) -> None:
         """Delete an experiment with its outputs and scores."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(experiment)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(experiment)}")
 
     def live(self, experiment: Named) -> Live:
         """Return the current status: configs, estimates, leader, newest decisions."""
-        live, _ = self._api.live(id_of(experiment))
+        live, _ = self._api.live(get_id(experiment))
         if live is None:
             raise AssertionError("a request without If-None-Match was answered with 304")
         return live
 
     def decisions(self, experiment: Named) -> Iterator[dict[str, Any]]:
         """Yield every stop with what it rested on, newest first."""
-        return self._api.decisions(id_of(experiment))
+        return self._api.decisions(get_id(experiment))
 
     def stop(self, experiment: Named, *configs: str) -> Live:
         """Stop the given configs, or all of them if none are given; return the new status."""
@@ -130,7 +130,7 @@ class StoredExperiments:
     def _control(self, experiment: Named, action: str, configs: Sequence[str]) -> Live:
         live = self.live(experiment)
         config_ids = [live.config(config).id for config in configs] if configs else "all"
-        self._transport.post(f"{PATH}/{id_of(experiment)}/configs/{action}", {"config_ids": config_ids})
+        self._transport.post(f"{PATH}/{get_id(experiment)}/configs/{action}", {"config_ids": config_ids})
         return self.live(experiment)
 
     def clone(
@@ -138,12 +138,12 @@ class StoredExperiments:
     ) -> str:
         """Add a config that descends from another one of the same experiment; return its id."""
         config_id = self.live(experiment).config(config).id
-        return self._api.clone(id_of(experiment), config_id, to_json_object(changes or {}), name)["id"]
+        return self._api.clone(get_id(experiment), config_id, to_json_object(changes or {}), name)["id"]
 
     def promote(self, experiment: Named, config: str) -> int:
         """Let a config's scores enter the histories of production, for good; return how many did."""
         config_id = self.live(experiment).config(config).id
-        answer = self._transport.post(f"{PATH}/{id_of(experiment)}/configs/{config_id}/promote")
+        answer = self._transport.post(f"{PATH}/{get_id(experiment)}/configs/{config_id}/promote")
         return int(answer["n_promoted"])  # type: ignore[arg-type]
 
     def metrics(self, experiment: Named, config: str) -> Metrics:
@@ -154,7 +154,7 @@ class StoredExperiments:
         """Score the stored outputs with more metrics, running nothing; return all metrics and how far they are."""
         entries = [build_evaluator_entry(evaluator) for evaluator in normalise_evaluators(evaluators)]
         return self._api.add_metrics(
-            id_of(experiment), [{"name": evaluator_label(entry), **entry} for entry in entries]
+            get_id(experiment), [{"name": evaluator_label(entry), **entry} for entry in entries]
         )
 
     def results(
@@ -172,21 +172,21 @@ class StoredExperiments:
         """
         config_id = None if config is None else self.live(experiment).config(config).id
         params = {"config_id": config_id, "status": status, "metric": metric, "order_by": order_by, "limit": 1000}
-        path = f"{PATH}/{id_of(experiment)}/results"
+        path = f"{PATH}/{get_id(experiment)}/results"
         return Listing(lambda: map(OutputRecord.read, self._transport.pages(path, "results", params)))
 
     def pareto(self, experiment: Named, *metrics: str) -> dict[str, Any]:
         """Return the configs on the Pareto front of two or three metrics, and the evidence against the others."""
-        return self._api.pareto(id_of(experiment), metrics)
+        return self._api.pareto(get_id(experiment), metrics)
 
     def recount(self, experiment: Named) -> dict[str, Any]:
         """Count every sum again from the single scores: `equal`, and `differences`, of which there should be none."""
-        answer: dict[str, Any] = self._transport.get(f"{PATH}/{id_of(experiment)}/recount")
+        answer: dict[str, Any] = self._transport.get(f"{PATH}/{get_id(experiment)}/recount")
         return answer
 
     def components(self, experiment: Named) -> dict[str, ComponentGaps]:
         """Return, by config, what components gain from perfect predecessors, and the bottleneck."""
-        return {gaps.config: gaps for gaps in self._api.components(id_of(experiment)).values()}
+        return {gaps.config: gaps for gaps in self._api.components(get_id(experiment)).values()}
 
     def aggregates(self, experiment: Named, by: str | Sequence[str], **options: Param) -> AggregateTable:
         """Return a metric by what `by` names: `metadata.topic` of the examples, `parameters.k` of the configs.
@@ -195,7 +195,7 @@ class StoredExperiments:
         """
         names = by if isinstance(by, str) else ",".join(by)
         params = {"by": names, **options}
-        return AggregateTable.read(self._transport.get(f"{PATH}/{id_of(experiment)}/aggregates", params))
+        return AggregateTable.read(self._transport.get(f"{PATH}/{get_id(experiment)}/aggregates", params))
 
     def aggregate(
         self, experiments: Sequence[Named], by: str | Sequence[str] = (), *, paired: bool = False, **options: Param
@@ -203,7 +203,7 @@ class StoredExperiments:
         """Return a metric of up to 20 experiments in one table, or, `paired`, also their differences to the first."""
         names = [by] if isinstance(by, str) else [*by]
         body: JsonObject = {
-            "experiment_ids": [id_of(experiment) for experiment in experiments],
+            "experiment_ids": [get_id(experiment) for experiment in experiments],
             "by": [*names],
             "paired": paired,
         }
@@ -225,16 +225,16 @@ class StoredExperiments:
         if configs:
             live = self.live(experiment)
             body["config_ids"] = [live.config(config).id for config in configs]
-        return int(self._transport.post(f"{PATH}/{id_of(experiment)}/retry", body)["n_outputs"])  # type: ignore[arg-type]
+        return int(self._transport.post(f"{PATH}/{get_id(experiment)}/retry", body)["n_outputs"])  # type: ignore[arg-type]
 
     def report(self, experiment: Named, format: str = "md", *, n_examples: int | None = None) -> str:
         """Return the experiment as one page: `md`, `html` (a file that loads nothing), or the text of its `json`."""
         params: Params = {"format": format, **({} if n_examples is None else {"n_examples": n_examples})}
-        return self._transport.call("GET", f"{PATH}/{id_of(experiment)}/report", params=params).text
+        return self._transport.call("GET", f"{PATH}/{get_id(experiment)}/report", params=params).text
 
     def bundle(self, experiment: Named, path: str | Path) -> Path:
         """Write an experiment that has ended to one zip file, with all that its numbers rest on; return its path."""
-        return write_pieces(Path(path), self._transport.download(f"{PATH}/{id_of(experiment)}/bundle"))
+        return write_pieces(Path(path), self._transport.download(f"{PATH}/{get_id(experiment)}/bundle"))
 
     def import_bundle(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonValue, to_json, to_json_object
 
 if TYPE_CHECKING:
@@ -154,13 +154,13 @@ class GatesApi:
 
     def get(self, gate: str | GateRecord) -> GateRecord:
         """Return a gate as it was decided."""
-        return GateRecord.read(self._transport.get(f"{PATH}/{id_of(gate)}")["gate"])
+        return GateRecord.read(self._transport.get(f"{PATH}/{get_id(gate)}")["gate"])
 
     def report(self, gate: str | GateRecord, format: str = "md") -> str:
         """Return a gate as `md` for a pull request, as `junit` XML, or as a page of `html`."""
         if format not in FORMATS:
             raise ValueError(f"A gate is reported as {', '.join(FORMATS)}, not as {format!r}.")
-        return self._transport.call("GET", f"{PATH}/{id_of(gate)}", params={"format": format}).text
+        return self._transport.call("GET", f"{PATH}/{get_id(gate)}", params={"format": format}).text
 
 
 def _side(one: object) -> JsonValue:
@@ -170,4 +170,4 @@ def _side(one: object) -> JsonValue:
     experiment_id, config = getattr(one, "experiment_id", None), getattr(one, "config_id", None)
     if experiment_id is not None and config is not None:
         return {"experiment_id": str(experiment_id), "config": str(config)}
-    return {"experiment_id": id_of(one)}
+    return {"experiment_id": get_id(one)}

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalsvc.client.resources.annotations import said_value
+from evalsvc.client.resources.annotations import build_value
 from evalsvc.client.results.files import write_pieces
-from evalsvc.client.service.transport import Transport, with_params
+from evalsvc.client.service.transport import Transport, add_params
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object
 
 PATH = "/v1/reviews"
@@ -62,15 +62,15 @@ class ReviewRecord(ServiceObject, Plottable):
 def _estimate(body: Mapping[str, Any]) -> DrawnInterval:
     ends = body["new_data"] or {}
     name = body["name"] if body["answer"] is None else f"{body['name']}: {body['answer']}"
-    return _drawn(name, body["estimate"], ends, body["n"])
+    return _build_interval(name, body["estimate"], ends, body["n"])
 
 
 def _alpha(body: Mapping[str, Any]) -> DrawnInterval:
     alpha = body["krippendorff_alpha"]
-    return _drawn(f"{body['name']}: Krippendorff's alpha", alpha["value"], alpha, alpha["n_items"])
+    return _build_interval(f"{body['name']}: Krippendorff's alpha", alpha["value"], alpha, alpha["n_items"])
 
 
-def _drawn(name: str, value: float | None, ends: Mapping[str, Any], n: int) -> DrawnInterval:
+def _build_interval(name: str, value: float | None, ends: Mapping[str, Any], n: int) -> DrawnInterval:
     lower, upper = ends.get("lower"), ends.get("upper")
     bounds = "" if lower is None else f" [{lower:.3g}, {upper:.3g}]"
     text = f"{name} {'?' if value is None else f'{value:.3g}'}{bounds}, n = {n}"
@@ -136,7 +136,7 @@ class ReviewsApi:
         `{"spans": …}`; `criteria` are ids, names or records, none for pairs. `options` are `n_answers`, `sample`,
         `seed`, `instructions` and the others of the API.
         """
-        criteria_ids = [id_of(criterion) for criterion in criteria]
+        criteria_ids = [get_id(criterion) for criterion in criteria]
         body: JsonObject = {"name": name, "items": to_json_object(items)}
         body |= {"criteria": [*criteria_ids]} if criteria_ids else {}
         return ReviewRecord.read(self._transport.post(PATH, body | to_json_object(options))["review"])
@@ -148,20 +148,20 @@ class ReviewsApi:
 
     def get(self, review: str | ReviewRecord) -> ReviewRecord:
         """Return a review with the agreement between reviewers, and the estimates from their answers."""
-        return ReviewRecord.read(self._transport.get(f"{PATH}/{id_of(review)}")["review"])
+        return ReviewRecord.read(self._transport.get(f"{PATH}/{get_id(review)}")["review"])
 
     def close(self, review: str | ReviewRecord) -> ReviewRecord:
         """Close a review to further answers; existing answers are retained."""
-        self._transport.post(f"{PATH}/{id_of(review)}/close")
+        self._transport.post(f"{PATH}/{get_id(review)}/close")
         return self.get(review)
 
     def delete(self, review: str | ReviewRecord) -> None:
         """Delete a review; the labels that it made stay, as they are scores."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(review)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(review)}")
 
     def items(self, review: str | ReviewRecord, status: str | None = None) -> Listing[ReviewItemRecord]:
         """Return the items in their order: all, or those that are `pending`, `partial` or `complete`."""
-        path, params = f"{PATH}/{id_of(review)}/items", {"status": status, "limit": ITEMS_A_PAGE}
+        path, params = f"{PATH}/{get_id(review)}/items", {"status": status, "limit": ITEMS_A_PAGE}
         return Listing(lambda: map(ReviewItemRecord.read, self._transport.pages(path, "items", params)))
 
     def lease(
@@ -172,7 +172,7 @@ class ReviewsApi:
         Return None if no items remain for the reviewer.
         """
         body = {name: value for name, value in (("reviewer", reviewer), ("seconds", seconds)) if value is not None}
-        lease_body = self._transport.post(f"{PATH}/{id_of(review)}/lease", body)["lease"]
+        lease_body = self._transport.post(f"{PATH}/{get_id(review)}/lease", body)["lease"]
         return None if lease_body is None else LeaseRecord.read(lease_body)
 
     def answer(
@@ -191,35 +191,37 @@ class ReviewsApi:
         """
         body: JsonObject = {"lease_token": lease.lease_token}
         body |= (
-            {"answers": [{"criteria": name, **said_value(value)} for name, value in answers.items()]} if answers else {}
+            {"answers": [{"criteria": name, **build_value(value)} for name, value in answers.items()]}
+            if answers
+            else {}
         )
         options = {"choice": choice, "explanation": explanation, "revise": revise or None}
         body |= {name: value for name, value in options.items() if value is not None}
-        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/answers", body)
+        self._transport.post(f"{PATH}/{get_id(review)}/items/{lease.item_id}/answers", body)
 
     def skip(self, review: str | ReviewRecord, lease: LeaseRecord) -> None:
         """Pass an item over; it waits for others."""
         body = {"lease_token": lease.lease_token}
-        self._transport.post(f"{PATH}/{id_of(review)}/items/{lease.item_id}/skip", body)
+        self._transport.post(f"{PATH}/{get_id(review)}/items/{lease.item_id}/skip", body)
 
     def create_link(self, review: str | ReviewRecord, name: str, *, expires_in_seconds: int = 7 * 86400) -> LinkRecord:
         """Create a link by which an external reviewer can answer only this review; its `url` is displayed only once."""
         body = {"name": name, "expires_in_seconds": expires_in_seconds}
-        return LinkRecord.read(self._transport.post(f"{PATH}/{id_of(review)}/links", body)["link"])
+        return LinkRecord.read(self._transport.post(f"{PATH}/{get_id(review)}/links", body)["link"])
 
     def links(self, review: str | ReviewRecord) -> Sequence[LinkRecord]:
         """Return the links of a review, newest first, without their addresses."""
-        answer: Any = self._transport.get(f"{PATH}/{id_of(review)}/links")
+        answer: Any = self._transport.get(f"{PATH}/{get_id(review)}/links")
         return [LinkRecord.read(link) for link in answer["links"]]
 
     def revoke_link(self, review: str | ReviewRecord, link: str | LinkRecord) -> None:
         """End a link; what its holder has answered stays."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(review)}/links/{id_of(link)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(review)}/links/{get_id(link)}")
 
     def export(self, review: str | ReviewRecord, path: str | Path) -> Path:
         """Write the items with their texts and answers to a `.jsonl` or `.csv` file; return its path."""
         target = Path(path)
-        address = with_params(f"{PATH}/{id_of(review)}/export", {"format": _format_of(target)})
+        address = add_params(f"{PATH}/{get_id(review)}/export", {"format": _get_format(target)})
         return write_pieces(target, self._transport.download(address))
 
     def import_answers(self, review: str | ReviewRecord, path: str | Path) -> JsonObject:
@@ -228,11 +230,11 @@ class ReviewsApi:
         Return `n_kept`, `n_repeated` and `n_empty`; importing the same file again stores nothing twice.
         """
         source = Path(path)
-        body = {"format": _format_of(source), "text": source.read_text(encoding="utf-8")}
-        return self._transport.post(f"{PATH}/{id_of(review)}/import", body)
+        body = {"format": _get_format(source), "text": source.read_text(encoding="utf-8")}
+        return self._transport.post(f"{PATH}/{get_id(review)}/import", body)
 
 
-def _format_of(path: Path) -> str:
+def _get_format(path: Path) -> str:
     if (format := path.suffix[1:].lower()) not in FORMATS:
         raise ValueError(f"Reviews are kept in .jsonl or .csv files, not in '{path.suffix}'.")
     return format

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.client.resources.evaluations import EvaluationRecord, EvaluationsApi
 from evalsvc.client.service.transport import Transport
-from evalsvc.client.showing.records import Listing, ServiceObject, id_of
+from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject
 
 PATH = "/v1/saved-searches"
@@ -44,7 +44,7 @@ class SavedSearchesApi:
 
     def get(self, search: str | SavedSearchRecord) -> SavedSearchRecord:
         """Return one search, with its relative times as of now in `filters`."""
-        return self._search(self._transport.get(f"{PATH}/{id_of(search)}"))
+        return self._search(self._transport.get(f"{PATH}/{get_id(search)}"))
 
     def update(
         self, search: str | SavedSearchRecord, *, name: str | None = None, query: Mapping[str, object] | None = None
@@ -52,11 +52,11 @@ class SavedSearchesApi:
         """Give a search another name, or other filters in place of all that it has."""
         changes: JsonObject = {} if name is None else {"name": name}
         changes |= {} if query is None else {"query": _texts(query)}
-        return self._search(self._transport.patch(f"{PATH}/{id_of(search)}", changes))
+        return self._search(self._transport.patch(f"{PATH}/{get_id(search)}", changes))
 
     def delete(self, search: str | SavedSearchRecord) -> None:
         """Forget a search; what it finds stays."""
-        self._transport.call("DELETE", f"{PATH}/{id_of(search)}")
+        self._transport.call("DELETE", f"{PATH}/{get_id(search)}")
 
     def evaluations(self, search: str | SavedSearchRecord) -> Listing[EvaluationRecord]:
         """Return the evaluations that match a search, newest first; each iteration reloads the filters.

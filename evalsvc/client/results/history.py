@@ -10,7 +10,7 @@ from evalsvc.client.results.bodies import HistoryBody
 from evalsvc.client.results.verdicts import Interval
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
-from evalsvc.digits import placed
+from evalsvc.digits import format_places
 
 if TYPE_CHECKING:
     import pandas
@@ -78,7 +78,7 @@ class History(Plottable):
         )
 
     def __str__(self) -> str:
-        mean = "" if self.mean is None else f", mean score {placed(self.mean)}"
+        mean = "" if self.mean is None else f", mean score {format_places(self.mean)}"
         return f"{self.evaluator} {self.profile}: {self.n_total} scores{mean}; {self.interval}"
 
     def spans(self) -> list[DrawnInterval]:

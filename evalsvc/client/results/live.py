@@ -23,7 +23,7 @@ def comparison_word(word: str | None) -> str:
     return word or "no verdict while watched, as the metric has no declared range"
 
 
-def told_difference(found: Mapping[str, Any] | None) -> str:
+def format_difference(found: Mapping[str, Any] | None) -> str:
     """Return the word of a paired difference, or why there is none, and its interval; empty where nothing is paired."""
     headline = (found.get("mean") or found) if found else None
     if found is None or headline is None or headline.get("delta") is None or "word" not in found:
@@ -78,7 +78,7 @@ class Standing:
     @property
     def versus(self) -> str:
         """The word, or why there is none, and the difference with its interval; empty for the leader and before it."""
-        return told_difference(self.versus_leader)
+        return format_difference(self.versus_leader)
 
     def __str__(self) -> str:
         words = [f"{self.name}: {self.state}", *(str(metric) for metric in self.metrics.values()), self.versus]
@@ -92,7 +92,7 @@ class Standing:
     def _repr_html_(self) -> str:
         """Draw it in a notebook."""
         reason = f" by {self.stop_reason}" if self.stop_reason else ""
-        return self.metrics.drawn(f"{self.name}: {self.state}{reason}, {self.n_done} done, {self.n_error} failed")
+        return self.metrics.render_html(f"{self.name}: {self.state}{reason}, {self.n_done} done, {self.n_error} failed")
 
     @classmethod
     def read(cls, body: StandingBody) -> Standing:

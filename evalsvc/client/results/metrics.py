@@ -178,9 +178,9 @@ class Metrics(dict[str, Metric], Plottable):
 
     def _repr_html_(self) -> str:
         """Draw a table in a notebook: new data first, then this set."""
-        return self.drawn()
+        return self.render_html()
 
-    def placed(self, plan: Iterable[Mapping[str, Any]]) -> Metrics:
+    def with_components(self, plan: Iterable[Mapping[str, Any]]) -> Metrics:
         """Return them with the component and the mode that a plan's metrics read."""
         places = {entry["name"]: entry for entry in plan if entry.get("component") is not None}
         return Metrics({name: _place(metric, places.get(name)) for name, metric in self.items()})
@@ -195,7 +195,7 @@ class Metrics(dict[str, Metric], Plottable):
                 modes.setdefault(metric.mode or "integrated", Metrics())[name.removesuffix(":isolated")] = metric
         return groups
 
-    def drawn(self, caption: str = "") -> str:
+    def render_html(self, caption: str = "") -> str:
         """Draw the same under a caption."""
         rows = [
             (metric.span(), metric.on_this_set.strip(), metric.counts, ", ".join(metric.warnings))

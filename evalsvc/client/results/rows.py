@@ -31,7 +31,7 @@ class RowScore:
     samples: list[dict[str, Any]] | None = None
 
     @classmethod
-    def of(cls, body: ScoreBody) -> RowScore:
+    def read(cls, body: ScoreBody) -> RowScore:
         """Read a score of the service's results."""
         return cls(
             value=body.get("value"),

@@ -10,7 +10,7 @@ from evalsvc.client.results.bodies import EvaluateBody, IntervalBody, VerdictBod
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
-from evalsvc.digits import placed
+from evalsvc.digits import format_places
 
 if TYPE_CHECKING:
     import pandas
@@ -109,11 +109,14 @@ class Interval(Plottable):
         what = "pass rate" if self.of == "pass" else "mean score"
         if self.lower is None or self.median is None or self.upper is None:
             return f"{what}: no interval ({self.reason})"
-        text = f"{what} {placed(self.median)} [{placed(self.lower)}, {placed(self.upper)}]"
+        text = f"{what} {format_places(self.median)} [{format_places(self.lower)}, {format_places(self.upper)}]"
         text += f" at {self.level:g}, n = {self.n}"
         text += (f" of {self._whose}" if self._whose else "") + self._parts
         if self.advice:
-            text += f"; {self.advice['kind']} [{placed(self.advice['lower'])}, {placed(self.advice['upper'])}]"
+            text += (
+                f"; {self.advice['kind']} [{format_places(self.advice['lower'])}, "
+                f"{format_places(self.advice['upper'])}]"
+            )
         return text + (f" ({', '.join(self.warnings)})" if self.warnings else "")
 
 

@@ -11,7 +11,7 @@ from evalsvc.client.coroutines import Loop
 from evalsvc.client.results.live import Standing
 from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.client.scoring.row_scores import compute_score, part_of
+from evalsvc.client.scoring.row_scores import compute_score, get_component
 from evalsvc.client.scoring.scorers import CustomMetric, Scorer, build_scorer
 from evalsvc.client.service.bodies import OutputBody
 from evalsvc.client.service.evaluators import build_evaluator_entry, evaluator_label
@@ -90,8 +90,8 @@ def _build_label(name: str | None, own_name: str, component: str | None) -> str:
 
 def _build_sample(rows: Sequence[Row], component: str) -> dict[str, str]:
     """Return where the service finds a component's part of outputs, and of expectations where they have one."""
-    outputs = [part_of(row.output, component) for row in rows if row.is_ok]
-    expected = [part for row in rows if (part := part_of(row.expected, component)) is not None]
+    outputs = [get_component(row.output, component) for row in rows if row.is_ok]
+    expected = [part for row in rows if (part := get_component(row.expected, component)) is not None]
     gold = {"gold": f"/expected{_pointer_step(component)}{_only_key_step(expected)}"} if expected else {}
     return {"output": f"/output{_pointer_step(component)}{_only_key_step(outputs)}"} | gold
 
@@ -141,7 +141,7 @@ def _refuse_other_numbers(label: str, sent: Mapping[int, Any], stored: Mapping[i
 
 def _score_row(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> dict[str, Any]:
     try:
-        output, expected = part_of(row.output, component), part_of(row.expected, component)
+        output, expected = get_component(row.output, component), get_component(row.expected, component)
         return {"value": compute_score(metric, row.input, output, expected, loop)}
     except Exception as exc:
         # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.
@@ -182,4 +182,4 @@ def _count_tried(metric: Metric) -> int:
 def _read_stored_scores(run: StoredRun, label: str) -> dict[int, RowScore]:
     """Return what the service has of a metric, by position."""
     scores = ((output["pos"], (output.get("scores") or {}).get(label)) for output in run.outputs())
-    return {pos: RowScore.of(score) for pos, score in scores if score is not None}
+    return {pos: RowScore.read(score) for pos, score in scores if score is not None}

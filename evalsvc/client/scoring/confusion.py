@@ -91,7 +91,7 @@ class Confusion(Plottable):
         return (
             render_table(("expected, and what was said", *self.labels), matrix, caption=caption)
             + render_table(("class", "precision", "recall", "F1"), classes)
-            + Metrics({metric.name: metric for metric in (self.accuracy, self.macro_f1)}).drawn()
+            + Metrics({metric.name: metric for metric in (self.accuracy, self.macro_f1)}).render_html()
         )
 
 

@@ -29,16 +29,16 @@ def estimate_mean(name: str, scores: Sequence[float], *, n_total: int, n_na: int
     small = ("n<30",) if n < 30 else ()
     if set(scores) <= {0.0, 1.0}:
         lower, upper = wilson_interval(mean, n, z)
-        return _with_new_data(Metric(name, mean, lower, upper, method="wilson", warnings=small, **facts))
+        return _add_new_data(Metric(name, mean, lower, upper, method="wilson", warnings=small, **facts))
     stdev = statistics.stdev(scores) if n > 1 else 0.0
     if n < 6 or stdev == 0.0:
         reason = "all scores are equal" if n > 1 and stdev == 0.0 else "n<6"
         return Metric(name, mean, method=None, warnings=(reason,), **facts)
     half = _student_quantile(z, n - 1) * stdev / math.sqrt(n)
-    return _with_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **facts))
+    return _add_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **facts))
 
 
-def _with_new_data(metric: Metric) -> Metric:
+def _add_new_data(metric: Metric) -> Metric:
     names = ("lower", "upper", "method", "safe")
     return replace(metric, new_data={name: getattr(metric, name) for name in names})
 

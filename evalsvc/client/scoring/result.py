@@ -66,7 +66,7 @@ class EvaluationResult(Plottable):
         """Render in a notebook: the status, and each estimate with its interval and what that covers."""
         partial = "" if self.is_final else ", so far"
         gaps = self.gaps._repr_html_() if self.gaps is not None else ""
-        return self.metrics.drawn(f"{self._standing} ({self.state}{partial})") + gaps
+        return self.metrics.render_html(f"{self._standing} ({self.state}{partial})") + gaps
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: each estimate."""
@@ -140,7 +140,7 @@ class EvaluationResult(Plottable):
         if name is not None and len(wanted) != 1:
             raise ValueError("`name` names one metric; give one, or leave the name out.")
         new_metrics = Metrics()
-        run = self._stored_run(client or self.client)
+        run = self._find_stored_run(client or self.client)
         for entry in wanted:
             if isinstance(entry, CustomMetric) and entry.compute is not None:
                 label = str(name or getattr(entry.compute, "__name__", "metric"))
@@ -168,7 +168,7 @@ class EvaluationResult(Plottable):
         found.update(metrics)
         self.metrics.update(metrics)
 
-    def _stored_run(self, client: Service | None) -> StoredRun | None:
+    def _find_stored_run(self, client: Service | None) -> StoredRun | None:
         """Return the run that this result is of; None when the service does not have it."""
         if client is None or self.experiment_id is None or self.config_id is None:
             return None

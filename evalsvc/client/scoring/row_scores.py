@@ -78,7 +78,7 @@ def _score_by_function(
 
 def _score_one(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> RowScore:
     try:
-        output, expected = part_of(row.output, component), part_of(row.expected, component)
+        output, expected = get_component(row.output, component), get_component(row.expected, component)
         # A ratio, the only score that is not a number, was rejected before.
         return RowScore(cast(float, compute_score(metric, row.input, output, expected, loop)))
     except Exception as exc:
@@ -109,8 +109,8 @@ def _score_by_evaluator(
         verdict = client.evaluate(
             [entry],
             input=to_evaluator_text(row.input),
-            output=to_evaluator_text(part_of(row.output, component)),
-            gold=to_evaluator_text(part_of(row.expected, component)),
+            output=to_evaluator_text(get_component(row.output, component)),
+            gold=to_evaluator_text(get_component(row.expected, component)),
             contexts=row.contexts,
             capture="none",
         )[0]
@@ -122,7 +122,7 @@ def _score_by_evaluator(
         return label, list(pool.map(ask, rows))
 
 
-def part_of(value: object, component: str | None) -> object:
+def get_component(value: object, component: str | None) -> object:
     """Return one component's part of an output or expectation; None when it has none."""
     if component is None:
         return value

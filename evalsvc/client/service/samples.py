@@ -31,10 +31,10 @@ def build_fields(fields: Mapping[str, object]) -> dict[str, object]:
     if "evaluators" in body:
         evaluators = normalise_evaluators(body["evaluators"])  # type: ignore[arg-type]
         body["evaluators"] = [build_evaluator_entry(evaluator) for evaluator in evaluators]
-    return {name: _as_list(value) for name, value in body.items()}
+    return {name: _to_list(value) for name, value in body.items()}
 
 
-def _as_list(value: object) -> object:
+def _to_list(value: object) -> object:
     return [*value] if isinstance(value, Sequence) and not isinstance(value, str | bytes) else value
 
 

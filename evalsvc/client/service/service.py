@@ -95,12 +95,12 @@ class Service:
         sample = {
             "evaluated_model_input": input,
             "evaluated_model_output": output,
-            "evaluated_model_retrieved_context": _as_json(contexts),
-            "evaluated_model_gold_answer": _as_json(gold),
+            "evaluated_model_retrieved_context": _to_json_list(contexts),
+            "evaluated_model_gold_answer": _to_json_list(gold),
             "evaluated_model_gold_answers": None if golds is None else [*golds],
             "evaluated_model_system_prompt": system_prompt,
-            "evaluated_model_gold_context": _as_json(gold_contexts),
-            "evaluated_model_top_k_context": _as_json(top_k_contexts),
+            "evaluated_model_gold_context": _to_json_list(gold_contexts),
+            "evaluated_model_top_k_context": _to_json_list(top_k_contexts),
             "capture": capture,
             "confidence_interval_strategy": strategy
             if interval is None
@@ -232,6 +232,6 @@ def _flatten(asked: Mapping[str, object], prefix: str = "") -> dict[str, Param]:
     return params
 
 
-def _as_json(value: object) -> object:
+def _to_json_list(value: object) -> object:
     """Return a sequence as the list that JSON has; texts, objects and plain values as they are."""
     return [*value] if isinstance(value, Sequence) and not isinstance(value, str) else value

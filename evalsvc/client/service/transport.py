@@ -215,7 +215,7 @@ class Transport:
             offset += len(page)
 
 
-def with_params(path: str, params: Params) -> str:
+def add_params(path: str, params: Params) -> str:
     """Return an address with parameters; those that are None are left out."""
     query = _drop_none(params)
     return f"{path}?{httpx.QueryParams(query)}" if query else path

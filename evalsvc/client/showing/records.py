@@ -68,6 +68,6 @@ class Listing(Generic[RecordT]):
         return render_table(columns, rows, notes=["… and more"] if len(records) > SHOWN else [])
 
 
-def id_of(one: object) -> str:
+def get_id(one: object) -> str:
     """Return the ID of a service object; an ID itself is returned unchanged."""
     return str(getattr(one, "id", one))

@@ -6,7 +6,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.comparisons import services
 from evalsvc.comparisons.api import shapes
 from evalsvc.comparisons.bodies import ComparisonIn
@@ -33,7 +33,7 @@ class ComparisonsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List comparisons, newest first, or those of one experiment."""
-        query = checked(shapes.ComparisonsQuery(data=sent(request)))
+        query = validate_strict(shapes.ComparisonsQuery(data=get_query_params(request)))
         experiment_id = query.get("experiment_id")
         rows, cursor = page(
             list_comparisons(account=self.account, experiment_id=experiment_id),
@@ -54,7 +54,7 @@ class ComparisonsView(AccountView):
 
         `previous_id` takes over every judgement of the same outputs by the same judge; only new pairs are judged.
         """
-        body = checked(ComparisonIn(data=request.data))
+        body = validate_strict(ComparisonIn(data=request.data))
         comparison, is_added = services.create_comparison(
             account=self.account,
             epoch=self.caller.admission.epoch,
@@ -86,7 +86,7 @@ class ComparisonView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return a comparison with its ranking: of all judgements, or of those that are there while it runs."""
         comparison = get_comparison(account=self.account, id=id)
-        query = checked(shapes.ComparisonQuery(data=sent(request)))
+        query = validate_strict(shapes.ComparisonQuery(data=get_query_params(request)))
         return Response(shapes.answer_out(comparison, with_elo=query["elo"]))
 
     @extend_schema(
@@ -122,7 +122,7 @@ class JudgementsView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Page through the judgements, newest first: both outputs, who won, and what was said in each order."""
         comparison = get_comparison(account=self.account, id=id)
-        query = checked(shapes.JudgementsQuery(data=sent(request)))
+        query = validate_strict(shapes.JudgementsQuery(data=get_query_params(request)))
         names = ("status", "winner", "config_id", "example_id")
         filters = {name: query[name] for name in names if name in query}
         rows, cursor = page(

@@ -11,10 +11,10 @@ from rest_framework import serializers
 from evalsvc.comparisons.bodies import LARGEST_ID
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.ranking import elo_view, ranking_view
-from evalsvc.comparisons.selectors import STATUSES, config_names_of, counts_of, error_codes_of
+from evalsvc.comparisons.selectors import STATUSES, count_error_codes, count_judgements, get_config_names
 from evalsvc.evaluations.wire.answer import digits
 from evalsvc.experiments.bodies.plans import PageIn
-from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, among, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, build_enum, build_shape
 from evalsvc.rest.bodies.fields import RowId
 
 MAX_ELO_MATCHES = 50_000
@@ -75,9 +75,9 @@ class ComparisonHead(AnswerShape):
     id: str
     experiment_id: str
     name: str
-    state: Annotated[str, among(OutputComparison.State.values)]
-    reason: Annotated[str, among(OutputComparison.Reason.values)] | None
-    design: Annotated[str, among(OutputComparison.Design.values)]
+    state: Annotated[str, build_enum(OutputComparison.State.values)]
+    reason: Annotated[str, build_enum(OutputComparison.Reason.values)] | None
+    design: Annotated[str, build_enum(OutputComparison.Design.values)]
     judge: ComparisonJudge
     configs: list[NamedConfig]
     baseline: str | None
@@ -138,7 +138,7 @@ class RankedPair(AnswerShape):
     win_rate: ShareOverExamples
     difference_lower: float | None
     difference_upper: float | None
-    said: Annotated[str, among(("better", "worse", "undecided"))]
+    said: Annotated[str, build_enum(("better", "worse", "undecided"))]
 
 
 class EloRating(AnswerShape):
@@ -206,8 +206,8 @@ class JudgedPair(AnswerShape):
     second: str
     first_output_id: str
     second_output_id: str
-    state: Annotated[str, among(Judgement.State.values)]
-    winner: Annotated[str, among(Judgement.Winner.values)] | None
+    state: Annotated[str, build_enum(Judgement.State.values)]
+    winner: Annotated[str, build_enum(Judgement.Winner.values)] | None
     is_flipped: bool | None
     error_code: str | None
     error_message: str | None
@@ -227,9 +227,9 @@ class JudgementPage(AnswerShape):
 
 def head_out(row: OutputComparison) -> ComparisonHead:
     """Return a comparison with what is counted of it."""
-    names, counts = config_names_of(row), counts_of(row)
+    names, counts = get_config_names(row), count_judgements(row)
     count_names = ("n", "n_open", "n_judged", "n_reused", "n_errors", "n_ties", "n_flips", "n_for_first_shown", "cost")
-    return shape_of(
+    return build_shape(
         row,
         ComparisonHead,
         id=str(row.pk),
@@ -239,7 +239,7 @@ def head_out(row: OutputComparison) -> ComparisonHead:
         baseline=names.get(row.configs[0]) if row.design == OutputComparison.Design.BASELINE else None,
         seed=str(row.seed),
         previous_id=digits(row.previous_id),
-        errors=[CountedError(code=code, n=n) for code, n in error_codes_of(row).items()],
+        errors=[CountedError(code=code, n=n) for code, n in count_error_codes(row).items()],
         **{name: getattr(counts, name) for name in count_names},
     )
 
@@ -260,9 +260,9 @@ def answer_out(row: OutputComparison, *, with_elo: bool) -> dict[str, Any]:
 
 def judgements_out(comparison: OutputComparison, rows: Sequence[Judgement], keys: dict[int, str]) -> list[JudgedPair]:
     """Return judgements; `keys` are the ids of their examples as the dataset has them."""
-    names = config_names_of(comparison)
+    names = get_config_names(comparison)
     return [
-        shape_of(
+        build_shape(
             row,
             JudgedPair,
             id=str(row.pk),

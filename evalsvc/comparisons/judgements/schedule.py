@@ -52,7 +52,7 @@ class PairSchedule:
                 if pos is not None:
                     yield (*pair, pos)
 
-    def chosen(self, wanted: Mapping[Pair, int], used: Mapping[Pair, int]) -> list[Pick]:
+    def select_picks(self, wanted: Mapping[Pair, int], used: Mapping[Pair, int]) -> list[Pick]:
         """Return the next picks of some pairs, so many of each."""
         return [
             (*pair, pos)

@@ -152,7 +152,7 @@ def record_judgements(comparison_id: int, token: uuid.UUID, rows: Sequence[Mappi
     return _run(RECORD, {"comparison": comparison_id, "token": token, "rows": orjson.dumps(list(rows)).decode()})
 
 
-def due_comparisons(limit: int = 100) -> list[tuple[int, int]]:
+def list_due_comparisons(limit: int = 100) -> list[tuple[int, int]]:
     """List the (account, comparison) IDs of running comparisons that have work to do."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(DUE, {"limit": limit})

@@ -25,9 +25,9 @@ WINNERS = {"output": "first", "tie": "tie", "baseline": "second"}
 Row = dict[str, Any]
 
 
-def judged_rows(comparison: OutputComparison, rows: Sequence[Judgement]) -> list[Row]:
+def judge_rows(comparison: OutputComparison, rows: Sequence[Judgement]) -> list[Row]:
     """Return what is to be recorded of each; those that our own servers could not answer are left out."""
-    samples = samples_of(comparison, rows)
+    samples = build_samples(comparison, rows)
     verdicts = loop.run(_all(comparison, [samples.get(row.pk) for row in rows]))
     return [
         outcome(row.pk, verdict)
@@ -36,7 +36,7 @@ def judged_rows(comparison: OutputComparison, rows: Sequence[Judgement]) -> list
     ]
 
 
-def samples_of(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[int, Sample]:
+def build_samples(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[int, Sample]:
     """Return what the judge reads of each: the first config's output, the second's as the baseline, and the example."""
     with account_scope(comparison.account_id):
         plan = ExperimentPlan.objects.get(pk=comparison.experiment_id)

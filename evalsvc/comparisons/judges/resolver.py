@@ -37,22 +37,22 @@ def resolve_judge(
     if sources == ["review_id"]:
         return resolve_review(account, plan, wanted), False
     if sources == ["metric"]:
-        return _of_metric(plan, _metric_named(plan, wanted["metric"]), wanted), False
+        return _build_metric_judge(plan, _metric_named(plan, wanted["metric"]), wanted), False
     if sources == ["connection"]:
-        return _of_connection(account, epoch, wanted), False
+        return _build_connection_judge(account, epoch, wanted), False
     run = _resolved(account, epoch, wanted["evaluator"], wanted.get("criteria"))
     if Field.BASELINE in run.family.required_fields:
-        return _of_pairs(account, run, dict(run.settings), wanted), False
-    return _of_evaluator(account, epoch, plan, run, wanted, actor)
+        return _build_pairwise_judge(account, run, dict(run.settings), wanted), False
+    return _resolve_evaluator_judge(account, epoch, plan, run, wanted, actor)
 
 
-def judge_digest_of(judge: Mapping[str, Any]) -> str:
+def compute_judge_digest(judge: Mapping[str, Any]) -> str:
     """Return the digest of everything that determines a judge's verdicts."""
     fields = {name: value for name, value in judge.items() if name not in ("metric", "criteria", "review")}
     return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def wanted_again(judge: Mapping[str, Any]) -> dict[str, Any]:
+def to_judge_request(judge: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a call sends as `judge` to be judged the same way again: the other direction of `resolve_judge`."""
     if judge["kind"] == PEOPLE:
         return {"review_id": judge["review"]}
@@ -80,7 +80,7 @@ def _metric_named(plan: ExperimentPlan, name: str) -> Metric:
     return Metric.from_json(metric_row)
 
 
-def _of_metric(plan: ExperimentPlan, metric: Metric, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _build_metric_judge(plan: ExperimentPlan, metric: Metric, wanted: Mapping[str, Any]) -> dict[str, Any]:
     if not metric.kind.is_of_single_scores:
         detail = f"Metric {metric.name!r} has no score of a single output that could be compared."
         raise Invalid(FieldError("/judge/metric", detail))
@@ -102,7 +102,7 @@ def _of_metric(plan: ExperimentPlan, metric: Metric, wanted: Mapping[str, Any]) 
     }
 
 
-def _of_evaluator(
+def _resolve_evaluator_judge(
     account: Account,
     epoch: str | None,
     plan: ExperimentPlan,
@@ -117,7 +117,7 @@ def _of_evaluator(
             continue  # Its scores are of a part of the outputs, and not of what is compared.
         identity = (metric.evaluator_id, metric.profile_id, metric.profile_revision, metric.source, metric.sample)
         if identity == (run.evaluator_id, str(run.profile.id), run.profile.revision, "score", None):
-            return _of_metric(plan, metric, wanted), False
+            return _build_metric_judge(plan, metric, wanted), False
     name = f"{run.evaluator_id}/{run.profile.name}:{run.profile.revision}"[:100]
     metric_wanted: dict[str, object] = {"name": name, "evaluator": wanted["evaluator"], "source": "score"}
     if wanted.get("criteria"):
@@ -126,10 +126,10 @@ def _of_evaluator(
         plan, _ = add_metrics(account=account, experiment_id=plan.pk, epoch=epoch, wanted=[metric_wanted], actor=actor)
     except Invalid as exc:
         raise Invalid(*(FieldError("/judge/evaluator", error.detail) for error in exc.errors)) from None
-    return _of_metric(plan, _metric_named(plan, name), wanted), True
+    return _build_metric_judge(plan, _metric_named(plan, name), wanted), True
 
 
-def _of_connection(account: Account, epoch: str | None, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _build_connection_judge(account: Account, epoch: str | None, wanted: Mapping[str, Any]) -> dict[str, Any]:
     if not str(wanted.get("criteria") or "").strip():
         raise Invalid(FieldError("/judge/criteria", "Say what makes an output the better one."))
     run = _resolved(account, epoch, PAIRWISE_EVALUATOR, None)
@@ -138,10 +138,10 @@ def _of_connection(account: Account, epoch: str | None, wanted: Mapping[str, Any
     problems = run.family.check_settings(settings)
     if problems:
         raise Invalid(*(FieldError(f"/judge{problem.pointer}", problem.detail) for problem in problems))
-    return _of_pairs(account, run, dict(effective_settings(run.spec, settings)), wanted, named=False)
+    return _build_pairwise_judge(account, run, dict(effective_settings(run.spec, settings)), wanted, named=False)
 
 
-def _of_pairs(
+def _build_pairwise_judge(
     account: Account, run: ResolvedEvaluator, settings: dict[str, Any], wanted: Mapping[str, Any], *, named: bool = True
 ) -> dict[str, Any]:
     if wanted.get("tie_width") is not None:

@@ -10,9 +10,9 @@ from itertools import groupby
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.figure import figure, percent, picture
-from evalsvc.console.charts.scales import Axis, PlacedAxis, placed_axis
+from evalsvc.console.charts.scales import Axis, PlacedAxis, fit_axis
 from evalsvc.console.charts.series import Point, marker, series_class
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 
 ROW, BAR_HEIGHT, FLOOR, TOP = 34.0, 200.0, 30.0, 10.0
@@ -45,7 +45,7 @@ def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "", e
 
     With an `end`, names are where their bars begin, and it is where the last one ends.
     """
-    y = placed_axis(Axis(label, low=0.0), [bar.value for bar in found])
+    y = fit_axis(Axis(label, low=0.0), [bar.value for bar in found])
     floor = BAR_HEIGHT - FLOOR
     width = 1.0 / max(1, len(found))
     every = max(1, math.ceil(len(found) / 10))
@@ -69,7 +69,7 @@ def bars(title: str, label: str, found: Sequence[ChartBar], *, says: str = "", e
     heights = element("svg", *labels, class_="heights", width=48, height=f"{BAR_HEIGHT:g}", aria_hidden="true")
     area = picture(*parts, height=BAR_HEIGHT, title=title, says=says or label)
     rows = [(bar.name, number_text(bar.value), bar.text) for bar in found]
-    return figure(title, joined_parts([heights, area]), says=says, head=("", label, ""), rows=rows)
+    return figure(title, join_parts([heights, area]), says=says, head=("", label, ""), rows=rows)
 
 
 def histogram(title: str, values: Sequence[float], *, n: int = 20, low: float | None = None, high: float | None = None,
@@ -106,12 +106,14 @@ def ranges(title: str, label: str, found: Sequence[IntervalBar], *, zero: bool =
            low: float | None = None, high: float | None = None) -> SafeString:  # fmt: skip
     """Return intervals one below the other on one scale, each under its name."""
     ends = [end for bar in found for end in (bar.value, bar.lower, bar.upper)]
-    x = placed_axis(Axis(label, low=low, high=high), [*ends, 0.0 if zero else None])
+    x = fit_axis(Axis(label, low=low, high=high), [*ends, 0.0 if zero else None])
     height = ROW * len(found) + FLOOR
     parts = [*_scale(x, height, zero)]
     for i, bar in enumerate(found):
         parts.extend(_ranged(x, i, bar))
-    rows = [(bar.name, number_text(bar.value), _said(bar), "—" if bar.n is None else str(bar.n)) for bar in found]
+    rows = [
+        (bar.name, number_text(bar.value), _format_interval(bar), "—" if bar.n is None else str(bar.n)) for bar in found
+    ]
     area = picture(*parts, height=height, title=title, says=says or label)
     return figure(title, area, says=says, head=("", label, "Interval", "n"), rows=rows)
 
@@ -139,11 +141,11 @@ def _ranged(x: PlacedAxis, i: int, one: IntervalBar) -> Iterator[SafeString]:
         low = x.reach.low if one.lower is None else one.lower
         high = x.reach.high if one.upper is None else one.upper
         yield element("line", class_="range", x1=percent(x.share(low)), x2=percent(x.share(high)), y1=y, y2=y)
-    tooltip = f"{one.name}: {number_text(one.value)} {_said(one)}{f'. {one.text}' if one.text else ''}"
+    tooltip = f"{one.name}: {number_text(one.value)} {_format_interval(one)}{f'. {one.text}' if one.text else ''}"
     yield element("g", marker(0, percent(x.share(one.value)), f"{y:g}", tooltip), class_=f"dots {series_class(0)}")
 
 
-def _said(one: IntervalBar) -> str:
+def _format_interval(one: IntervalBar) -> str:
     if one.lower is None and one.upper is None:
         return "no interval"
     return f"[{number_text(one.lower)}, {number_text(one.upper)}]"
@@ -151,10 +153,8 @@ def _said(one: IntervalBar) -> str:
 
 def sparkline(points: Sequence[Point], *, says: str, low: float | None = None, high: float | None = None) -> SafeString:
     """Return a small line chart without axes, with its band, interrupted where a value is missing."""
-    x = placed_axis(Axis("", "time"), [point.x for point in points])
-    y = placed_axis(
-        Axis("", low=low, high=high), [end for point in points for end in (point.y, point.lower, point.upper)]
-    )
+    x = fit_axis(Axis("", "time"), [point.x for point in points])
+    y = fit_axis(Axis("", low=low, high=high), [end for point in points for end in (point.y, point.lower, point.upper)])
 
     def place(at: float, value: float) -> str:
         return f"{2 + 96 * x.share(at):.1f},{SPARK - 3 - y.share(value) * (SPARK - 6):.1f}"

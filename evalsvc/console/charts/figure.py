@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.series import sample
-from evalsvc.reports.page.elements import Part, element, joined_parts
+from evalsvc.reports.page.elements import Part, element, join_parts
 
 MAX_ROWS = 400
 """Of the table beside a chart; the page's download has all."""
@@ -65,6 +65,6 @@ def picture(*parts: Part, height: float, says: str, title: str = "", class_: str
     about = [element("title", title) if title else None, element("desc", says)]
     label = f"{title}. {says}" if title else says
     return element(
-        "svg", *about, joined_parts(parts), class_=class_, width="100%", height=f"{height:g}", role="img",
+        "svg", *about, join_parts(parts), class_=class_, width="100%", height=f"{height:g}", role="img",
         aria_label=label,
     )  # fmt: skip

@@ -9,9 +9,9 @@ from itertools import groupby
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.figure import figure, percent, picture
-from evalsvc.console.charts.scales import Axis, PlacedAxis, placed_axis
-from evalsvc.console.charts.series import ChartLine, Mark, Point, dash_of, marker, series_class
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.console.charts.scales import Axis, PlacedAxis, fit_axis
+from evalsvc.console.charts.series import ChartLine, Mark, Point, get_dash, marker, series_class
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 
 HEIGHT, FLOOR, TOP = 260.0, 30.0, 12.0
@@ -43,8 +43,8 @@ def plot(
     points = [point for line in lines for point in line.points]
     heights = [end for point in points for end in (point.y, point.lower, point.upper)]
     plane = _Plane(
-        placed_axis(x, [point.x for point in points]),
-        placed_axis(y, [*heights, *(mark.at for mark in marks if mark.is_level)]),
+        fit_axis(x, [point.x for point in points]),
+        fit_axis(y, [*heights, *(mark.at for mark in marks if mark.is_level)]),
     )
     styled = [(line.style if line.style is not None else i, line) for i, line in enumerate(lines)]
     across = [part for i, line in styled for part in _stretched(plane, i, line)]
@@ -60,7 +60,7 @@ def plot(
     )  # fmt: skip
     return figure(
         title,
-        joined_parts([_heights(plane), area]),
+        join_parts([_heights(plane), area]),
         says=says,
         legend=[(line.name, i) for i, line in styled],
         head=("Series", x.label, y.label, "Interval", ""),
@@ -113,7 +113,7 @@ def _stretched(plane: _Plane, i: int, line: ChartLine) -> Iterator[SafeString]:
         if line.is_joined and len(run) > 1:
             path = " ".join(plane.stretched(point.x, point.y or 0.0) for point in run)
             yield element(
-                "polyline", class_=f"line {series_class(i)}", data_of=i, points=path, stroke_dasharray=dash_of(i)
+                "polyline", class_=f"line {series_class(i)}", data_of=i, points=path, stroke_dasharray=get_dash(i)
             )
 
 

@@ -45,7 +45,7 @@ class PlacedAxis:
 
     def share(self, value: float) -> float:
         """Return the position of a value, from 0 to 1, clamped to the ends of the axis."""
-        return self.reach.at(value, 0.0, 1000.0) / 1000.0
+        return self.reach.scale(value, 0.0, 1000.0) / 1000.0
 
     def ticks(self, n: int = 5) -> list[tuple[float, str]]:
         """Return the places that are named, and their names."""
@@ -65,7 +65,7 @@ class PlacedAxis:
         return number_text(value)
 
 
-def placed_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
+def fit_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
     """Return the axis with ends that include all values, and a margin at each end that is not fixed."""
     if axis.kind == "ordinal":
         return PlacedAxis(axis, Reach(-0.5, max(0.5, len(axis.names) - 0.5)))

@@ -54,12 +54,12 @@ def series_class(index: int) -> str:
     return f"series c{index % N_COLOURS}"
 
 
-def dash_of(index: int) -> str | None:
+def get_dash(index: int) -> str | None:
     """Return how its line is broken."""
     return DASHES[index // N_COLOURS % len(DASHES)]
 
 
-def marker_of(index: int) -> int:
+def get_marker(index: int) -> int:
     """Return the number of its marker: no two of the series have the same colour, dash and marker."""
     return index % N_MARKERS
 
@@ -67,12 +67,12 @@ def marker_of(index: int) -> int:
 def marker(index: int, x: str, y: str, text: str = "") -> SafeString:
     """Return a series' marker at a position; the shapes are defined once per page (`console/parts/markers.html`)."""
     title = element("title", text) if text else None
-    return element("use", title, class_="point", href=f"#m{marker_of(index)}", x=x, y=y)
+    return element("use", title, class_="point", href=f"#m{get_marker(index)}", x=x, y=y)
 
 
 @functools.lru_cache(64)
 def sample(index: int) -> SafeString:
     """Return a series' line and marker, for legends and tables; a board that moves shows all of them twice."""
-    line = element("line", x1=0, x2=28, y1=7, y2=7, stroke_dasharray=dash_of(index))
-    symbol = element("use", href=f"#m{marker_of(index)}", x=14, y=7)
+    line = element("line", x1=0, x2=28, y1=7, y2=7, stroke_dasharray=get_dash(index))
+    symbol = element("use", href=f"#m{get_marker(index)}", x=14, y=7)
     return element("svg", line, symbol, class_=f"sample {series_class(index)}", width=28, height=14, aria_hidden="true")

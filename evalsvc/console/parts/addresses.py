@@ -40,7 +40,7 @@ def int_param(request: HttpRequest, name: str, default: int, *, low: int = 1, hi
     return min(high, max(low, int(text))) if text.isdecimal() and len(text) < 10 else default
 
 
-def with_zone(text: str) -> str:
+def add_zone(text: str) -> str:
     """Add UTC to a time without a zone, as browsers send it and the console displays UTC.
 
     Return other text unchanged.
@@ -58,7 +58,7 @@ def datetime_param(request: HttpRequest, name: str) -> tuple[datetime | None, st
     if not text:
         return None, ""
     try:
-        moment = datetime.fromisoformat(with_zone(text)).astimezone(UTC)
+        moment = datetime.fromisoformat(add_zone(text)).astimezone(UTC)
     except (ValueError, OverflowError):
         moment = None
     if moment is None or not 2026 <= moment.year < 2090:

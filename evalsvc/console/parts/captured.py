@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.wire.inputs import sample_from_row
 from evaluators.samples import passage_json
 
 COLUMNS = ("input", "output", "contexts", "gold", "system_prompt", "extras", "app", "log_id")
 """What an example takes of a stored request."""
 
 
-def example_of(request: Any, expected: str | None) -> dict[str, Any]:
+def build_example(request: Any, expected: str | None) -> dict[str, Any]:
     """Convert a stored request (its id and COLUMNS) to an example.
 
     Its id identifies the example, so it is added only once.
 
     Every way into a dataset uses this function: another form of the same sample would replace the existing example.
     """
-    sample = stored_sample(request)
+    sample = sample_from_row(request)
     metadata = {
         "evaluated_model_output": sample.output,
         "system_prompt": sample.system_prompt,

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 MAX_SHOWN = 20_000
 """Characters of one text on a page; the API has the rest."""
@@ -32,15 +32,15 @@ class TextMark:
     tone: str = ""
 
 
-def marks_of(spans: object, extra: object, *, passed: bool | None) -> list[TextMark]:
+def find_marks(spans: object, extra: object, *, passed: bool | None) -> list[TextMark]:
     """Return an evaluator's marks in the output: labelled ones from `extra`, and the remaining parts of its spans."""
-    claim_marks = list(_named(extra if isinstance(extra, Mapping) else {}))
+    claim_marks = list(_find_claim_marks(extra if isinstance(extra, Mapping) else {}))
     tone = "" if passed else "fail"
-    plain = (part for pair in _pairs(spans) for part in _around(pair, claim_marks))
+    plain = (part for pair in _pairs(spans) for part in _split_around(pair, claim_marks))
     return [*claim_marks, *(TextMark(*part, tone=tone) for part in plain)]
 
 
-def _around(pair: tuple[int, int], named: Sequence[TextMark]) -> Iterator[tuple[int, int]]:
+def _split_around(pair: tuple[int, int], named: Sequence[TextMark]) -> Iterator[tuple[int, int]]:
     """Yield what of a span no named place covers: what has a name is shown by it."""
     start, end = pair
     for mark in sorted(named, key=lambda mark: mark.start):
@@ -52,7 +52,7 @@ def _around(pair: tuple[int, int], named: Sequence[TextMark]) -> Iterator[tuple[
         yield start, end
 
 
-def _named(extra: Mapping[str, Any]) -> Iterable[TextMark]:
+def _find_claim_marks(extra: Mapping[str, Any]) -> Iterable[TextMark]:
     for row in _rows(extra, "entities"):
         yield TextMark(row["start"], row["end"], str(row.get("type", "")), "fail")
     for row in _rows(extra, "problems"):
@@ -87,30 +87,30 @@ def marked_text(text: str | None, marks: Sequence[TextMark] = ()) -> SafeString:
     for mark in sorted(marks, key=lambda mark: (mark.start, -mark.end))[:MAX_MARKS]:
         start, end = mark.start, min(mark.end, len(excerpt))
         if at <= start < end:
-            parts += [shown_literally(excerpt[at:start]), _marked(excerpt[start:end], mark)]
+            parts += [mark_invisible(excerpt[at:start]), _marked(excerpt[start:end], mark)]
             at = end
-    parts.append(shown_literally(excerpt[at:]))
+    parts.append(mark_invisible(excerpt[at:]))
     cut = f"First {MAX_SHOWN:,} of {len(text):,} characters; the API has the rest." if len(text) > MAX_SHOWN else None
     body = element("div", *parts, class_="said", dir="auto")
-    return joined_parts([body, element("p", cut, class_="quiet") if cut else None])
+    return join_parts([body, element("p", cut, class_="quiet") if cut else None])
 
 
 def _marked(text: str, mark: TextMark) -> SafeString:
     label = element("span", mark.label, class_="mark-label") if mark.label else None
-    return element("mark", shown_literally(text), label, class_=mark.tone or None)
+    return element("mark", mark_invisible(text), label, class_=mark.tone or None)
 
 
-def shown_literally(text: str) -> SafeString:
+def mark_invisible(text: str) -> SafeString:
     """Return a text in which invisible and bidirectional control characters are replaced by their code points."""
     if not any(ord(char) in HIDDEN for char in text):
-        return joined_parts([text])
+        return join_parts([text])
     parts: list[SafeString | str] = []
     start = 0
     for at, char in enumerate(text):
         if (name := HIDDEN.get(ord(char))) is not None:
             parts += [text[start:at], element("span", name, class_="hidden-char", title="A character that is not seen")]
             start = at + 1
-    return joined_parts([*parts, text[start:]])
+    return join_parts([*parts, text[start:]])
 
 
 def one_line(text: str | None, length: int = 400) -> str:
@@ -119,9 +119,9 @@ def one_line(text: str | None, length: int = 400) -> str:
     return line if len(line) <= length else f"{line[:length]}…"
 
 
-def json_block_of(value: object) -> SafeString | None:
+def build_json_block(value: object) -> SafeString | None:
     """Return a JSON document for reading; None for nothing."""
     if value in (None, "", {}, []):
         return None
     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, default=str)
-    return element("pre", shown_literally(text[:MAX_SHOWN]), class_="said code", dir="auto", tabindex="0")
+    return element("pre", mark_invisible(text[:MAX_SHOWN]), class_="said code", dir="auto", tabindex="0")

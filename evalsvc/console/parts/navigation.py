@@ -85,12 +85,12 @@ def console_context(request: HttpRequest) -> dict[str, Any]:
         "membership": visitor.membership if visitor else None,
         "once": new_word,
         "navigation": navigation_groups(request) if visitor else [],
-        "theme": theme_of(request),
+        "theme": get_theme(request),
         "themes": THEMES,
     }
 
 
-def theme_of(request: HttpRequest) -> str:
+def get_theme(request: HttpRequest) -> str:
     """Return the person's choice of light or dark; `system` follows the machine's."""
     theme = request.COOKIES.get(THEME_COOKIE, "")
     return theme if theme in THEMES else "system"

@@ -73,7 +73,7 @@ class Number:
         return [*facts, *(part for part in (self.missing, self.left_out, self.aside) if part)]
 
 
-def number_of(row: Mapping[str, Any], *, value: str = "value", **more: Any) -> Number:
+def build_number(row: Mapping[str, Any], *, value: str = "value", **more: Any) -> Number:
     """Return the number in an answer of the API: `value` (or `estimate`), `lower`, `upper`, `n`, `level`, `covers`."""
     fields = {
         name: row[name] for name in ("lower", "upper", "n", "level", "covers", "method") if row.get(name) is not None
@@ -106,7 +106,7 @@ def interval_bar(number: Number) -> SafeString:
     reach = Reach(min(number.low, *ends), max(number.high, *ends))
 
     def x(value: float) -> str:
-        return percent(reach.at(value, 30.0, 970.0) / 1000.0)
+        return percent(reach.scale(value, 30.0, 970.0) / 1000.0)
 
     low = reach.low if number.lower is None else number.lower
     high = reach.high if number.upper is None else number.upper

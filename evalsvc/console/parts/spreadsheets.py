@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from django.http import HttpResponse
 
-from evalsvc.datasets.exports import guarded
+from evalsvc.datasets.exports import guard_cell
 
 
 def csv_answer(name: str, lines: Iterable[Sequence[object]]) -> HttpResponse:
@@ -21,5 +21,5 @@ def csv_answer(name: str, lines: Iterable[Sequence[object]]) -> HttpResponse:
 def csv_line(cells: Sequence[object]) -> bytes:
     """Return a line of CSV."""
     line = io.StringIO()
-    csv.writer(line).writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+    csv.writer(line).writerow([guard_cell(cell) if isinstance(cell, str) else cell for cell in cells])
     return line.getvalue().encode("utf-8", "replace")

@@ -63,7 +63,7 @@ class PageTable:
     empty: str = "Nothing here yet."
 
 
-def order_of(request: HttpRequest, columns: Sequence[Column], default: str) -> TableOrder:
+def parse_order(request: HttpRequest, columns: Sequence[Column], default: str) -> TableOrder:
     """Return the order that the query string requests (`sort=-n`), else the default."""
     sort = request.GET.get("sort", "")
     if sort.removeprefix("-") not in {column.key for column in columns if column.key}:
@@ -71,7 +71,7 @@ def order_of(request: HttpRequest, columns: Sequence[Column], default: str) -> T
     return TableOrder(sort.removeprefix("-"), sort.startswith("-"))
 
 
-def heads_of(request: HttpRequest, table: PageTable) -> list[dict[str, object]]:
+def build_heads(request: HttpRequest, table: PageTable) -> list[dict[str, object]]:
     """Return the heads with the address that orders by each: once downwards, again upwards."""
     order = table.order
     return [
@@ -94,7 +94,7 @@ def page_number(request: HttpRequest) -> int:
     return int_param(request, "page", 1)
 
 
-def numbered_page(request: HttpRequest, rows: QuerySet[RowT], size: int) -> tuple[list[RowT], dict[str, str]]:
+def paginate(request: HttpRequest, rows: QuerySet[RowT], size: int) -> tuple[list[RowT], dict[str, str]]:
     """Return the rows of the requested page, and the URLs of the previous and the next page."""
     start = (page_number(request) - 1) * size
     page_rows = list(rows[start : start + size + 1])
@@ -110,7 +110,7 @@ def page_links(request: HttpRequest, *, has_more: bool) -> dict[str, str]:
     }
 
 
-def pages_of(request: HttpRequest, table: PageTable) -> dict[str, str]:
+def build_page_links(request: HttpRequest, table: PageTable) -> dict[str, str]:
     """Return the addresses of the first and the next page, where there are such."""
     following = address_with(request, cursor=table.next_cursor) if table.next_cursor else ""
     return {"first": address_with(request) if request.GET.get("cursor") else "", "next": following}

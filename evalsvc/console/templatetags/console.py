@@ -15,7 +15,7 @@ from evalsvc.console.parts.calls import ApiCall, as_curl, as_python
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
-from evalsvc.console.parts.tables import PageTable, heads_of, pages_of
+from evalsvc.console.parts.tables import PageTable, build_heads, build_page_links
 
 register = template.Library()
 FEW_FIELDS = 5
@@ -44,7 +44,7 @@ def address_tag(context: dict[str, Any], **changes: object) -> str:
 def table_tag(context: dict[str, Any], shown: PageTable) -> dict[str, Any]:
     """Show a table."""
     request = context["request"]
-    return {"table": shown, "heads": heads_of(request, shown), "pages": pages_of(request, shown)}
+    return {"table": shown, "heads": build_heads(request, shown), "pages": build_page_links(request, shown)}
 
 
 @register.inclusion_tag("console/parts/filters.html", takes_context=True)

@@ -7,8 +7,8 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.marks import shown_literally
-from evalsvc.reports.words import number_text, text_of
+from evalsvc.console.parts.marks import mark_invisible
+from evalsvc.reports.words import format_value, number_text
 
 register = template.Library()
 MAX_LINE = 2000
@@ -24,8 +24,8 @@ def figure_text(value: Any) -> str:
 @register.filter
 def as_written(value: Any) -> SafeString:
     """Show what a stranger wrote on one line: escaped, with unseen characters by their names, cut where it is long."""
-    text = "" if value is None else text_of(value)
-    return shown_literally(text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…")
+    text = "" if value is None else format_value(value)
+    return mark_invisible(text if len(text) <= MAX_LINE else f"{text[:MAX_LINE]}…")
 
 
 @register.filter

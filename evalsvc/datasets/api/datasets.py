@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.datasets import services
 from evalsvc.datasets.api.receiver import Form, is_form, receive_form
 from evalsvc.datasets.api.shapes import (
@@ -74,11 +74,11 @@ class UploadView(AccountView):
         """Return the checked fields, the format and the rows of the body."""
         if self.form is None:
             body = body_type(data=request.data)
-            values = checked(body)
+            values = validate_strict(body)
             mapping = check_mapping(values.get("custom_field_mapping") or {})
             return values, DatasetVersion.Format.JSON, read_examples(body.initial_data["examples"], mapping=mapping)
         files = self.form.uploads("file")
-        values = checked(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
+        values = validate_strict(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
         upload = Upload(files, values.get("format"), values["split"], read_mapping(values.get("custom_field_mapping")))
         return values, *read_upload(upload)
 
@@ -103,7 +103,7 @@ class DatasetsView(UploadView):
     )
     def get(self, request: Request) -> Response:
         """List datasets, newest first, each with its newest version."""
-        query = checked(TypedListQuery(data=sent(request)))
+        query = validate_strict(TypedListQuery(data=get_query_params(request)))
         if query.get("type", CUSTOM) != CUSTOM:
             return Response(DatasetList(datasets=[]))
         rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])
@@ -152,7 +152,7 @@ class DatasetView(AccountView):
     def patch(self, request: Request, id: uuid.UUID) -> Response:
         """Rename a dataset or describe it anew. Its versions are frozen."""
         dataset = get_dataset(account=self.account, id=id)
-        values = checked(PatchIn(data=request.data))
+        values = validate_strict(PatchIn(data=request.data))
         services.change_dataset(account=self.account, dataset=dataset, **values, actor=self.caller.actor)
         return envelope(get_version(account=self.account, dataset_id=id))
 
@@ -175,7 +175,7 @@ class VersionsView(UploadView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """List versions, newest first."""
-        query = checked(ListQuery(data=sent(request)))
+        query = validate_strict(ListQuery(data=get_query_params(request)))
         rows = list_versions(account=self.account, dataset=get_dataset(account=self.account, id=id))
         versions = rows[query["offset"] : query["offset"] + query["limit"]]
         return Response(DatasetVersionList(versions=[version_out(row, with_schemas=False) for row in versions]))
@@ -209,7 +209,7 @@ class DiffView(AccountView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Compare two versions by the ids of their examples. An example that only moved is unchanged."""
-        query = checked(DiffQuery(data=sent(request)))
+        query = validate_strict(DiffQuery(data=get_query_params(request)))
         after = get_version(account=self.account, dataset_id=id, number=query.get("to"))
         number = query.get("from", after.number - 1)
         if number < 1:

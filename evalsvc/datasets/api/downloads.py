@@ -11,7 +11,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.datasets import exports
 from evalsvc.datasets.api.shapes import CsvQuery, DataQuery, VersionQuery
 from evalsvc.datasets.models import DatasetVersion
@@ -27,7 +27,7 @@ class DownloadView(AccountView):
 
     def version(self, request: Request, id: uuid.UUID) -> DatasetVersion:
         """Return the version that the query requests."""
-        query = checked(VersionQuery(data=sent(request)))
+        query = validate_strict(VersionQuery(data=get_query_params(request)))
         return get_version(account=self.account, dataset_id=id, number=query.get("version"))
 
     def file(self, version: DatasetVersion, parts: Iterator[bytes]) -> StreamingHttpResponse:
@@ -49,7 +49,7 @@ class DataView(DownloadView):
     )
     def get(self, request: Request, id: uuid.UUID) -> StreamingHttpResponse:
         """Return rows under the names that clients of Patronus read. What is not a text is written as JSON."""
-        query = checked(DataQuery(data=sent(request)))
+        query = validate_strict(DataQuery(data=get_query_params(request)))
         version = get_version(account=self.account, dataset_id=id, number=query.get("version"))
         parts = exports.data(self.account, version, start=query["offset"], limit=query.get("limit"))
         return StreamingHttpResponse(parts, content_type="application/json")
@@ -88,7 +88,7 @@ class CsvView(DownloadView):
 
         Cells are as they were uploaded; ask with `spreadsheet=true` for a file that a spreadsheet may open.
         """
-        query = checked(CsvQuery(data=sent(request)))
+        query = validate_strict(CsvQuery(data=get_query_params(request)))
         version = get_version(account=self.account, dataset_id=id, number=query.get("version"))
         parts = exports.csv_rows(self.account, version, for_spreadsheet=query["spreadsheet"])
         return self.file(version, parts)

@@ -13,7 +13,7 @@ from evalsvc.datasets.exports import ExampleOut, example_out
 from evalsvc.datasets.importers.reader import UPLOADED
 from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
 from evalsvc.datasets.selectors import Change, Counts
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, build_enum, build_shape
 
 LARGEST = 2**31 - 1
 CUSTOM = "User Managed"
@@ -26,7 +26,7 @@ class VersionOut(AnswerShape, kw_only=True):
     number: int
     n_examples: int
     content_hash: Annotated[str, Meta(description="SHA-256 of the canonical rows, in order.")]
-    format: Annotated[str, among(DatasetVersion.Format.values)]
+    format: Annotated[str, build_enum(DatasetVersion.Format.values)]
     input_schema: Annotated[dict[str, Any] | UnsetType, Meta(description="JSON Schema of the inputs.")] = UNSET
     expected_schema: Annotated[dict[str, Any] | UnsetType, Meta(description="JSON Schema of the expected values.")] = (
         UNSET
@@ -40,7 +40,7 @@ class DatasetOut(AnswerShape):
     id: uuid.UUID
     name: str
     description: str
-    type: Annotated[str, among([CUSTOM])]
+    type: Annotated[str, build_enum([CUSTOM])]
     samples: Annotated[int, Meta(description="Of the newest version.")]
     n_versions: int
     created_at: Moment
@@ -78,7 +78,7 @@ class DatasetVersionEnvelope(AnswerShape):
 class ChangeOut(AnswerShape):
     """An example that differs."""
 
-    change: Annotated[str, among(["added", "removed", "changed"])]
+    change: Annotated[str, build_enum(["added", "removed", "changed"])]
     id: str
     before: ExampleOut | None
     after: ExampleOut | None
@@ -185,12 +185,12 @@ DiffQuery._declared_fields["from"] = serializers.IntegerField(
 def version_out(version: DatasetVersion, *, with_schemas: bool = True) -> VersionOut:
     """Return a version; lists go without the schemas."""
     schemas = {"input_schema": version.input_schema, "expected_schema": version.expected_schema} if with_schemas else {}
-    return shape_of(version, VersionOut, **schemas)
+    return build_shape(version, VersionOut, **schemas)
 
 
 def dataset_out(dataset: Dataset, version: DatasetVersion, *, with_schemas: bool = True) -> DatasetOut:
     """Return a dataset with its newest version."""
-    return shape_of(
+    return build_shape(
         dataset,
         DatasetOut,
         type=CUSTOM,

@@ -51,7 +51,7 @@ class Names:
     def take(self, record: dict[str, Any], field: str) -> tuple[str, Any]:
         """Take a field out of a record; return the column's name, and None for a field that is not there."""
         if len(columns := self.mapped.get(field, ())) > 1:
-            return columns[0], joined(record, columns, as_list=field == "contexts")
+            return columns[0], join_columns(record, columns, as_list=field == "contexts")
         for column in self.columns[field]:
             if column in record:
                 return column, record.pop(column)
@@ -60,7 +60,7 @@ class Names:
     def rename(self, record: dict[str, Any]) -> None:
         """Give the rest of a record the names that the mapping has for it."""
         for name, columns in self.extra.items():
-            if (value := joined(record, columns)) is not None:
+            if (value := join_columns(record, columns)) is not None:
                 record[name] = value
 
     def has_any(self, columns: Iterable[str]) -> bool:
@@ -69,7 +69,7 @@ class Names:
         return not all_columns.isdisjoint(columns)
 
 
-def joined(record: dict[str, Any], columns: Sequence[str], *, as_list: bool = False) -> object:
+def join_columns(record: dict[str, Any], columns: Sequence[str], *, as_list: bool = False) -> object:
     """Take columns out of a record as one value: lists one after another, texts as lines; None where none is there."""
     values = [value for column in columns if (value := record.pop(column, None)) is not None]
     if len(values) < 2:

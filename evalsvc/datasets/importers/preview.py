@@ -30,10 +30,10 @@ def preview_upload(upload: Upload, *, n_shown: int = N_LOOKED_AT) -> UploadPrevi
     try:
         format, preview_rows = read_upload(upload)
         rows.extend(islice(preview_rows, n_shown))
-        return UploadPreview(format, rows, len(rows) + _counted(preview_rows))
+        return UploadPreview(format, rows, len(rows) + _count_rows(preview_rows))
     except Invalid as error:
         return UploadPreview(format, rows, None, tuple(error.errors))
 
 
-def _counted(rows: Iterable[ExampleRow]) -> int:
+def _count_rows(rows: Iterable[ExampleRow]) -> int:
     return sum(1 for _ in rows)

@@ -17,7 +17,7 @@ from evalsvc.datasets.importers.names import Names
 from evalsvc.datasets.importers.parquet import read_parquet
 from evalsvc.datasets.importers.rows import ExampleRow, make_rows
 from evalsvc.datasets.importers.squad import read_squad
-from evalsvc.datasets.importers.table import JSON_SUFFIX, delimiter_of, read_csv
+from evalsvc.datasets.importers.table import JSON_SUFFIX, find_delimiter, read_csv
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.rest.problems import FieldError, Invalid
 
@@ -114,7 +114,7 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
 def first_cells(head: bytes) -> list[str]:
     """Return what would be the names of columns, were it CSV."""
     line = head.partition(b"\n")[0].decode("utf-8", "replace").rstrip("\r")
-    cells = line.split(delimiter_of(line))
+    cells = line.split(find_delimiter(line))
     return [cell.strip().strip('"').removesuffix(JSON_SUFFIX) for cell in cells]
 
 

@@ -132,7 +132,7 @@ def questions(
         question_location = SourceLocation(f"{location.pointer}/qas/{i}", f"{location.words}, question {i + 1}")
         if not isinstance(question, dict):
             refusals.add(question_location, "Expected an object.")
-        elif (answers := accepted_answers(question_location, question, refusals)) is not None:
+        elif (answers := read_answers(question_location, question, refusals)) is not None:
             metadata = {"title": title, "is_impossible": question.get("is_impossible")}
             yield (
                 question_location,
@@ -146,7 +146,7 @@ def questions(
             )
 
 
-def accepted_answers(location: SourceLocation, question: Record, refusals: Refusals) -> list[Record] | None:
+def read_answers(location: SourceLocation, question: Record, refusals: Refusals) -> list[Record] | None:
     """Return the distinct reference answers in order, each with where it starts in the paragraph."""
     if question.get("is_impossible"):
         return [{"text": ""}]

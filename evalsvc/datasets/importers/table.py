@@ -29,7 +29,7 @@ def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocatio
             n_lines = int(location.pointer.rpartition("/")[2])
             yield text
 
-    reader = csv.reader(texts(), strict=True, delimiter=delimiter_of("".join(text for _, text in first)))
+    reader = csv.reader(texts(), strict=True, delimiter=find_delimiter("".join(text for _, text in first)))
     header: list[str] = []
     while True:
         location = SourceLocation(f"/file/line/{n_lines + 1}", f"Line {n_lines + 1}")
@@ -54,7 +54,7 @@ def read_csv(file: Readable, refusals: Refusals) -> Iterator[tuple[SourceLocatio
             yield location, read_cells(location, header, [cell or None for cell in cells], refusals)
 
 
-def delimiter_of(header: str) -> str:
+def find_delimiter(header: str) -> str:
     """Return the separator of the header: a comma if it contains one, else a semicolon or a tab."""
     unquoted = "".join(header.split('"')[::2])
     return next((delimiter for delimiter in DELIMITERS if delimiter in unquoted), ",")

@@ -13,7 +13,7 @@ from evalsvc.evaluations.ingest.scores import keep_scores
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import KeptEvaluations
 from evalsvc.rest.answering.shapes import answers_with
-from evalsvc.rest.bodies.parsers import keys_of, read_body
+from evalsvc.rest.bodies.parsers import list_body_keys, read_body
 
 
 def score_batch_schema() -> dict[str, object]:
@@ -42,7 +42,7 @@ class EvaluationBatchView(AccountView):
         """
         body = read_body(request)
         rows = read_score_batch(self.account.pk, body)
-        self.warn_of(keys_of(body), ScoreBatchBody.__struct_fields__, rows.warnings)
+        self.warn_of(list_body_keys(body), ScoreBatchBody.__struct_fields__, rows.warnings)
         evaluations, unplaced = keep_scores(account=self.account, scores=rows.scores)
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
         return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in evaluations], errors=errors))

@@ -16,7 +16,7 @@ from evalsvc.evaluations.wire.bulk import NDJSON, read_batch
 from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.rest.answering.answers import JSON
 from evalsvc.rest.bodies.parsers import read_body
-from evalsvc.rest.idempotency import REPLAYED_HEADER, Claim, Replay, read_idempotency_key, retries_of
+from evalsvc.rest.idempotency import REPLAYED_HEADER, Claim, Replay, read_idempotency_key, read_retry_flag
 from evalsvc.rest.idempotent_rows import RowsClaim, claim_rows, claim_rows_of_try
 
 
@@ -43,7 +43,7 @@ class EvaluateBatchView(AccountView):
             sent=batch,
             caller=caller,
             prefer=read_prefer(request.META.get("HTTP_PREFER", "")),
-            is_retry=retries_of(request),
+            is_retry=read_retry_flag(request),
             claim=claim,
             n_allowed=n_allowed,
             is_streamed=NDJSON in request.META.get("HTTP_ACCEPT", "").lower(),
@@ -79,7 +79,7 @@ class EvaluateBatchView(AccountView):
         account_id = self.account.pk
         if key := read_idempotency_key(request):
             return claim_rows(account_id=account_id, key=key, fingerprint=self.fingerprint(request))
-        if (is_retry := retries_of(request)) is None:
+        if (is_retry := read_retry_flag(request)) is None:
             return None
         return claim_rows_of_try(
             account_id=account_id, actor=self.caller.actor, fingerprint=self.fingerprint(request), is_retry=is_retry

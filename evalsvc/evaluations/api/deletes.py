@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent_once
+from evalsvc.accounts.views import AccountView, get_unique_query_params, validate_strict
 from evalsvc.evaluations.api.search import EvaluationView
 from evalsvc.evaluations.maintenance.deletion import COLUMNS, delete_evaluation, delete_evaluations
 from evalsvc.evaluations.wire.history_shapes import DeletedEvaluations
@@ -70,7 +70,7 @@ class EvaluationsView(AccountView):
 
         Goes on for at most 20 seconds: with `done` false, send the same request again.
         """
-        filters = dict(checked(DeleteIn(data=sent_once(request))))
+        filters = dict(validate_strict(DeleteIn(data=get_unique_query_params(request))))
         batch_size = filters.pop("batch_size") or DEFAULT_BATCH
         if not filters:
             names = ", ".join(f"`{name}`" for name in COLUMNS)

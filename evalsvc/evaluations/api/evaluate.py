@@ -18,7 +18,7 @@ from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.evaluations.wire.request import fingerprint, read_call
 from evalsvc.rest.answering.answers import to_response
 from evalsvc.rest.bodies.parsers import read_body
-from evalsvc.rest.idempotency import REPLAYED_HEADER, retries_of
+from evalsvc.rest.idempotency import REPLAYED_HEADER, read_retry_flag
 
 
 class EvaluateView(AccountView):
@@ -37,7 +37,7 @@ class EvaluateView(AccountView):
         body = read_body(request)
         prefer = read_prefer(request.META.get("HTTP_PREFER", ""))
         evaluate_request = EvaluateRequest(
-            read_call(body), fingerprint(self.account.pk, body), prefer, retries_of(request)
+            read_call(body), fingerprint(self.account.pk, body), prefer, read_retry_flag(request)
         )
         answer = evaluate(self.caller, evaluate_request, claim=self.claim, enqueue=enqueue_lane)
         # It is settled: with this answer, or with the work that is still pending.

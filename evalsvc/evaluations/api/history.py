@@ -10,11 +10,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve, resolve_evaluator
 from evalsvc.evaluations.history.interval import answer_interval
-from evalsvc.evaluations.history.lineage import origins_of
-from evalsvc.evaluations.history.read import history_summary, list_history, profiles_with_scores, thresholds_of
+from evalsvc.evaluations.history.lineage import find_origins
+from evalsvc.evaluations.history.read import get_thresholds, history_summary, list_history, profiles_with_scores
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_asked
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
@@ -46,7 +46,7 @@ def is_asked(name: str) -> bool:
     return name in ASKED or name.startswith(("scope.", "since."))
 
 
-def asked_parameters() -> list[OpenApiParameter]:
+def build_parameters() -> list[OpenApiParameter]:
     """Return the OpenAPI parameters for the options of the interval."""
     level = {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL}
     return [
@@ -72,7 +72,7 @@ class HistoryView(AccountView):
         tags=["history"],
         parameters=[
             HistoryIn,
-            *asked_parameters(),
+            *build_parameters(),
             OpenApiParameter(
                 "evaluator",
                 str,
@@ -89,8 +89,10 @@ class HistoryView(AccountView):
         `scope.project`, `scope.experiment`, `scope.tags.KEY`, `since`, `since.scores`, `since.revision`,
         `include_experiments`. The points are those of the same scope.
         """
-        query = sent(request)
-        query_values = checked(HistoryIn(data={name: value for name, value in query.items() if not is_asked(name)}))
+        query = get_query_params(request)
+        query_values = validate_strict(
+            HistoryIn(data={name: value for name, value in query.items() if not is_asked(name)})
+        )
         ask = read_query({name: value for name, value in query.items() if is_asked(name)})
         evaluator_id, profile_name, run = self._resolve(query_values["evaluator"], query_values.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
@@ -105,7 +107,7 @@ class HistoryView(AccountView):
         )
         if not answer["n_total"]:
             answer |= self._elsewhere(evaluator_id, profile_name, ask)
-        lines = thresholds_of(account=self.account, profile_name=profile_name, run=run, rows=points)
+        lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)
         point_rows = points_out(self.account.pk, points, lines)
         return Response(history_shapes.History(**answer, points=point_rows, next_cursor=cursor))
 
@@ -162,5 +164,5 @@ def points_out(
             source=row.source,
             **origin,
         )
-        for row, origin in zip(rows, origins_of(account_id, rows), strict=True)
+        for row, origin in zip(rows, find_origins(account_id, rows), strict=True)
     ]

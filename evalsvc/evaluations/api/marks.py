@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.evaluations.ingest.feedback import set_favorite, set_feedback
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.results import get_result, list_tags
@@ -52,7 +52,7 @@ class FeedbackView(AccountView):
     def post(self, request: Request, id: int) -> Response:
         """Say that the verdict is right (`positive`) or wrong (`negative`), in place of what was said before."""
         get_result(account=self.account, id=id)
-        feedback = Evaluation.Feedback(checked(FeedbackIn(data=request.data))["feedback"])
+        feedback = Evaluation.Feedback(validate_strict(FeedbackIn(data=request.data))["feedback"])
         set_feedback(account=self.account, id=id, feedback=feedback)
         return Response(status=204)
 
@@ -81,6 +81,6 @@ class TagsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List the tags of the newest 10 000 tagged requests whose results are kept, the last used first."""
-        query = checked(TagsIn(data=sent(request)))
+        query = validate_strict(TagsIn(data=get_query_params(request)))
         rows = list_tags(account=self.account, **query)
         return Response(history_shapes.TagList(tags=[history_shapes.Tag(**row) for row in rows]))

@@ -29,11 +29,11 @@ from evalsvc.evaluations.wire.shapes import (
     EvaluationResults,
     EvaluationVerdict,
 )
-from evalsvc.evaluations.wire.stored import entry_of, request_facts
+from evalsvc.evaluations.wire.stored import build_entry, request_facts
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.fields import StrictText
-from evalsvc.rest.bodies.parsers import keys_of, read_body
-from evalsvc.rest.idempotency import retries_of
+from evalsvc.rest.bodies.parsers import list_body_keys, read_body
+from evalsvc.rest.idempotency import read_retry_flag
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import id_at
 
@@ -58,7 +58,7 @@ def result_out(row: Any, request: Any = None) -> EvaluationVerdict:
 
     `row` is an Evaluation, or a row of `search_results`, which comes with its request's.
     """
-    return evaluation_result(request_facts(request or row.request, row.log_id), entry_of(row))
+    return evaluation_result(request_facts(request or row.request, row.log_id), build_entry(row))
 
 
 class ResultBatchView(AccountView):
@@ -81,14 +81,14 @@ class ResultBatchView(AccountView):
         """
         body = read_body(request)
         rows = read_results(self.account.pk, body, since=self._since(request))
-        self.warn_of(keys_of(body), ResultBatch.__struct_fields__, rows.warnings)
+        self.warn_of(list_body_keys(body), ResultBatch.__struct_fields__, rows.warnings)
         evaluations, unplaced = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
         errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
         return Response(EvaluationResults(evaluation_results=[result_out(row) for row in evaluations], errors=errors))
 
     def _since(self, request: Request) -> int:
         """Return the lowest id of a request that this call may repeat."""
-        if self.claim is not None or retries_of(request) is False:
+        if self.claim is not None or read_retry_flag(request) is False:
             return NEVER
         return id_at(timezone.now(), back_seconds=RETRY_WINDOW_SECONDS)
 

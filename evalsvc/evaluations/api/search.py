@@ -14,8 +14,8 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.history.lineage import elsewhere
-from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, unread_members
-from evalsvc.evaluations.search.pages import requests_of, search_evaluations, settings_of
+from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, find_unread_members
+from evalsvc.evaluations.search.pages import fetch_requests, get_revision_settings, search_evaluations
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.answer import evaluation_out
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope, EvaluationPage
@@ -56,7 +56,7 @@ class EvaluationView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return a captured evaluation by its id."""
         row = get_evaluation(account=self.account, id=id)
-        config = settings_of(account=self.account, profile_id=row.profile_id, number=row.profile_revision)
+        config = get_revision_settings(account=self.account, profile_id=row.profile_id, number=row.profile_revision)
         return Response(EvaluationEnvelope(evaluation=evaluation_out(row, config=config)))
 
 
@@ -82,7 +82,7 @@ class EvaluationSearchView(AccountView):
         filters = serializer.initial_data.get("filters") or []
         wanted_rows = evaluation_condition(filters) & _older_filters(query)
         plans = elsewhere(self.account.pk, experiments_in(filters), "/filters")
-        self.warn_of((), (), [*unread_members(filters), *plans])
+        self.warn_of((), (), [*find_unread_members(filters), *plans])
         evaluations = search_evaluations(
             account=self.account,
             condition=wanted_rows,
@@ -90,7 +90,7 @@ class EvaluationSearchView(AccountView):
             cursor=query.get("cursor"),
             offset=query.get("offset") or 0,
         )
-        requests = requests_of(account=self.account, request_ids=[row.request_id for row in evaluations.rows])
+        requests = fetch_requests(account=self.account, request_ids=[row.request_id for row in evaluations.rows])
         # What is deleted meanwhile is left out.
         rows = [evaluation_out(row, requests[row.request_id]) for row in evaluations.rows if row.request_id in requests]
         return Response(EvaluationPage(evaluations=rows, next_cursor=evaluations.next_cursor))

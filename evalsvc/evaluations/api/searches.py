@@ -11,13 +11,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved import services
 from evalsvc.evaluations.saved.parser import read_search
 from evalsvc.evaluations.saved.selectors import get_search, list_searches
 from evalsvc.rest.answering.pagination import page
-from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answer_with, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answer_with, answers_with, build_shape
 from evalsvc.rest.bodies.fields import StrictText
 
 
@@ -68,10 +68,10 @@ class SavedSearchPage(AnswerShape):
     next_cursor: str | None
 
 
-def saved_search_out(row: SavedSearch, now: datetime) -> SavedSearchOut:
+def build_saved_search(row: SavedSearch, now: datetime) -> SavedSearchOut:
     """Return a saved search as the API shows it."""
     reading = read_search(row.query, now)
-    return shape_of(row, SavedSearchOut, id=str(row.pk), filters=reading.filters, problem=reading.problem)
+    return build_shape(row, SavedSearchOut, id=str(row.pk), filters=reading.filters, problem=reading.problem)
 
 
 class SavedSearchesView(AccountView):
@@ -85,7 +85,7 @@ class SavedSearchesView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List the searches that the account shares, newest first, a page at a time."""
-        query, now = checked(SavedSearchesQuery(data=sent(request))), timezone.now()
+        query, now = validate_strict(SavedSearchesQuery(data=get_query_params(request))), timezone.now()
         searches, cursor = page(
             list_searches(account=self.account),
             limit=query["limit"],
@@ -93,7 +93,7 @@ class SavedSearchesView(AccountView):
             of=f"saved-searches:{self.account.pk}",
         )
         return Response(
-            SavedSearchPage(saved_searches=[saved_search_out(row, now) for row in searches], next_cursor=cursor)
+            SavedSearchPage(saved_searches=[build_saved_search(row, now) for row in searches], next_cursor=cursor)
         )
 
     @extend_schema(
@@ -104,9 +104,9 @@ class SavedSearchesView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Save a search of evaluations for the account. Times stay as they are written: `7d` is always the last 7."""
-        body, now = checked(SavedSearchBody(data=request.data)), timezone.now()
+        body, now = validate_strict(SavedSearchBody(data=request.data)), timezone.now()
         row = services.save_search(account=self.account, owner=None, **body, now=now, actor=self.caller.actor)
-        return Response(SavedSearchAnswer(saved_search=saved_search_out(row, now)), status=201)
+        return Response(SavedSearchAnswer(saved_search=build_saved_search(row, now)), status=201)
 
 
 class SavedSearchView(AccountView):
@@ -118,7 +118,7 @@ class SavedSearchView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return a saved search, with the `filters` that POST /v1/evaluations/search takes for it now."""
         row = get_search(account=self.account, id=id)
-        return Response(SavedSearchAnswer(saved_search=saved_search_out(row, timezone.now())))
+        return Response(SavedSearchAnswer(saved_search=build_saved_search(row, timezone.now())))
 
     @extend_schema(
         operation_id="change_saved_search",
@@ -129,9 +129,9 @@ class SavedSearchView(AccountView):
     def patch(self, request: Request, id: int) -> Response:
         """Give a saved search another name, or other filters in place of all that it has."""
         search, now = get_search(account=self.account, id=id), timezone.now()
-        body = checked(SavedSearchChange(data=request.data))
+        body = validate_strict(SavedSearchChange(data=request.data))
         row = services.change_search(account=self.account, search=search, **body, now=now, actor=self.caller.actor)
-        return Response(SavedSearchAnswer(saved_search=saved_search_out(row, now)))
+        return Response(SavedSearchAnswer(saved_search=build_saved_search(row, now)))
 
     @extend_schema(
         operation_id="delete_saved_search",

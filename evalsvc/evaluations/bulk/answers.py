@@ -8,11 +8,11 @@ from evalsvc.evaluations.bulk.rows import BatchRow
 from evalsvc.rest.problems import Problem, problem_body
 
 
-def written_row(row: BatchRow) -> bytes:
+def write_row(row: BatchRow) -> bytes:
     """Write a settled row: the single call's status and body, or the problem that it would have had."""
     source = row.twin or row
     if source.problem is not None:
-        return _with_problem(row.index, source.problem)
+        return _write_problem(row.index, source.problem)
     assert source.answer is not None  # noqa: S101  it is settled
     headers = source.answer.headers
     pause = headers.get("Retry-After")
@@ -28,7 +28,7 @@ def written_row(row: BatchRow) -> bytes:
     )
 
 
-def _with_problem(index: int, problem: Problem) -> bytes:
+def _write_problem(index: int, problem: Problem) -> bytes:
     pause = problem.headers.get("Retry-After")
     return orjson.dumps(
         {

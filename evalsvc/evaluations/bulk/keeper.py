@@ -86,7 +86,10 @@ class Keeper:
             raise
 
     def _together(self, rows: Sequence[BatchRow]) -> None:
-        signs = [None if self.claim else retry_evidence(_of(row).asked, _of(row).accepted.entries) for row in rows]
+        signs = [
+            None if self.claim else retry_evidence(_require_plan(row).asked, _require_plan(row).accepted.entries)
+            for row in rows
+        ]
         is_one_transaction = self.claim is not None or any(signs)
         with account_scope(self.account_id) if is_one_transaction else nullcontext():
             if any(signs) or (self.claim is None and self.expects_repeats):
@@ -100,12 +103,12 @@ class Keeper:
 
     def _recognise(self, rows: Sequence[BatchRow], signs: Sequence[Any]) -> None:
         """Find the samples that repeat an earlier call, as a single call would; or another sample of this batch."""
-        digests = [_of(row).asked.fingerprint for row in rows]
+        digests = [_require_plan(row).asked.fingerprint for row in rows]
         if any(signs):
             with connections[current_role()].cursor() as cursor:
                 EQUAL_CALLS.take_all(cursor, [digest for digest, sign in zip(digests, signs, strict=True) if sign])
         candidates = [
-            (digest, len(_of(row).accepted.entries), sign)
+            (digest, len(_require_plan(row).accepted.entries), sign)
             for row, digest, sign in zip(rows, digests, signs, strict=True)
         ]
         first: dict[int, BatchRow] = {}
@@ -127,18 +130,18 @@ class Keeper:
 
     def _capture(self, rows: Sequence[BatchRow]) -> None:
         scoped = self._read_scoped(rows)
-        captures = [row for row in rows if _of(row).kept]
-        captures_made = _written([self._capture_of(row, scoped) for row in captures])
+        captures = [row for row in rows if _require_plan(row).kept]
+        captures_made = _write_captures([self._capture_of(row, scoped) for row in captures])
         histories = {row.index: captured.histories for row, captured in zip(captures, captures_made, strict=True)}
         for row, captured in zip(captures, captures_made, strict=True):
-            _take_ids(_of(row), captured)
+            _take_ids(_require_plan(row), captured)
         self._read_plain([row for row in rows if row.index not in histories], scoped, histories)
         intervals: dict[tuple[Pair, str, str], dict[str, Any] | None] = {}
         for row in rows:
-            _add_intervals(_of(row), scoped.get(row.index) or histories[row.index], intervals)
+            _add_intervals(_require_plan(row), scoped.get(row.index) or histories[row.index], intervals)
 
     def _capture_of(self, row: BatchRow, scoped: dict[int, list[HistorySnapshot | None]]) -> Capture:
-        plan = _of(row)
+        plan = _require_plan(row)
         pairs = history_pairs(plan)
         return Capture(
             self.account_id,
@@ -154,16 +157,16 @@ class Keeper:
         """Read the histories of narrower windows, each once, before anything is stored."""
         groups: dict[str, list[BatchRow]] = {}
         for row in rows:
-            if (window := _of(row).window) is not None:
+            if (window := _require_plan(row).window) is not None:
                 groups.setdefault(dump_jsonb(window), []).append(row)
         histories: dict[int, list[HistorySnapshot | None]] = {}
         for same in groups.values():
-            window = _of(same[0]).window
-            pairs = list(dict.fromkeys(pair for row in same for pair in history_pairs(_of(row)) if pair))
+            window = _require_plan(same[0]).window
+            pairs = list(dict.fromkeys(pair for row in same for pair in history_pairs(_require_plan(row)) if pair))
             assert window is not None  # noqa: S101  they are grouped by it
             read = dict(zip(pairs, store.read_scoped(self.account_id, pairs, window), strict=True))
             for row in same:
-                histories[row.index] = [read[pair] if pair else None for pair in history_pairs(_of(row))]
+                histories[row.index] = [read[pair] if pair else None for pair in history_pairs(_require_plan(row))]
         return histories
 
     def _read_plain(
@@ -173,14 +176,14 @@ class Keeper:
         found: dict[int, list[HistorySnapshot | None]],
     ) -> None:
         """Add the histories of samples that leave nothing behind, in one message."""
-        pairs_by_row = {row.index: [] if row.index in scoped else history_pairs(_of(row)) for row in rows}
+        pairs_by_row = {row.index: [] if row.index in scoped else history_pairs(_require_plan(row)) for row in rows}
         pairs = list(dict.fromkeys(pair for some in pairs_by_row.values() for pair in some if pair))
         read = dict(zip(pairs, store.read_histories(self.account_id, pairs, epoch=self.epoch), strict=True))
         for index, some in pairs_by_row.items():
             found[index] = [read[pair] if pair else None for pair in some]
 
 
-def _of(row: BatchRow) -> PlannedRow:
+def _require_plan(row: BatchRow) -> PlannedRow:
     assert row.planned is not None  # noqa: S101  only planned samples are kept
     return row.planned
 
@@ -195,12 +198,12 @@ def history_pairs(planned: PlannedRow) -> list[Pair | None]:
 
 
 def _choose_entries(row: BatchRow, *, keep_always: bool, tells_pending: bool) -> None:
-    plan = _of(row)
+    plan = _require_plan(row)
     plan.accepted.is_answered_pending = tells_pending and bool(plan.accepted.pending_lanes)
     plan.kept = accept.entries_to_store(plan.accepted, keep_always=keep_always)
 
 
-def _written(captures: Sequence[Capture]) -> list[CaptureResult]:
+def _write_captures(captures: Sequence[Capture]) -> list[CaptureResult]:
     """Write captures in one statement. Only a single capture waits for a lock that another transaction has."""
     if len(captures) == 1:
         return [capture_alone(captures[0])]

@@ -22,9 +22,9 @@ class SampleListener(Waiter):
         self._request_id = request_id
         self._batch = batch
 
-    def put(self, verdicts: list[dict[str, Any]]) -> None:
+    def deliver(self, verdicts: list[dict[str, Any]]) -> None:
         """Forward verdicts to the batch's waiter, each with its request id."""
-        self._batch.put([{**verdict, REQUEST: self._request_id} for verdict in verdicts])
+        self._batch.deliver([{**verdict, REQUEST: self._request_id} for verdict in verdicts])
 
 
 class BatchPlace:

@@ -54,7 +54,7 @@ class Planner:
         entries = accept.plan_evaluations(account_id=self.account_id, epoch=self.epoch, call=evaluate_request.call)
         accept.refuse_unrunnable(self.account_id, self.epoch, entries)
         call = accept.with_log_id(evaluate_request.call)
-        side, window = self._beside(call, entries)
+        side, window = self._resolve_experiment(call, entries)
         placement = self._place(call)
         self._score(call, entries)
         row.planned = PlannedRow(
@@ -70,7 +70,9 @@ class Planner:
         accept.score_inline(self.account_id, call, entries)
         self._inline_seconds += time.monotonic() - began
 
-    def _beside(self, call: EvaluateCall, entries: list[PlannedEvaluation]) -> tuple[PlannedRun | None, Window | None]:
+    def _resolve_experiment(
+        self, call: EvaluateCall, entries: list[PlannedEvaluation]
+    ) -> tuple[PlannedRun | None, Window | None]:
         if call.interval.strategy == "none":
             return None, None
         key = ask_key(call.interval), call.experiment_id, call.config

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from evalsvc.evaluations.evaluate.answers import (
-    address_of,
     answer_accepted,
     answer_stored,
-    kept_of_accepted,
-    kept_of_stored,
+    build_results_path,
+    redact_accepted_answer,
+    redact_stored_answer,
 )
 from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation
 from evalsvc.evaluations.evaluate.stored import StoredRequest
@@ -109,12 +109,14 @@ class BatchRow:
         if self.answer is None:
             return IdempotentResult(None, None, self.request_id)
         if self.stored is not None:
-            stored_answer = kept_of_stored(self.stored, self.answer)
-            return IdempotentResult(stored_answer.status, stored_answer.body, self.request_id).without_long_body()
+            stored_answer = redact_stored_answer(self.stored, self.answer)
+            return IdempotentResult(stored_answer.status, stored_answer.body, self.request_id).drop_long_body()
         assert self.planned is not None  # noqa: S101  it has answered
         accepted_call = self.planned.accepted
-        row = IdempotentResult(self.answer.status, kept_of_accepted(accepted_call, self.answer).body, self.request_id)
-        return row.without_long_body() if accepted_call.call.capture == "all" else row
+        row = IdempotentResult(
+            self.answer.status, redact_accepted_answer(accepted_call, self.answer).body, self.request_id
+        )
+        return row.drop_long_body() if accepted_call.call.capture == "all" else row
 
     def take_kept(self, kept: IdempotentResult) -> None:
         """Be answered as before, or by the request that the sample became."""
@@ -123,5 +125,5 @@ class BatchRow:
             return
         headers = {"Content-Type": JSON}
         if kept.status == ACCEPTED and kept.resource_id is not None:
-            headers["Location"] = address_of(kept.resource_id)
+            headers["Location"] = build_results_path(kept.resource_id)
         self.answer = WrittenAnswer(kept.status, kept.body, headers)

@@ -14,8 +14,8 @@ from django.db import connection
 
 from evalsvc.accounts.access.authentication import Caller
 from evalsvc.accounts.access.rate_limiter import expect_repeats
-from evalsvc.accounts.access.throttling import refusal_of
-from evalsvc.evaluations.bulk.answers import written_row
+from evalsvc.accounts.access.throttling import build_rate_limit_problem
+from evalsvc.evaluations.bulk.answers import write_row
 from evalsvc.evaluations.bulk.keeper import Keeper
 from evalsvc.evaluations.bulk.listener import REQUEST, BatchPlace
 from evalsvc.evaluations.bulk.planner import Planner
@@ -97,7 +97,7 @@ class Batch:
             connection.close()
 
     def _take_part(self) -> None:
-        part = self._begun_part()
+        part = self._next_part()
         self._rows.extend(part)
         try:
             has_place = any(_waits(row) for row in part) and self._place.take()
@@ -111,12 +111,12 @@ class Batch:
         for row in part:
             self._n_bytes += row.weight if row.answer is None else len(row.answer.body)
 
-    def _begun_part(self) -> list[BatchRow]:
+    def _next_part(self) -> list[BatchRow]:
         """Plan the next samples, as many as are stored together."""
         began, weight, part = time.monotonic(), 0, list[BatchRow]()
         last = min(self._at + ROWS_AT_ONCE, len(self._asked.sent.samples))
         claim = self._asked.claim
-        stored_rows = claim.kept(range(self._at, last)) if claim and self._refusal is None else {}
+        stored_rows = claim.load_results(range(self._at, last)) if claim and self._refusal is None else {}
         for index in range(self._at, last):
             row = BatchRow(index)
             part.append(row)
@@ -138,17 +138,17 @@ class Batch:
         try:
             self._planner.plan(row, self._asked.sent.body_of(row.index))
         except Exception as exc:
-            row.problem = self._told(exc)
+            row.problem = self._to_problem(exc)
 
     def _limit(self) -> Problem | None:
         if self._n_begun > self._asked.n_allowed:
-            return refusal_of(self._asked.caller)
+            return build_rate_limit_problem(self._asked.caller)
         if not self._asked.is_streamed and self._n_bytes > MAX_ANSWER_BYTES:
             detail = f"The answer has more than {MAX_ANSWER_BYTES} bytes: ask for `application/x-ndjson`, or send less."
             return Problem(detail, code="body_too_large")
         return None
 
-    def _told(self, exc: Exception) -> Problem:
+    def _to_problem(self, exc: Exception) -> Problem:
         """Convert an exception to a problem; one that affects all samples ends the work on those that follow."""
         problem = as_problem(exc)
         if problem is None:
@@ -159,7 +159,7 @@ class Batch:
         return problem
 
     def _fail(self, rows: Iterable[BatchRow], exc: Exception) -> None:
-        problem = self._told(exc)
+        problem = self._to_problem(exc)
         for row in rows:
             if not row.is_settled:
                 row.problem = problem
@@ -224,21 +224,21 @@ class Batch:
         began = time.monotonic()
         if self._n_pending:
             # It may have come before anybody listened.
-            self._guarded(self._look_at_earlier)
+            self._run_guarded(self._look_at_earlier)
             connection.close()
             for verdicts in self._place.arrivals():
-                self._guarded(partial(self._go_on, verdicts))
+                self._run_guarded(partial(self._go_on, verdicts))
                 yield from self._ready()
                 if not self._n_pending:
                     break
-            self._guarded(partial(self._give_up, time.monotonic() - began))
+            self._run_guarded(partial(self._give_up, time.monotonic() - began))
         yield from self._ready()
 
     @property
     def _n_pending(self) -> int:
         return sum(not row.is_settled for row in self._rows)
 
-    def _guarded(self, act: Callable[[], None]) -> None:
+    def _run_guarded(self, act: Callable[[], None]) -> None:
         try:
             act()
         except Exception as exc:
@@ -266,7 +266,7 @@ class Batch:
     def _ready(self) -> Iterator[bytes]:
         connection.close()
         while self._rows and self._rows[0].is_settled:
-            yield written_row(self._rows.popleft())
+            yield write_row(self._rows.popleft())
 
 
 def _waits(row: BatchRow) -> bool:

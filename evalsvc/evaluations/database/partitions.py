@@ -7,7 +7,7 @@ from collections.abc import Collection
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from evalsvc.infra.indexes import without_lock_timeout
+from evalsvc.infra.indexes import disable_lock_timeout
 from evalsvc.tenancy.scope import SYSTEM, current_role
 
 # Histories first, in the same order as captures lock them, which rules out deadlocks between the two.
@@ -35,15 +35,15 @@ ORDER BY pg_get_expr(c.relpartbound, c.oid) <> 'DEFAULT', 1
 """
 
 
-def of_request(request_id: int) -> dict[str, int]:
+def lookups_for_request(request_id: int) -> dict[str, int]:
     """Return the lookups of a request's evaluations: with the range of ids that spares looking at each partition."""
     moment = request_id >> 22
     return {"request_id": request_id, "id__gte": moment << 22, "id__lt": moment + HOUR_MS << 22}
 
 
-def of_requests(request_ids: Collection[int]) -> dict[str, object]:
-    """Return the lookups of the evaluations of several requests, as `of_request`."""
-    bounds = of_request(min(request_ids, default=0)), of_request(max(request_ids, default=0))
+def lookups_for_requests(request_ids: Collection[int]) -> dict[str, object]:
+    """Return the lookups of the evaluations of several requests, as `lookups_for_request`."""
+    bounds = lookups_for_request(min(request_ids, default=0)), lookups_for_request(max(request_ids, default=0))
     return {"request_id__in": request_ids, "id__gte": bounds[0]["id__gte"], "id__lt": bounds[1]["id__lt"]}
 
 
@@ -92,7 +92,7 @@ def _add_index_beside(connection: BaseDatabaseWrapper, table: str, name: str, de
         cursor.execute(WITHOUT_INDEX, [table, name])
         for (partition,) in cursor.fetchall():
             index = f"{name}{partition.removeprefix(table)}"
-            with without_lock_timeout(connection):
+            with disable_lock_timeout(connection):
                 # What an earlier run has left, that was ended: it is not valid.
                 cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}")
                 cursor.execute(f"CREATE INDEX CONCURRENTLY {index} ON {partition} {definition}")

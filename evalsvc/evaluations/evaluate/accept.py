@@ -15,7 +15,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import refuses_unrunnable
 from evalsvc.catalog.inline import resolve_inline
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
-from evalsvc.catalog.runnable import WEBHOOK, AvailableJudges, means_of
+from evalsvc.catalog.runnable import WEBHOOK, AvailableJudges, get_available_judges
 from evalsvc.evaluations.database.uuids import new_uuid
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.inline_turns import turns
@@ -83,7 +83,7 @@ def _plan_one(
         return PlannedEvaluation(position, wanted, None, validation_error(exc.code, exc.message))
     if verdict := validate_inputs(resolved.family, resolved.evaluator_id, resolved.settings, sample):
         return PlannedEvaluation(position, wanted, resolved, verdict)
-    return PlannedEvaluation(position, wanted, resolved, PENDING, lane_of(resolved, sample))
+    return PlannedEvaluation(position, wanted, resolved, PENDING, choose_lane(resolved, sample))
 
 
 def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> ResolvedEvaluator:
@@ -102,7 +102,7 @@ def refuse_unrunnable(account_id: int, epoch: str | None, entries: Sequence[Plan
     if not doubtful or not refuses_unrunnable(account_id=account_id, epoch=epoch):
         return
     with account_scope(account_id):
-        means = means_of(Account(id=account_id))
+        means = get_available_judges(Account(id=account_id))
     why = ((entry, _why_unrunnable(entry, means)) for entry in doubtful)
     if errors := [FieldError(f"/evaluators/{entry.position}", detail) for entry, detail in why if detail]:
         raise Invalid(*errors, code="unrunnable")
@@ -111,13 +111,13 @@ def refuse_unrunnable(account_id: int, epoch: str | None, entries: Sequence[Plan
 def _why_unrunnable(entry: PlannedEvaluation, means: AvailableJudges) -> str | None:
     if entry.resolved is None:
         return entry.verdict.error_message
-    if means.of(entry.resolved.family):
+    if means.has_judge_for(entry.resolved.family):
         return None
     whom = "a webhook secret to sign with" if entry.resolved.family.name == WEBHOOK else "a connection to an LLM"
     return f"Evaluator {entry.resolved.evaluator_id!r} needs {whom}, and the account has none."
 
 
-def lane_of(resolved: ResolvedEvaluator, sample: Sample) -> str:
+def choose_lane(resolved: ResolvedEvaluator, sample: Sample) -> str:
     """Return the lane to run in. Long texts go to a worker: threads of the web process share one interpreter."""
     lane = resolved.family.lane_of(resolved.settings)
     if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or sample.n_chars > settings.INLINE_MAX_CHARS):

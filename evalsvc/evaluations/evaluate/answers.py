@@ -11,7 +11,7 @@ from evalsvc.evaluations.evaluate import wait
 from evalsvc.evaluations.evaluate.accept import answer_facts
 from evalsvc.evaluations.evaluate.rows import AcceptedCall
 from evalsvc.evaluations.evaluate.stored import StoredRequest, facts_of_stored
-from evalsvc.evaluations.wire.answer import evaluate_answer, without_echoes
+from evalsvc.evaluations.wire.answer import evaluate_answer, strip_echoes
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.shapes import EvaluateAnswer
 from evalsvc.rest.answering.answers import JSON, WrittenAnswer
@@ -26,7 +26,7 @@ def answer_accepted(accepted: AcceptedCall, prefer: Prefer, *, age_seconds: floa
     """
     headers = {}
     if accepted.pending_lanes or (prefer.respond_async and prefer.seconds == 0):
-        headers["Location"] = address_of(accepted.request_id)
+        headers["Location"] = build_results_path(accepted.request_id)
     if accepted.pending_lanes:
         asks_judge = Lane.JUDGE in accepted.pending_lanes
         pause = wait.pending_retry_after(accepted.account_id, asks_judge=asks_judge, age_seconds=age_seconds)
@@ -39,25 +39,25 @@ def answer_stored(stored: StoredRequest, prefer: Prefer) -> WrittenAnswer:
     """Answer a call that was accepted before, as far as it has come."""
     headers = {}
     if not stored.is_finished:
-        headers = {"Location": address_of(stored.request.id), "Retry-After": str(_pause_for(stored))}
+        headers = {"Location": build_results_path(stored.request.id), "Retry-After": str(_pause_for(stored))}
     status = 202 if headers and prefer.respond_async else 200
     return _answer(status, evaluate_answer(*facts_of_stored(stored)), headers, prefer.applied)
 
 
-def kept_of_accepted(accepted: AcceptedCall, answer: WrittenAnswer) -> WrittenAnswer:
+def redact_accepted_answer(accepted: AcceptedCall, answer: WrittenAnswer) -> WrittenAnswer:
     """Return the answer to store for repeated calls: with capture `none`, the verdicts without the submitted inputs."""
     if accepted.call.capture != "none":
         return answer
     request, entries = answer_facts(accepted)
-    return replace(answer, body=dumps(evaluate_answer(without_echoes(request), entries)))
+    return replace(answer, body=dumps(evaluate_answer(strip_echoes(request), entries)))
 
 
-def kept_of_stored(stored: StoredRequest, answer: WrittenAnswer) -> WrittenAnswer:
+def redact_stored_answer(stored: StoredRequest, answer: WrittenAnswer) -> WrittenAnswer:
     """Return the same of a call that was accepted before."""
     if stored.request.capture != "none":
         return answer
     request, entries = facts_of_stored(stored)
-    return replace(answer, body=dumps(evaluate_answer(without_echoes(request), entries)))
+    return replace(answer, body=dumps(evaluate_answer(strip_echoes(request), entries)))
 
 
 def _answer(status: int, body: EvaluateAnswer, headers: Mapping[str, str], applied: str) -> WrittenAnswer:
@@ -65,7 +65,7 @@ def _answer(status: int, body: EvaluateAnswer, headers: Mapping[str, str], appli
     return WrittenAnswer(status, dumps(body), {"Content-Type": JSON, **headers, **preference})
 
 
-def address_of(request_id: int | None) -> str:
+def build_results_path(request_id: int | None) -> str:
     """Return where the results of a request are fetched."""
     return f"/v1/evaluate/{request_id}"
 

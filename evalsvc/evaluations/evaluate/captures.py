@@ -16,7 +16,7 @@ from psycopg import Error
 
 from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.evaluate.group_commit import Group
-from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, brought_up_to_date, remembered, split
+from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, remembered, split, update_histories
 from evalsvc.tenancy.scope import APP, current_role
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ def capture_alone(wanted: Capture, *, waits: bool = True) -> CaptureResult:
     values = [wanted.account_id, wanted.request, wanted.evaluations, wanted.lease_seconds, *split(wanted.pairs)]
     values += [[history.snapshot if history else None for history in cached_histories], waits]
     request_id, created_at, evaluation_ids, *histories = call_function(CAPTURE, values)
-    up_to_date = brought_up_to_date(wanted.account_id, wanted.epoch, wanted.pairs, cached_histories, histories)
+    up_to_date = update_histories(wanted.account_id, wanted.epoch, wanted.pairs, cached_histories, histories)
     return CaptureResult(request_id, created_at, evaluation_ids, up_to_date)
 
 
@@ -134,7 +134,7 @@ def _capture_batch(wanted: Sequence[Capture]) -> list[CaptureResult]:
     ]
     request_ids, created_at, evaluation_ids, *row = call_function(CAPTURE_BATCH, values)
     histories = {
-        (account_id, epoch, pair): brought_up_to_date(account_id, epoch, [pair], [old], [[part[i]] for part in row])[0]
+        (account_id, epoch, pair): update_histories(account_id, epoch, [pair], [old], [[part[i]] for part in row])[0]
         for i, ((account_id, epoch, pair), old) in enumerate(zip(reads, cached_histories, strict=True))
     }
     ids = iter(evaluation_ids)
@@ -171,7 +171,7 @@ class Captures:
             log.warning("%d captures failed together; retrying each separately: %s", len(items), type(exc).__name__)
             return None
 
-    def alone(self, item: Capture) -> CaptureResult:
+    def run_single(self, item: Capture) -> CaptureResult:
         """Write one."""
         return capture_alone(item)
 

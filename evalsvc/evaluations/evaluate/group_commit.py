@@ -41,7 +41,7 @@ class GroupWork(Protocol[Item_contra, Answer_co]):
         An exception means that the outcome is unknown: nothing is retried, and every caller receives the exception.
         """
 
-    def alone(self, item: Item_contra) -> Answer_co:
+    def run_single(self, item: Item_contra) -> Answer_co:
         """Do one item by itself."""
 
 
@@ -69,7 +69,7 @@ class Failure:
 
     cause: BaseException
 
-    def raised_again(self) -> Exception:
+    def copy_exception(self) -> Exception:
         """Return the error for another thread: of the same kind, with a traceback of its own."""
         if not isinstance(self.cause, Exception):
             return CallInterrupted("The call that this was part of was interrupted.")
@@ -128,8 +128,8 @@ class Group(Generic[Item, Answer]):
         if isinstance(caller.told, Success):
             return caller.told.answer
         if isinstance(caller.told, Failure):
-            raise caller.told.raised_again()
-        return self._work.alone(item)
+            raise caller.told.copy_exception()
+        return self._work.run_single(item)
 
     def _wait(self, caller: _Caller[Item, Answer]) -> None:
         try:
@@ -156,7 +156,7 @@ class Group(Generic[Item, Answer]):
         try:
             others = self._gather()
             answers = self._work.together([own.item, *(other.item for other in others)])
-            outcomes = self._told(len(others) + 1, answers)
+            outcomes = self._build_outcomes(len(others) + 1, answers)
         except BaseException as exc:
             self._pass_on()
             for other in others:
@@ -168,7 +168,7 @@ class Group(Generic[Item, Answer]):
         return outcomes[0]
 
     @staticmethod
-    def _told(n: int, answers: Sequence[Answer] | None) -> list[Success[Answer] | Order]:
+    def _build_outcomes(n: int, answers: Sequence[Answer] | None) -> list[Success[Answer] | Order]:
         if answers is None:
             return [Order.ALONE] * n
         if len(answers) != n:

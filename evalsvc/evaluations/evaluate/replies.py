@@ -24,7 +24,7 @@ from redis.client import Pipeline
 from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.waiting_room import Release
-from evalsvc.infra.redis import make_client, shared_client
+from evalsvc.infra.redis import get_shared_client, make_client
 from evalsvc.rest.edge.door import AdmittedRequest, current_visit, door
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class Waiter:
         self._verdicts: list[dict[str, Any]] = []
         self._visit: AdmittedRequest | None = None
 
-    def put(self, verdicts: list[dict[str, Any]]) -> None:
+    def deliver(self, verdicts: list[dict[str, Any]]) -> None:
         """Hand verdicts to the waiting thread."""
         with self._lock:
             self._verdicts.extend(verdicts)
@@ -113,7 +113,7 @@ class ReplyDispatcher:
         Earlier verdicts might have been sent elsewhere: poll the database afterwards.
         """
         try:
-            with shared_client(timeout=ANNOUNCING_SECONDS).pipeline(transaction=False) as pipe:
+            with get_shared_client(timeout=ANNOUNCING_SECONDS).pipeline(transaction=False) as pipe:
                 listen(pipe, request_id, self.address)
                 pipe.execute()
         except RedisError:
@@ -143,7 +143,7 @@ class ReplyDispatcher:
         with self._lock:
             waiters = list(self._waiters.get(request_id, ()))
         for waiter in waiters:
-            waiter.put(verdicts)
+            waiter.deliver(verdicts)
 
     def _dispatch(self) -> None:
         client = make_client(timeout=BLOCK_SECONDS + 5)
@@ -209,7 +209,7 @@ def send_replies(verdicts: Mapping[int, Sequence[Mapping[str, object]]], *, addr
     """
     replies = [{"request_id": request_id, "verdicts": some} for request_id, some in verdicts.items()]
     try:
-        with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
+        with get_shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
             for request_id in verdicts:
                 pipe.smembers(listeners_key(request_id))
             if address:

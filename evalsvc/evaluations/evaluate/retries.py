@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.database.locks import LOCK_REQUESTS
 from evalsvc.evaluations.database.round_trips import raw_connection
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.tenancy.scope import account_scope, current_role, id_at
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def find_retried(
 def note_retry(account_id: int, fingerprint: int) -> None:
     """Record a retry that arrived before its first try, so that the first try is recognised when it arrives."""
     try:
-        shared_client().set(_overtaking(account_id, fingerprint), 1, ex=OVERTAKEN_SECONDS)
+        get_shared_client().set(_overtaking(account_id, fingerprint), 1, ex=OVERTAKEN_SECONDS)
     except RedisError:
         log.warning("account %s: a call overtaken by its retry counts twice: Redis is unavailable", account_id)
         return
@@ -92,7 +92,7 @@ def note_retry(account_id: int, fingerprint: int) -> None:
 def is_overtaken(account_id: int, fingerprint: int) -> bool:
     """Return whether a first try arrived after its retry; consumes the record, so the next equal call is a new one."""
     try:
-        return bool(shared_client().getdel(_overtaking(account_id, fingerprint)))
+        return bool(get_shared_client().getdel(_overtaking(account_id, fingerprint)))
     except RedisError:
         return False
 

@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from django.db import connection, connections
 from django.db.models import Model
 
-from evalsvc.catalog.resolve import family_of
+from evalsvc.catalog.resolve import find_family
 from evalsvc.evaluations.database.columns import VERDICT
-from evalsvc.evaluations.database.partitions import of_requests
+from evalsvc.evaluations.database.partitions import lookups_for_requests
 from evalsvc.evaluations.database.round_trips import call_function, raw_connection
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig, find_side
@@ -25,8 +25,8 @@ from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
-from evalsvc.evaluations.wire.interval_request import stored_ask
-from evalsvc.evaluations.wire.stored import entry_of, request_facts
+from evalsvc.evaluations.wire.interval_request import load_interval_options
+from evalsvc.evaluations.wire.stored import build_entry, request_facts
 from evalsvc.rest.problems import Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -125,7 +125,7 @@ class StoredRequest:
 def finished_verdicts(*, account_id: int, request_ids: list[int]) -> dict[int, list[dict[str, object]]]:
     """Return the verdicts that requests have so far, as a worker's replies would carry them; none for those without."""
     with account_scope(account_id):
-        rows = Evaluation.objects.filter(account_id=account_id, **of_requests(request_ids))
+        rows = Evaluation.objects.filter(account_id=account_id, **lookups_for_requests(request_ids))
         verdicts_by_request: dict[int, list[dict[str, Any]]] = {}
         for row in rows.exclude(status=Evaluation.Status.PENDING).values("request_id", "position", *VERDICT):
             verdicts_by_request.setdefault(row.pop("request_id"), []).append(row)
@@ -143,7 +143,7 @@ def get_stored(*, account_id: int, request_id: int) -> StoredRequest:
 def facts_of_stored(stored: StoredRequest) -> tuple[RequestFacts, list[EntryFacts]]:
     """Return what the answer is written from; intervals are of the history as it was before the request."""
     request = stored.request
-    entries = [entry_of(evaluation) for evaluation in stored.evaluations]
+    entries = [build_entry(evaluation) for evaluation in stored.evaluations]
     pairs = [
         (row.evaluator_id, row.profile_name) if row.family and row.profile_name and request.strategy != "none" else None
         for row in stored.evaluations
@@ -156,7 +156,7 @@ def facts_of_stored(stored: StoredRequest) -> tuple[RequestFacts, list[EntryFact
 def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs: Pairs) -> None:
     """Compute the intervals that a stored request specified, over the history before it."""
     extras = request.extras or {}
-    ask, side = stored_ask(request.strategy, extras.get("interval")), None
+    ask, side = load_interval_options(request.strategy, extras.get("interval")), None
     with suppress(UnknownConfig):
         side = find_side(
             account_id=request.account_id, experiment_id=request.experiment_id, config=extras.get("config")
@@ -173,6 +173,6 @@ def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs:
         histories = store.read_scoped(request.account_id, pairs, window, before=request.id)
     for entry, history in zip(entries, histories, strict=True):
         if entry.family is not None:
-            entry.interval = answer_interval(ask, family_of(entry.family), history)
+            entry.interval = answer_interval(ask, find_family(entry.family), history)
             if side is not None:
                 entry.experiment_interval = side.interval_of(entry.evaluator_id, entry.profile_name)

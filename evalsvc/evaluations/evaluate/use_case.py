@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsvc.accounts.access.rate_limiter import Admission, expect_repeats
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.evaluate import accept, wait
-from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored, kept_of_accepted
+from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored, redact_accepted_answer
 from evalsvc.evaluations.evaluate.replies import reply_box
 from evalsvc.evaluations.evaluate.retries import (
     RETRY_WINDOW_SECONDS,
@@ -178,7 +178,7 @@ def _accept(
                 _keep_answer(claim, accepted_call, answer)
             return answer, accepted_call
         if claim:
-            mark_accepted(claim, _stored_id(accepted_call))
+            mark_accepted(claim, _get_request_id(accepted_call))
     return None, accepted_call
 
 
@@ -191,7 +191,7 @@ def _work(accepted: AcceptedCall, prefer: Prefer, claim: Claim | None, enqueue: 
     _await(accepted, 0 if accepted.is_answered_pending else prefer.seconds, enqueue)
     if accepted.pending_lanes and not prefer.respond_async:
         if not accepted.is_answered_pending:
-            stamp_pending_answered(accepted.account_id, _stored_id(accepted))
+            stamp_pending_answered(accepted.account_id, _get_request_id(accepted))
         expect_repeats(accepted.account_id, seconds=RETRY_WINDOW_SECONDS)
     answer = answer_accepted(accepted, prefer, age_seconds=time.monotonic() - began)
     if claim and not accepted.pending_lanes:
@@ -201,12 +201,12 @@ def _work(accepted: AcceptedCall, prefer: Prefer, claim: Claim | None, enqueue: 
 
 
 def _keep_answer(claim: Claim, accepted: AcceptedCall, answer: WrittenAnswer) -> None:
-    redacted_answer = kept_of_accepted(accepted, answer)
+    redacted_answer = redact_accepted_answer(accepted, answer)
     finish_claim(claim, redacted_answer, resource_id=accepted.request_id, is_rebuilt=accepted.call.capture == "all")
 
 
 def _await(accepted: AcceptedCall, seconds: float, enqueue: Enqueue) -> None:
-    request_id = _stored_id(accepted)
+    request_id = _get_request_id(accepted)
     # Take the place before enqueueing the work, so that its verdict finds a listener.
     with wait.place_for(accepted.account_id, request_id, seconds) as waiter:
         reply_to = reply_box().address if waiter else None
@@ -216,6 +216,6 @@ def _await(accepted: AcceptedCall, seconds: float, enqueue: Enqueue) -> None:
             wait.await_verdicts(accepted, waiter, seconds)
 
 
-def _stored_id(accepted: AcceptedCall) -> int:
+def _get_request_id(accepted: AcceptedCall) -> int:
     assert accepted.request_id is not None  # noqa: S101  pending work always has a row
     return accepted.request_id

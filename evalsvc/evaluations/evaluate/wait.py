@@ -118,7 +118,7 @@ def _await_more(stored: StoredRequest, waiter: Waiter, seconds: float) -> bool:
 
     # It may have come before anybody listened.
     is_announced = reply_box().announce(request_id)
-    waiter.put(_look([request_id], waiter.account_id).get(request_id, []))
+    waiter.deliver(_look([request_id], waiter.account_id).get(request_id, []))
     _receive(waiter, request_id, pace, deadline, receive, is_announced=is_announced)
     return len(pending) < n_before
 

@@ -74,7 +74,7 @@ def remembered(account_id: int, epoch: str | None, pairs: Pairs) -> list[History
     return [_memory.get((account_id, *pair), epoch) if pair is not None else None for pair in pairs]
 
 
-def brought_up_to_date(
+def update_histories(
     account_id: int, epoch: str | None, pairs: Pairs, known: Sequence[HistorySnapshot | None], row: Sequence[Any]
 ) -> list[HistorySnapshot | None]:
     """Return the histories as the database just answered, merged into what was known, and remember them."""
@@ -131,13 +131,13 @@ def _inserted(old: HistorySnapshot, ids: bytes, scores: bytes, facts: bytes) -> 
     order = sorted(new, reverse=True)
     rows = [new[id] for id in order]
     return (
-        _on_top(array("q", order), old.id_bytes, n_top),
-        _on_top(array("d", [score for score, _ in rows]), old.score_bytes, n_top),
-        _on_top(array("i", [fact for _, fact in rows]), old.fact_bytes, n_top),
+        _replace_top(array("q", order), old.id_bytes, n_top),
+        _replace_top(array("d", [score for score, _ in rows]), old.score_bytes, n_top),
+        _replace_top(array("i", [fact for _, fact in rows]), old.fact_bytes, n_top),
     )
 
 
-def _on_top(top: array[Any], old: bytes, n_top: int) -> bytes:
+def _replace_top(top: array[Any], old: bytes, n_top: int) -> bytes:
     """Put values in the place of the first `n_top` old ones."""
     return (top.tobytes() + old[n_top * top.itemsize :])[: HISTORY_LENGTH * top.itemsize]
 

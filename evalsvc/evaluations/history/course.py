@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from evalsvc.evaluations.history.cache import HistorySnapshot
-from evalsvc.evaluations.history.interval import Window, default_of, interval_values, numbers_of, shown_ends
+from evalsvc.evaluations.history.interval import (
+    Window,
+    compute_interval,
+    get_default_estimand,
+    interval_values,
+    select_bounds,
+)
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalOptions
 from evaluators.base import Family
 
@@ -71,11 +77,11 @@ class HistoryCourse:
         return int(np.searchsorted(self.ids >> 22, (moment - EPOCH) // timedelta(milliseconds=1))) + 1
 
 
-def course_of(
+def compute_course(
     ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None, *, n_parts: int = 24
 ) -> HistoryCourse:
     """Compute the course of a window in at most `n_parts` parts, each with the interval specified by the options."""
-    of = ask.of or default_of(family)
+    of = ask.of or get_default_estimand(family)
     # The newest first.
     window = interval_values(history, of, ask.most)
     n = int(window.values.size)
@@ -83,10 +89,10 @@ def course_of(
 
     def stretch(first: int, end: int) -> HistoryStretch:
         values = window.values[n - end : n - first]
-        numbers = numbers_of(ask, of, family, replace(window, values=values))
-        bounds = shown_ends(numbers)
+        numbers = compute_interval(ask, of, family, replace(window, values=values))
+        bounds = select_bounds(numbers)
         oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
-        times = moment_of(oldest), moment_of(newest)
+        times = datetime_from_id(oldest), datetime_from_id(newest)
         return HistoryStretch(
             first + 1, end, *times, float(values.mean()), bounds["lower"], bounds["upper"], oldest, newest,
             is_degenerate=numbers["degenerate"],
@@ -111,9 +117,9 @@ def _revisions(window: Window) -> Iterator[tuple[int, datetime, int]]:
     numbers = (window.marks >> 2)[::-1]
     for place in np.flatnonzero(np.diff(numbers)) + 1:
         if numbers[place] > 0:
-            yield int(place) + 1, moment_of(window.ids[::-1][place]), int(numbers[place])
+            yield int(place) + 1, datetime_from_id(window.ids[::-1][place]), int(numbers[place])
 
 
-def moment_of(id: Any) -> datetime:
+def datetime_from_id(id: Any) -> datetime:
     """Return when the database gave an id."""
     return EPOCH + timedelta(milliseconds=int(id) >> 22)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
-from evalsvc.evaluations.history.packed import Verdicts, verdicts_of
+from evalsvc.evaluations.history.packed import Verdicts, unpack_verdicts
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalOptions
-from evalsvc.stats.histories.batches import MIXED, mixed_sources
-from evalsvc.stats.histories.drift import LEAST, drift_of
+from evalsvc.stats.histories.batches import MIXED, homogeneity_p_value
+from evalsvc.stats.histories.drift import LEAST, detect_drift
 from evalsvc.stats.strategies.answers import interval_for
 from evalsvc.stats.strategies.of_histories import StrategyNotApplicable
 from evalsvc.stats.strategies.registry import history_rule
@@ -46,7 +46,7 @@ class Window:
     verdicts: Verdicts | None = None
 
 
-def default_of(family: Family | None) -> str:
+def get_default_estimand(family: Family | None) -> str:
     """Return the default estimand: `pass` for families that are `binary` or `by_verdict`, else `score`."""
     return "pass" if family is not None and (family.binary or family.by_verdict) else "score"
 
@@ -62,12 +62,12 @@ def answer_interval(
     """
     if ask.strategy == "none":
         return None
-    of = ask.of or default_of(family)
+    of = ask.of or get_default_estimand(family)
     window = interval_values(history, of, ask.most)
-    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **numbers_of(ask, of, family, window)}
-    answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources_of(window)}
+    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **compute_interval(ask, of, family, window)}
+    answer |= {"n_no_verdict": window.n_no_verdict, "sources": count_sources(window)}
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
-    answer["warnings"], answer["suggested_since"] = _warned(answer["warnings"], window)
+    answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window)
     if (drift := _drift(ask, of, family, window)) is not None:
         answer["warnings"].append("drift")
     answer["drift"] = drift
@@ -82,7 +82,7 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None) 
     if history is None or not history.score_bytes:
         return Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
     ids = np.frombuffer(history.id_bytes, np.int64)[:most]
-    if of == "pass" and (alike := verdicts_of(history.fact_bytes[: most and most * FACT_BYTES])):
+    if of == "pass" and (alike := unpack_verdicts(history.fact_bytes[: most and most * FACT_BYTES])):
         return Window(alike.row, ids, _NO_MARKS, verdicts=alike)
     facts = history.facts[:most]
     values: Any = history.scores[:most]
@@ -96,7 +96,7 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None) 
     return Window(values, ids, facts >> 2, n_no_verdict)
 
 
-def numbers_of(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+def compute_interval(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (None, None)
     if of == "pass":
@@ -106,7 +106,7 @@ def numbers_of(ask: IntervalOptions, of: str, family: Family | None, window: Win
     try:
         interval = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
     except StrategyNotApplicable as exc:
-        return _without_numbers(
+        return _build_null_interval(
             len(window.values), f"{exc} Ask for it with `of`: `pass`." if of == "score" else str(exc)
         )
     numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
@@ -116,7 +116,7 @@ def numbers_of(ask: IntervalOptions, of: str, family: Family | None, window: Win
     return numbers
 
 
-def shown_ends(numbers: Mapping[str, Any]) -> dict[str, Any]:
+def select_bounds(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ends of an interval and its method: of equal scores those that are advised."""
     if not numbers["degenerate"]:
         return {name: numbers[name] for name in ("lower", "upper", "method")}
@@ -124,7 +124,7 @@ def shown_ends(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {"lower": advice.get("lower"), "upper": advice.get("upper"), "method": advice.get("kind")}
 
 
-def sources_of(window: Window) -> dict[str, dict[str, object]]:
+def count_sources(window: Window) -> dict[str, dict[str, object]]:
     """Return how many of the values come from where, and the mean of each part."""
     if window.verdicts is not None:
         counts, sums = [0, 0, 0], [0.0, 0.0, 0.0]
@@ -138,12 +138,12 @@ def sources_of(window: Window) -> dict[str, dict[str, object]]:
     }
 
 
-def _warned(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mapping[str, int] | None]:
+def _collect_warnings(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mapping[str, int] | None]:
     """Add what is doubtful about the window: parts that differ, and verdicts by different revisions of the profile."""
     warning_codes, since = list(warnings), None
     if window.verdicts is not None:
         return warning_codes, None
-    chance = mixed_sources(window.values, window.marks & 3)
+    chance = homogeneity_p_value(window.values, window.marks & 3)
     if chance is not None and chance < MIXED:
         warning_codes.append("mixed_sources")
     revisions = window.marks >> 2
@@ -159,21 +159,21 @@ def _drift(ask: IntervalOptions, of: str, family: Family | None, window: Window)
 
     What experiments promoted is left out: where it begins, the source of the scores has changed, and not their level.
     """
-    window = captured_of(window)
+    window = exclude_experiments(window)
     steady = window.verdicts is not None and not window.verdicts.may_have_moved(REACH)
     if window.values.size < LEAST or steady or not _may_have_moved(window.values):
         return None
-    drift = drift_of(window.values[::-1])
+    drift = detect_drift(window.values[::-1])
     if drift is None:
         return None
     n_since = window.values.size - drift.changed_at
-    numbers = numbers_of(ask, of, family, replace(window, values=window.values[:n_since]))
-    summary = {name: numbers[name] for name in ("median", "n")} | shown_ends(numbers)
+    numbers = compute_interval(ask, of, family, replace(window, values=window.values[:n_since]))
+    summary = {name: numbers[name] for name in ("median", "n")} | select_bounds(numbers)
     moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
     return {"changed_at": moment.isoformat(), "before": drift.before, "after": drift.after, **summary}
 
 
-def captured_of(window: Window) -> Window:
+def exclude_experiments(window: Window) -> Window:
     """Return a window without the outputs of experiments."""
     if window.verdicts is not None:
         return window if window.verdicts.source != EXPERIMENT else Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
@@ -184,7 +184,10 @@ def captured_of(window: Window) -> Window:
 
 
 def _may_have_moved(values: Any) -> bool:
-    """Return whether `drift_of` may find a shift: its own test without what only makes it milder, in a few steps."""
+    """Return whether `detect_drift` may find a shift.
+
+    Its own test without what only makes it milder, in a few steps.
+    """
     n = values.size
     apart = values - values.sum() / n
     sums = np.abs(np.cumsum(apart))
@@ -194,7 +197,7 @@ def _may_have_moved(values: Any) -> bool:
     return residual <= 0.0 or furthest >= REACH * math.sqrt(residual / (n - 2) * n)
 
 
-def _without_numbers(n: int, reason: str) -> dict[str, Any]:
+def _build_null_interval(n: int, reason: str) -> dict[str, Any]:
     return {
         "lower": None,
         "median": None,

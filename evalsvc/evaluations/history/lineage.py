@@ -35,7 +35,7 @@ def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> l
     return [KeyWarning(pointer=pointer, detail=detail.format(id), did_you_mean=[]) for id in planned_ids]
 
 
-def origins_of(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
+def find_origins(account_id: int, rows: Sequence[HistoryScore]) -> list[dict[str, Any]]:
     """Return the origin of each point; a value is null where it does not apply, or where the example was deleted."""
     keys = _example_keys(account_id, {row.output_id for row in rows if row.output_id is not None})
     return [

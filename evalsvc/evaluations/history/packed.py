@@ -76,7 +76,7 @@ def _limits(n: int, reach: float) -> tuple[tuple[int, int, float], ...]:
     return tuple(blocks)
 
 
-def verdicts_of(facts: bytes) -> Verdicts | None:
+def unpack_verdicts(facts: bytes) -> Verdicts | None:
     """Return the verdicts of a history from its facts, native int32 as `history_facts` in sql/functions.sql has them.
 
     None unless there are some, every row is judged, and all are of one source and revision.

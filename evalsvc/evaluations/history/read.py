@@ -24,10 +24,10 @@ def list_history(
 ) -> QuerySet[HistoryScore]:
     """Return the scores of one history within a window (of `scope.window_of`), newest first."""
     rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
-    return within(rows, window or {"include": "promoted"}).order_by("-id")
+    return filter_window(rows, window or {"include": "promoted"}).order_by("-id")
 
 
-def within(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScore]:
+def filter_window(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScore]:
     """Narrow a history to a window: as `scoped_scores` in sql/functions.sql."""
     include = window["include"]
     rows = rows if include == "all" else rows.filter(trial=False)
@@ -130,7 +130,7 @@ def apps_with_scores(*, account: Account, pair: tuple[str, str], limit: int) -> 
         return [name for (name,) in cursor.fetchall()]
 
 
-def thresholds_of(
+def get_thresholds(
     *,
     account: Account,
     profile_name: str,

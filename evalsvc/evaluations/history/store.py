@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import connection
 
 from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
-from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, as_read, brought_up_to_date, remembered, split
+from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, as_read, remembered, split, update_histories
 
 
 def read_histories(
@@ -33,7 +33,7 @@ def read_histories(
         "SELECT ids, scores, facts, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
         values,
     )
-    return brought_up_to_date(account_id, epoch if before is None else None, pairs, cached_histories, row)
+    return update_histories(account_id, epoch if before is None else None, pairs, cached_histories, row)
 
 
 def read_scoped(

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches
-from evalsvc.evaluations.database.partitions import new_ids, of_request
+from evalsvc.evaluations.database.partitions import lookups_for_request, new_ids
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.evaluations.selectors import get_evaluation
@@ -57,32 +57,32 @@ class Label:
     @property
     def fingerprint(self) -> bytes:
         """Return the key that a label shares with the labels it replaces."""
-        return _said_of(self.criteria_id, self.resource_type, self.reference)
+        return _build_label_key(self.criteria_id, self.resource_type, self.reference)
 
     @property
     def evaluator_id(self) -> str:
         """Return the evaluator id of the criteria's history."""
-        return evaluator_of(self.criteria_id)
+        return build_evaluator_id(self.criteria_id)
 
 
-def evaluator_of(criteria_id: uuid.UUID) -> str:
+def build_evaluator_id(criteria_id: uuid.UUID) -> str:
     """Return the evaluator id of a criteria's labels: no managed evaluator and no client can have it."""
     return f"{PREFIX}{criteria_id}"
 
 
-def _said_of(criteria_id: uuid.UUID, resource_type: str, reference: str) -> bytes:
+def _build_label_key(criteria_id: uuid.UUID, resource_type: str, reference: str) -> bytes:
     of = "" if resource_type == LOG else f"{resource_type}:"
-    return f"{evaluator_of(criteria_id)} {of}{reference}".encode()
+    return f"{build_evaluator_id(criteria_id)} {of}{reference}".encode()
 
 
 def label_fingerprint(account_id: int, criteria_id: uuid.UUID, resource_type: str, reference: str) -> int:
     """Return the fingerprint of the request that contains the label of this resource under these criteria."""
-    return fingerprint(account_id, _said_of(criteria_id, resource_type, reference))
+    return fingerprint(account_id, _build_label_key(criteria_id, resource_type, reference))
 
 
 def has_labels(*, account: Account, criteria_id: uuid.UUID) -> bool:
     """Return whether anybody has used the criteria."""
-    evaluator_id = evaluator_of(criteria_id)
+    evaluator_id = build_evaluator_id(criteria_id)
     return Evaluation.objects.filter(account=account, captured=True, evaluator_id=evaluator_id).exists()
 
 
@@ -93,7 +93,7 @@ def keep_label(*, account: Account, label: Label) -> Evaluation:
     it within the account's transaction, with a lock on the criteria: concurrent calls would otherwise create two
     labels. Raises NotFound for an evaluation that the account does not have.
     """
-    place = _place_of(account, label)
+    place = _find_place(account, label)
     old = _label_before(account, label)
     id = _add(account, label, place) if old is None else _replace(account, old, label, place)
     return get_evaluation(account=account, id=id)
@@ -110,11 +110,11 @@ def _label_before(account: Account, label: Label) -> Evaluation | None:
     requests = EvaluationRequest.objects.filter(account=account, fingerprint=expected_fingerprint).values_list(
         "id", flat=True
     )
-    candidates = (rows.filter(**of_request(id)).first() for id in requests)
+    candidates = (rows.filter(**lookups_for_request(id)).first() for id in requests)
     return next((row for row in candidates if row is not None), None)
 
 
-def _place_of(account: Account, label: Label) -> dict[str, Any]:
+def _find_place(account: Account, label: Label) -> dict[str, Any]:
     """Return where the newest score of the log or trace, or the evaluation, belongs; nothing when there is none."""
     if label.place is not None:
         return dict(label.place)
@@ -157,8 +157,8 @@ def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
         captured=True,
         project_id=label.project_id,
         log_id=label.log_id,
-        **_said(label),
-        **_own(place),
+        **_build_label_columns(label),
+        **_select_place_columns(place),
         **({} if label.created_at is None else {"created_at": label.created_at}),
     )
     evaluation.save(force_insert=True)
@@ -167,7 +167,9 @@ def _add(account: Account, label: Label, place: dict[str, Any]) -> int:
 
 
 def _replace(account: Account, old: Evaluation, label: Label, place: dict[str, Any]) -> int:
-    Evaluation.objects.filter(account=account, pk=old.pk).update(**_said(label), **_own(place))
+    Evaluation.objects.filter(account=account, pk=old.pk).update(
+        **_build_label_columns(label), **_select_place_columns(place)
+    )
     if place:
         EvaluationRequest.objects.filter(account=account, pk=old.request_id).update(**place)
     _remember(account, old.pk, label, old.created_at, place)
@@ -177,7 +179,7 @@ def _replace(account: Account, old: Evaluation, label: Label, place: dict[str, A
     return old.pk
 
 
-def _said(label: Label) -> dict[str, Any]:
+def _build_label_columns(label: Label) -> dict[str, Any]:
     """Return the columns that a correction replaces."""
     details = {
         "annotation_criteria_id": str(label.criteria_id),
@@ -196,7 +198,7 @@ def _said(label: Label) -> dict[str, Any]:
     }
 
 
-def _own(place: dict[str, Any]) -> dict[str, Any]:
+def _select_place_columns(place: dict[str, Any]) -> dict[str, Any]:
     return {name: place[name] for name in IN_BOTH if name in place}
 
 

@@ -23,7 +23,7 @@ from evalsvc.evaluations.ingest.rows import (
 )
 from evalsvc.evaluations.wire.inputs import (
     InputSpellings,
-    extras_of,
+    build_extras,
     fields_in,
     first_spelling,
     input_columns,
@@ -84,7 +84,7 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
         else:
             identity, since_id = digest + index.to_bytes(4), since
         columns = (
-            request_columns(row, row.log_id) | input_columns(sample) | {"extras": extras_of(inputs, fields, sample)}
+            request_columns(row, row.log_id) | input_columns(sample) | {"extras": build_extras(inputs, fields, sample)}
         )
         return ClientScore(
             index=index,

@@ -20,8 +20,8 @@ from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import RowKeys
-from evalsvc.rest.bodies.names import app_error, kept_app
-from evalsvc.rest.bodies.parsers import decode, keys_of
+from evalsvc.rest.bodies.names import app_error, normalize_app_name
+from evalsvc.rest.bodies.parsers import decode, list_body_keys
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Problem
 
@@ -152,7 +152,7 @@ def read_rows(
         else:
             errors += [RowError(index=index, pointer=at + error.pointer, detail=error.detail) for error in outcome]
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            row_keys.note(keys_of(bytes(raw)), at)
+            row_keys.note(list_body_keys(bytes(raw)), at)
     return Rows(good, errors, row_keys.warnings)
 
 
@@ -208,7 +208,7 @@ def moment_errors(created_at: datetime | None) -> Iterator[FieldError]:
 
 def placement_request(row: ScoreRow) -> PlacementRequest:
     return PlacementRequest(
-        app=None if row.experiment_id is not None else kept_app(row.app),
+        app=None if row.experiment_id is not None else normalize_app_name(row.app),
         experiment_id=int(row.experiment_id) if row.experiment_id is not None else None,
         project_id=uuid.UUID(row.project_id) if row.project_id else None,
         project_name=row.project_name,

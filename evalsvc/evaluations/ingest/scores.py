@@ -29,13 +29,15 @@ def keep_scores(
     """
     with account_scope(account.pk):
         take_turns(account.pk)
-        placed_scores, errors = _placed(account, scores, name)
+        placed_scores, errors = _assign_placements(account, scores, name)
         ids = keep_client_scores(account.pk, placed_scores) if placed_scores else []
         rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
     return [rows[id] for id in ids], errors
 
 
-def _placed(account: Account, scores: Sequence[ClientScore], name: str) -> tuple[list[ClientScore], list[RowError]]:
+def _assign_placements(
+    account: Account, scores: Sequence[ClientScore], name: str
+) -> tuple[list[ClientScore], list[RowError]]:
     """Add to each score where it belongs; a batch has a few placements, each looked up once."""
     placements = _placements(account, list(dict.fromkeys(score.placement for score in scores))[:MAX_PLACEMENTS])
     good: list[ClientScore] = []

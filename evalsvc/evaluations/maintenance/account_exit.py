@@ -21,7 +21,7 @@ from evalsvc.evaluations.maintenance.retention import (
     PORTION,
     delete_requests,
     delete_slice,
-    histories_of,
+    list_history_keys,
 )
 from evalsvc.tenancy.scope import SYSTEM
 
@@ -79,7 +79,7 @@ def delete_strays(account_id: int) -> Iterator[int]:
 
 def delete_scores(account_id: int) -> Iterator[int]:
     """Delete every score of every history; yield how many each portion was of."""
-    for history in histories_of(account_id):
+    for history in list_history_keys(account_id):
         values = {"account": account_id, "until": MAX_ID, "portion": PORTION, **history}
         while n := in_transaction(_delete, DELETE_SCORES, values):
             yield n

@@ -119,7 +119,7 @@ def delete_evaluations(
         raise ValueError("a bulk delete goes by at least one filter")
     ends_at, n, audit_details = clock() + TIME_SECONDS, 0, {name: str(value) for name, value in filters.items()}
     with account_scope(account.pk):
-        conditions, values = _compared(filters)
+        conditions, values = _build_conditions(filters)
     for which in (PENDING, CAPTURED):
         last: _EvaluationRef | None = None
         while True:
@@ -145,7 +145,7 @@ def delete_evaluations(
     return EvaluationDeletion(n, done=True)
 
 
-def _compared(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, Any]]:
+def _build_conditions(filters: Mapping[str, str | int | UUID]) -> tuple[str, dict[str, Any]]:
     """Return the conditions that rows meet all filters, and the values in them."""
     conditions, values = [], dict[str, Any](filters)
     for name, column in ((name, COLUMNS[name]) for name in filters):

@@ -130,12 +130,12 @@ def retain(*, seconds: float | None = TIME_SECONDS, clock: Callable[[], float] =
         log.warning("retention: partitions not dropped yet: %s", exc)
         return RetentionResult(done=False)
     half = None if seconds is None else seconds / 2
-    n_requests, no_requests_left = _for_a_while(_delete_requests(account_rules), half, clock)
-    n_scores, no_scores_left = _for_a_while(_delete_scores(account_rules), half, clock)
+    n_requests, no_requests_left = _run_within_time(_delete_requests(account_rules), half, clock)
+    n_scores, no_scores_left = _run_within_time(_delete_scores(account_rules), half, clock)
     return RetentionResult(n_requests, n_scores, n_partitions, no_requests_left and no_scores_left)
 
 
-def _for_a_while(
+def _run_within_time(
     portions: Generator[int, None, None], seconds: float | None, clock: Callable[[], float]
 ) -> tuple[int, bool]:
     """Return how many rows went in the time, and whether those were all."""
@@ -151,20 +151,20 @@ def _for_a_while(
 def _drop(found: list[Rule]) -> int:
     """Drop the partitions for which every account's rule has passed; return how many."""
     accounts, n = [rule.account_id for rule in found], 0
-    if (until := _for_all(rule.scores for rule in found)) is not None:
+    if (until := _find_common_limit(rule.scores for rule in found)) is not None:
         _mark(SCORES_UNTIL, accounts, _last_end(SCORES, until))
-        if n_scores := _drop_of(SCORES, until):
+        if n_scores := _drop_partitions(SCORES, until):
             bump_epochs(accounts)
         n += n_scores
-    if (until := _for_all(rule.evaluations for rule in found)) is not None:
+    if (until := _find_common_limit(rule.evaluations for rule in found)) is not None:
         # One table at a time: locking two tables at once can deadlock with a session that locks them in the opposite
         # order.
-        n += sum(_drop_of(table, until) for table in (TAGS, EVALUATION, REQUEST))
+        n += sum(_drop_partitions(table, until) for table in (TAGS, EVALUATION, REQUEST))
         _mark(EVALUATIONS_UNTIL, accounts, _last_end(REQUEST, until))
     return n
 
 
-def _for_all(untils: Iterable[int | None]) -> int | None:
+def _find_common_limit(untils: Iterable[int | None]) -> int | None:
     """Return the id before which all accounts' rows have expired; None without accounts or if one retains all rows."""
     limits = list(untils)
     finite_limits = [until for until in limits if until is not None]
@@ -179,7 +179,7 @@ def _last_end(table: str, until: int) -> int | None:
         return int(end) if end is not None else None
 
 
-def _drop_of(table: str, until: int) -> int:
+def _drop_partitions(table: str, until: int) -> int:
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute("SELECT cardinality(drop_partitions(%s, %s))", [table, until])
         return int(cursor.fetchone()[0])
@@ -241,7 +241,7 @@ def _delete_scores(found: list[Rule]) -> Generator[int, None, None]:
     for rule in random.sample(ruled, len(ruled)):  # nosec B311 - not a secret
         shortened = False
         try:
-            for history in histories_of(rule.account_id):
+            for history in list_history_keys(rule.account_id):
                 values = {"account": rule.account_id, "until": rule.scores, "portion": PORTION, **history}
                 n = PORTION
                 while n == PORTION:
@@ -254,7 +254,7 @@ def _delete_scores(found: list[Rule]) -> Generator[int, None, None]:
                 bump_epochs([rule.account_id])
 
 
-def histories_of(account_id: int) -> list[dict[str, object]]:
+def list_history_keys(account_id: int) -> list[dict[str, object]]:
     """Return the keys of an account's histories, trials included, as values of DELETE_SCORES."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(HISTORIES, {"account": account_id})

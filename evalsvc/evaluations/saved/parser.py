@@ -24,7 +24,7 @@ class SearchReading:
     problem: str | None = None
 
 
-def checked_query(query: Mapping[str, str], now: datetime, pointer: str = "/query") -> dict[str, str]:
+def validate_query(query: Mapping[str, str], now: datetime, pointer: str = "/query") -> dict[str, str]:
     """Return the filters in stored form; raise Invalid with a pointer to each error. Within the account's scope."""
     # ensure_ascii: a character beyond ASCII counts as the six that it is written with.
     if len(json.dumps(dict(query))) > MAX_QUERY:

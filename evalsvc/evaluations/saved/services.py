@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.services import record_audit
 from evalsvc.evaluations.models import SavedSearch
-from evalsvc.evaluations.saved.parser import checked_query
+from evalsvc.evaluations.saved.parser import validate_query
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -30,7 +30,7 @@ def save_search(
     """
     name = _name(name)
     with account_scope(account.pk):
-        row = SavedSearch(account=account, owner=owner, name=name, query=checked_query(query, now), created_by=actor)
+        row = SavedSearch(account=account, owner=owner, name=name, query=validate_query(query, now), created_by=actor)
         _check_room(account, owner)
         _write(row)
         record_audit(account=account, actor=actor, action="saved_search.created", target=name, is_shared=owner is None)
@@ -52,7 +52,7 @@ def change_search(
         row = _locked(account, search)
         before = row.name, row.query
         row.name = row.name if name is None else _name(name)
-        row.query = row.query if query is None else checked_query(query, now)
+        row.query = row.query if query is None else validate_query(query, now)
         if (row.name, row.query) != before:
             _write(row)
             record_audit(account=account, actor=actor, action="saved_search.changed", target=row.name, before=before[0])
@@ -62,14 +62,14 @@ def change_search(
 
 def share_search(*, account: Account, search: SavedSearch, actor: str) -> SavedSearch:
     """Make a member's search the account's. It stays when they leave."""
-    return _given(account, search, None, actor)
+    return _change_owner(account, search, None, actor)
 
 
 def unshare_search(*, account: Account, search: SavedSearch, owner: Member) -> SavedSearch:
     """Make a shared search the own one of the member who saved it; raises `forbidden` for any other."""
     if search.created_by != (actor := f"user:{owner.user_id}"):
         raise Problem(code="forbidden")
-    return _given(account, search, owner, actor)
+    return _change_owner(account, search, owner, actor)
 
 
 def delete_search(*, account: Account, search: SavedSearch, actor: str) -> None:
@@ -96,7 +96,7 @@ def _check_room(account: Account, owner: Member | None) -> None:
         raise Invalid(FieldError("", f"{whose} at most {most} saved searches; delete one first."))
 
 
-def _given(account: Account, search: SavedSearch, owner: Member | None, actor: str) -> SavedSearch:
+def _change_owner(account: Account, search: SavedSearch, owner: Member | None, actor: str) -> SavedSearch:
     with account_scope(account.pk):
         row = _locked(account, search)
         if row.owner != owner:

@@ -165,7 +165,7 @@ def _revision(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
     yield _is("criteria_revision", text, "ge")
 
 
-def _scored(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
+def _parse_scored(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
     if values.get("scored") == "pass":
         yield _is("pass", [True, False], "in")
     elif values.get("scored") == "score":
@@ -230,7 +230,7 @@ READERS: dict[str, Callable[[Mapping[str, str], datetime], Iterator[Filter]]] = 
     "tag": _tag,
     "first": _span,
     "revision": _revision,
-    "scored": _scored,
+    "scored": _parse_scored,
     "project": _ids("project_id", "project", read_uuid),
     "experiment": _ids("experiment_id", "experiment", read_row_id),
     "dataset": _ids("dataset_id", "dataset", str),

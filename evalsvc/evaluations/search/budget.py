@@ -19,17 +19,17 @@ DOCUMENTS = ("spans", "extra", "details")
 INPUTS = ("input", "output", "gold", "system_prompt")
 
 
-def _of_text(name: str) -> str:
+def _text_size_sql(name: str) -> str:
     return f"coalesce(octet_length(to_json({name})::text), 0)"
 
 
-def _of_document(name: str) -> str:
+def _document_size_sql(name: str) -> str:
     return f"coalesce(octet_length({name}::text), 0)"
 
 
-OF_ROW = " + ".join([str(ROW_BYTES), *map(_of_text, TEXTS), *map(_of_document, DOCUMENTS)])
-OF_TAGS = _of_document("tags")
-OF_INPUTS = " + ".join([OF_TAGS, *map(_of_text, (*INPUTS, "contexts")), _of_document("extras")])
+OF_ROW = " + ".join([str(ROW_BYTES), *map(_text_size_sql, TEXTS), *map(_document_size_sql, DOCUMENTS)])
+OF_TAGS = _document_size_sql("tags")
+OF_INPUTS = " + ".join([OF_TAGS, *map(_text_size_sql, (*INPUTS, "contexts")), _document_size_sql("extras")])
 # Each row of an answer repeats its request's texts, even if several rows share a request.
 KEPT = """
 WITH evaluation AS MATERIALIZED (
@@ -73,6 +73,6 @@ class WithinBudget(Lookup):
         return f"{left} = ANY(ARRAY({ids_sql}))", (*left_params, *values)
 
 
-def within_budget(page: PageIds) -> WithinBudget:
+def build_budget_condition(page: PageIds) -> WithinBudget:
     """Return the condition that an evaluation has its place in the page."""
     return WithinBudget(F("id"), page)

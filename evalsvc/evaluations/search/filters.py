@@ -10,9 +10,9 @@ from typing import Any
 
 from django.db.models import F, Func, Q, TextField, Value
 
-from evalsvc.evaluations.search.indirect import INDIRECT, is_one_of
-from evalsvc.evaluations.search.pages import met_by_request
-from evalsvc.evaluations.search.tags import tagged
+from evalsvc.evaluations.search.indirect import INDIRECT, build_indirect_condition
+from evalsvc.evaluations.search.pages import build_request_condition
+from evalsvc.evaluations.search.tags import build_tag_condition
 from evalsvc.evaluations.wire.scores import score_condition
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import RowKeys
@@ -54,11 +54,11 @@ class SearchField:
         column, _, key = place.partition(".")
         if column == "score":
             return score_condition(operator, value)
-        condition = _of_key(column, key, operator, value) if key else Q(**{f"{column}__{operator}": value})
-        return condition if place == self.lookup else met_by_request(condition)
+        condition = _build_key_condition(column, key, operator, value) if key else Q(**{f"{column}__{operator}": value})
+        return condition if place == self.lookup else build_request_condition(condition)
 
 
-def _of_key(column: str, key: str, operator: str, value: Any) -> Q:
+def _build_key_condition(column: str, key: str, operator: str, value: Any) -> Q:
     # Not a key transform, which takes a key of digits for the place in a list.
     text = Func(F(column), Value(key), function="jsonb_extract_path_text", output_field=TextField())
     lookup = TextField().get_lookup(operator)
@@ -112,7 +112,7 @@ def evaluation_condition(filters: Sequence[Mapping[str, object]], pointer: str =
     return FilterTree(_Leaves(), MEMBERS).all_of(filters, pointer)
 
 
-def unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> list[KeyWarning]:
+def find_unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> list[KeyWarning]:
     """Return a warning for each member that nothing reads of filters that `evaluation_condition` has accepted."""
     row_keys = RowKeys(MEMBERS, "filter")
     _note_members(filters, pointer, row_keys)
@@ -148,7 +148,7 @@ class _Leaves:
         return leaf(part, pointer)
 
     def _count_tags(self, part: Mapping[str, Any], pointer: str) -> None:
-        field, value = field_of(str(part["field"])), part.get("value")
+        field, value = find_field(str(part["field"])), part.get("value")
         if field is not None and is_of_tags(field):
             self._n_tags += len(value) if isinstance(value, list) else 1
         if self._n_tags > MAX_TAGS:
@@ -158,31 +158,31 @@ class _Leaves:
 
 def leaf(part: Mapping[str, object], pointer: str) -> Q:
     """Return the condition of one field."""
-    field = field_of(str(part["field"]))
+    field = find_field(str(part["field"]))
     if field is None:
         detail = f"Not searchable; known are: {', '.join(FIELDS)}, and {TAG}NAME for one tag."
         raise Invalid(FieldError(f"{pointer}/field", detail + suggestion(str(part["field"]), FIELDS)))
     operation = find_operation(part, "operation", OPERATIONS, pointer)
     value = part.get("value")
     if operation == "in":
-        return one_of(field, value, f"{pointer}/value")
+        return build_in_condition(field, value, f"{pointer}/value")
     if value is None:
         return null_condition(field, operation, pointer)
     return comparison(field, operation, value, f"{pointer}/value")
 
 
-def field_of(name: str) -> SearchField | None:
+def find_field(name: str) -> SearchField | None:
     """Return the searchable field of a name; `tags.NAME` is the text of one tag."""
     if name.startswith(TAG) and len(name) > len(TAG):
         return SearchField(f"{REQUEST}{name}", "text")
     return FIELDS.get(name)
 
 
-def one_of(field: SearchField, values: object, pointer: str) -> Q:
+def build_in_condition(field: SearchField, values: object, pointer: str) -> Q:
     """Compare with several values."""
     operands = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(list_of_values(values, pointer))]
     if field.lookup in INDIRECT:
-        return is_one_of(field.lookup, operands)
+        return build_indirect_condition(field.lookup, operands)
     if not is_of_tags(field):
         return field.where("in", operands)
     return functools.reduce(or_, (equals(field, value) for value in operands)) if operands else Q(pk__in=[])
@@ -226,11 +226,11 @@ def comparison(field: SearchField, operation: str, value: object, pointer: str) 
 def equals(field: SearchField, wanted: Any) -> Q:
     """Return the condition that the field has this value; for tags, that each of these is among them."""
     if field.kind == "tags":
-        return tagged(wanted)
+        return build_tag_condition(wanted)
     if field.lookup in INDIRECT:
-        return is_one_of(field.lookup, [wanted])
+        return build_indirect_condition(field.lookup, [wanted])
     column, _, key = field.lookup.partition(".")
-    return tagged({key: wanted}) if column == f"{REQUEST}tags" else field.where("exact", wanted)
+    return build_tag_condition({key: wanted}) if column == f"{REQUEST}tags" else field.where("exact", wanted)
 
 
 def same_as(field: SearchField, wanted: object) -> Q:

@@ -14,17 +14,17 @@ from typing import Any
 
 from django.db.models import Q
 
-from evalsvc.catalog.selectors import evaluators_of, profile_names
+from evalsvc.catalog.selectors import list_evaluator_ids, profile_names
 from evalsvc.tenancy.scope import current_account
 
 # By the column of the filter: the indexed column, and a function that returns its values within an account.
 INDIRECT: dict[str, tuple[str, Callable[[int, Collection[Any]], set[str]]]] = {
-    "family": ("evaluator_id", evaluators_of),
+    "family": ("evaluator_id", list_evaluator_ids),
     "profile_id": ("profile_name", profile_names),
 }
 
 
-def is_one_of(column: str, values: Collection[Any]) -> Q:
+def build_indirect_condition(column: str, values: Collection[Any]) -> Q:
     """Return the condition that a column of INDIRECT has one of these values. Within the account's scope."""
     by, lookup_values = resolve_indirect_filter(column, values)
     # As an equation where it can be: then the index gives them in the order of searches.

@@ -1,7 +1,7 @@
 """Pages of captured evaluations: newest first, by the account's own indexes, with nothing loaded that no answer shows.
 
 `search_evaluations` is for every list of evaluations: /v1/evaluations/search, and whatever shows the same rows in
-another shape. It reads evaluations and their tags; `requests_of` adds what is in the requests of a page.
+another shape. It reads evaluations and their tags; `fetch_requests` adds what is in the requests of a page.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.database.columns import SHOWN
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.search.budget import PageIds, within_budget
-from evalsvc.evaluations.search.tags import HasTag, settled
-from evalsvc.rest.answering.pagination import TimeCursor, by_time, read_time_cursor, write_time_cursor
+from evalsvc.evaluations.search.budget import PageIds, build_budget_condition
+from evalsvc.evaluations.search.tags import HasTag, split_leading_tag
+from evalsvc.rest.answering.pagination import TimeCursor, order_by_time, read_time_cursor, write_time_cursor
 from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.tenancy.scope import current_role
 
@@ -84,8 +84,10 @@ def search_evaluations(
             Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
         )
         if shows != "nothing":
-            page_rows = page_rows.filter(within_budget(PageIds(account.pk, ids, with_inputs=shows == "inputs")))
-        page = fetched(by_time(page_rows, oldest_first=oldest_first).values_list(*columns))
+            page_rows = page_rows.filter(
+                build_budget_condition(PageIds(account.pk, ids, with_inputs=shows == "inputs"))
+            )
+        page = fetched(order_by_time(page_rows, oldest_first=oldest_first).values_list(*columns))
     # Rows deleted meanwhile and rows over the size limit are handled alike: the next page begins after the last row.
     if not ids or (len(id_rows) <= limit and (not page or page[-1].id == ids[-1])):
         return Page(page, None)
@@ -100,8 +102,8 @@ def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldes
     def ids_with(tag: HasTag, most: int) -> list[int]:
         return [id for (id,) in fetched(tag.rows.filter(account=account).values_list("evaluation_id")[:most])]
 
-    tag, other_conditions = settled(condition, ids_with)
-    rows = by_time(
+    tag, other_conditions = split_leading_tag(condition, ids_with)
+    rows = order_by_time(
         Evaluation.objects.filter(other_conditions, account=account, captured=True),
         after=after,
         oldest_first=oldest_first,
@@ -112,7 +114,7 @@ def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldes
     tag_rows = tag.rows.filter(account=account)
     if other_conditions:
         tag_rows = tag_rows.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))))
-    in_order = by_time(tag_rows, after=after, oldest_first=oldest_first, id="evaluation_id")
+    in_order = order_by_time(tag_rows, after=after, oldest_first=oldest_first, id="evaluation_id")
     return in_order.values_list("evaluation_id", "created_at")
 
 
@@ -137,13 +139,13 @@ def fetched(rows: QuerySet[Any, Any]) -> list[Any]:
         return []
     with connections[current_role()].cursor() as cursor:
         raw = cursor.cursor
-        raw.format, raw.row_factory = Format.BINARY, _named
+        raw.format, raw.row_factory = Format.BINARY, _row_factory
         raw.adapters.register_loader("jsonb", _Json)
         cursor.execute(statement, values)
         return cursor.fetchall()
 
 
-def _named(cursor: Cursor[Any]) -> Callable[[Sequence[Any]], Any]:
+def _row_factory(cursor: Cursor[Any]) -> Callable[[Sequence[Any]], Any]:
     """Make rows named tuples; not by their `_make`, which takes several times as long."""
     names = tuple(column.name for column in cursor.description or ())
     return functools.partial(tuple.__new__, _row_type(names))
@@ -154,7 +156,7 @@ def _row_type(names: tuple[str, ...]) -> type[Any]:
     return namedtuple("Row", names)
 
 
-def requests_of(
+def fetch_requests(
     *, account: Account, request_ids: Collection[int], columns: Sequence[str] = REQUEST_COLUMNS
 ) -> dict[int, Any]:
     """Return the given columns of requests, as named tuples by the requests' ids, in one query."""
@@ -164,7 +166,7 @@ def requests_of(
     return {row.id: row for row in fetched(rows.values_list("id", *columns))}
 
 
-def met_by_request(condition: Q) -> Q:
+def build_request_condition(condition: Q) -> Q:
     """Return the condition that an evaluation's request matches another condition.
 
     It is evaluated row by row from the newest on, and never becomes a join: the planner underestimates conditions on
@@ -174,7 +176,7 @@ def met_by_request(condition: Q) -> Q:
     return Q(IsNull(Subquery(request.values_list(Value(True))), False))
 
 
-def settings_of(*, account: Account, profile_id: UUID | None, number: int | None) -> dict[str, object] | None:
+def get_revision_settings(*, account: Account, profile_id: UUID | None, number: int | None) -> dict[str, object] | None:
     """Return the settings of a revision that a result points to (`criteria_config`); None where there is none."""
     rows = ProfileRevision.objects.filter(Q(account=account) | Q(account=None), profile_id=profile_id, number=number)
     return rows.values_list("settings", flat=True).first()

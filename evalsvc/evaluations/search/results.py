@@ -16,10 +16,10 @@ from evalsvc.catalog.selectors import list_evaluators, spellings
 from evalsvc.evaluations.database.columns import PLACE, SHOWN
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation
-from evalsvc.evaluations.search.budget import PageIds, within_budget
-from evalsvc.evaluations.search.indirect import is_one_of
-from evalsvc.evaluations.search.pages import fetched, requests_of, search_evaluations
-from evalsvc.evaluations.search.tags import tagged
+from evalsvc.evaluations.search.budget import PageIds, build_budget_condition
+from evalsvc.evaluations.search.indirect import build_indirect_condition
+from evalsvc.evaluations.search.pages import fetch_requests, fetched, search_evaluations
+from evalsvc.evaluations.search.tags import build_tag_condition
 from evalsvc.evaluations.wire.answer import SAMPLE_NUMBER
 from evalsvc.evaluations.wire.scores import score_condition
 from evalsvc.rest.answering.pagination import TimeCursor, not_a_cursor, write_time_cursor
@@ -89,16 +89,16 @@ def search_results(
     condition &= Q(status=Evaluation.Status.SUCCESS)
     column, descends = order.lstrip("+-"), order.startswith("-")
     if column == "dataset_sample_id":
-        return _by_sample(account, condition, descends, limit, cursor, offset)
+        return _search_by_sample(account, condition, descends, limit, cursor, offset)
     of = f"results:{order}"
     page = search_evaluations(
         account=account, condition=condition, limit=limit, cursor=cursor, offset=offset, oldest_first=not descends,
         of=of, columns=RESULT_COLUMNS, shows="inputs",
     )  # fmt: skip
-    return ResultPage(_with_inputs(account, page.rows), page.next_cursor)
+    return ResultPage(_attach_inputs(account, page.rows), page.next_cursor)
 
 
-def _by_sample(
+def _search_by_sample(
     account: Account, condition: Q, descends: bool, limit: int, cursor: str | None, offset: int
 ) -> ResultPage:
     """Sort the newest results; the cursor stores the newest one, so that pages stay consistent as rows are added."""
@@ -110,14 +110,14 @@ def _by_sample(
         account=account, condition=condition, limit=N_SORTED, cursor=top, of=of, shows="nothing",
         columns=("id", "created_at", "request__dataset_sample_id"),
     ).rows  # fmt: skip
-    ids = _in_order([(sample, id) for id, _created_at, sample in newest], descends)
+    ids = _sort_by_sample([(sample, id) for id, _created_at, sample in newest], descends)
     page = ids[start : start + limit]
     evaluations = Evaluation.objects.filter(
-        AnyOf(F("id"), page), within_budget(PageIds(account.pk, page, with_inputs=True)), account=account
+        AnyOf(F("id"), page), build_budget_condition(PageIds(account.pk, page, with_inputs=True)), account=account
     )
     by_id = {row.id: row for row in fetched(evaluations.values_list(*RESULT_COLUMNS))}
     page_rows = [by_id[id] for id in page if id in by_id]
-    rows = _with_inputs(account, page_rows)
+    rows = _attach_inputs(account, page_rows)
     # The position of the last row on the page; rows deleted meanwhile are skipped.
     end = page.index(page_rows[-1].id) + 1 if page_rows else len(page)
     if start + end >= len(ids):
@@ -137,7 +137,7 @@ def _read_sample_cursor(cursor: str, *, of: str) -> tuple[str, int]:
     return str(top), int(start)
 
 
-def _in_order(samples: Sequence[tuple[str | None, int]], descends: bool) -> list[int]:
+def _sort_by_sample(samples: Sequence[tuple[str | None, int]], descends: bool) -> list[int]:
     """Return the ids in the order of their samples; those of one sample stay in the order that they came in."""
     numbers = [(int(text), id) for text, id in samples if text is not None and SAMPLE_NUMBER.fullmatch(text)]
     texts = [(text, id) for text, id in samples if text is not None and not SAMPLE_NUMBER.fullmatch(text)]
@@ -146,9 +146,9 @@ def _in_order(samples: Sequence[tuple[str | None, int]], descends: bool) -> list
     return [*(id for _, id in numbers), *(id for _, id in texts), *(id for text, id in samples if text is None)]
 
 
-def _with_inputs(account: Account, rows: Sequence[Any]) -> list[tuple[Any, Any]]:
+def _attach_inputs(account: Account, rows: Sequence[Any]) -> list[tuple[Any, Any]]:
     """Return rows with their requests; what has been deleted meanwhile has none."""
-    requests = requests_of(account=account, request_ids=[row.request_id for row in rows], columns=INPUT_COLUMNS[1:])
+    requests = fetch_requests(account=account, request_ids=[row.request_id for row in rows], columns=INPUT_COLUMNS[1:])
     return [(row, requests[row.request_id]) for row in rows if row.request_id in requests]
 
 
@@ -184,7 +184,7 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
     condition = Q(**{lookup: filters[name] for name, lookup in EQUAL.items() if name in filters})
     for name, column in FOUND_BY.items():
         if name in filters:
-            condition &= is_one_of(column, [filters[name]])
+            condition &= build_indirect_condition(column, [filters[name]])
     for name, lookup in SCORES.items():
         if name in filters:
             condition &= score_condition(lookup, filters[name])
@@ -201,7 +201,7 @@ def result_condition(account: Account, wanted: Mapping[str, Any]) -> Q:
     if "evaluation_feedback_status" in filters:
         condition &= FEEDBACK[filters["evaluation_feedback_status"]]
     if tags := filters.get("tags"):
-        condition &= tagged(tags)
+        condition &= build_tag_condition(tags)
     return condition
 
 

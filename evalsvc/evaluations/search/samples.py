@@ -11,7 +11,7 @@ from django.db.models.functions import Left
 
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.database.lookups import AnyOf
-from evalsvc.evaluations.database.partitions import of_requests
+from evalsvc.evaluations.database.partitions import lookups_for_requests
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.pages import fetched, search_evaluations
 
@@ -72,10 +72,10 @@ def search_samples(
     return SamplePage(rows, page.next_cursor)
 
 
-def siblings_of(*, account: Account, evaluation: Evaluation) -> list[Any]:
+def list_siblings(*, account: Account, evaluation: Evaluation) -> list[Any]:
     """Return the other captured evaluations of the same request and of the same log, labels included, newest first."""
     same = AnyOf(F("id"), _ids_beside(account, evaluation))
-    rows = _named(Evaluation.objects.filter(same, account=account).exclude(id=evaluation.pk))
+    rows = _annotate_metric(Evaluation.objects.filter(same, account=account).exclude(id=evaluation.pk))
     columns = (*VERDICT_COLUMNS, "metric", "text_output")
     return fetched(rows.order_by("-created_at", "-id").values_list(*columns)[:MAX_SIBLINGS])
 
@@ -83,13 +83,15 @@ def siblings_of(*, account: Account, evaluation: Evaluation) -> list[Any]:
 def _ids_beside(account: Account, evaluation: Evaluation) -> list[int]:
     """Return ids by two indexes; one condition with `or` would use neither."""
     rows = Evaluation.objects.filter(account=account, captured=True)
-    beside = set(rows.filter(**of_requests([evaluation.request_id])).values_list("id", flat=True)[: MAX_SIBLINGS + 1])
+    beside = set(
+        rows.filter(**lookups_for_requests([evaluation.request_id])).values_list("id", flat=True)[: MAX_SIBLINGS + 1]
+    )
     if evaluation.log_id:
         beside.update(rows.filter(log_id=evaluation.log_id).values_list("id", flat=True)[: MAX_SIBLINGS + 1])
     return sorted(beside)
 
 
-def _named(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
+def _annotate_metric(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
     """Add `metric`: what a label or a score made elsewhere is called."""
     name = Func(F("details"), Value("metric_name"), function="jsonb_extract_path_text", output_field=TextField())
     return rows.annotate(metric=name)
@@ -112,7 +114,9 @@ def _previews(account: Account, request_ids: Collection[int]) -> dict[int, Any]:
 def _verdicts(account: Account, request_ids: Collection[int]) -> dict[int, list[Any]]:
     if not request_ids:
         return {}
-    rows = _named(Evaluation.objects.filter(account=account, captured=True, **of_requests(list(request_ids))))
+    rows = _annotate_metric(
+        Evaluation.objects.filter(account=account, captured=True, **lookups_for_requests(list(request_ids)))
+    )
     verdict_rows = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS, "metric")[:MAX_VERDICTS]
     verdicts_by_request: dict[int, list[Any]] = {}
     for row in fetched(verdict_rows):

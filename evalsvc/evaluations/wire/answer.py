@@ -13,7 +13,7 @@ from msgspec import UNSET
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.wire.inputs import as_sent, echo
-from evalsvc.evaluations.wire.scores import score_of, shown_extra
+from evalsvc.evaluations.wire.scores import to_client_extra, to_client_score
 from evalsvc.evaluations.wire.shapes import (
     AdditionalInfo,
     EvaluateAnswer,
@@ -68,7 +68,7 @@ class EntryFacts:
     experiment_interval: dict[str, Any] | None = None
 
 
-def without_echoes(request: RequestFacts) -> RequestFacts:
+def strip_echoes(request: RequestFacts) -> RequestFacts:
     """Return what results share, without anything that the caller sent."""
     return RequestFacts(Sample(), request.strategy, request.id, request.created_at)
 
@@ -77,12 +77,12 @@ def evaluate_answer(request: RequestFacts, entries: list[EntryFacts]) -> Evaluat
     """Return the body of POST /v1/evaluate and GET /v1/evaluate/{id}."""
     return EvaluateAnswer(
         id=digits(request.id),
-        results=[result_of(request, entry) for entry in entries],
+        results=[build_result(request, entry) for entry in entries],
         warnings=list(request.warnings) or UNSET,
     )
 
 
-def result_of(request: RequestFacts, entry: EntryFacts) -> EvaluatorAnswer:
+def build_result(request: RequestFacts, entry: EntryFacts) -> EvaluatorAnswer:
     """Return one entry of `results`."""
     verdict = entry.verdict
     return EvaluatorAnswer(
@@ -103,7 +103,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
     """Return the verdict in the superset of the keys that clients of this wire know."""
     verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
     details = entry.details or {}
-    score = score_of(entry.family, verdict.score, verdict.passed)
+    score = to_client_score(entry.family, verdict.score, verdict.passed)
     return EvaluationVerdict(
         id=digits(entry.evaluation_id) if captured else None,
         project_id=digits(request.project_id) if captured else None,
@@ -129,12 +129,12 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         text_output=verdict.text_output,
         additional_info=AdditionalInfo(
             positions=verdict.spans,
-            extra=shown_extra(entry.family, verdict.score, verdict.extra),
+            extra=to_client_extra(entry.family, verdict.score, verdict.extra),
             confidence_interval=interval_shape(entry.interval),
             # Clients of this wire know the three above.
             experiment_interval=entry.experiment_interval or UNSET,
         ),
-        evaluation_metadata=details.get("metadata") or provenance_of(verdict),
+        evaluation_metadata=details.get("metadata") or get_provenance(verdict),
         explanation=verdict.explanation,
         explain=entry.explain_strategy != "never",
         explain_strategy=entry.explain_strategy,
@@ -183,13 +183,13 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         error_message=row.error_message,
         explain_strategy=row.explain_strategy,
         passed=row.passed,
-        score=score_of(row.family, row.score, row.passed),
+        score=to_client_score(row.family, row.score, row.passed),
         text_output=row.text_output,
         metadata=_metadata(row, details),
         explanation=row.explanation,
         evaluation_duration=duration_of_microseconds(row.duration_us),
         explanation_duration=duration_of_microseconds(details.get("explanation_us")),
-        usage=usage_of(row.extra) if row.extra else None,
+        usage=parse_usage(row.extra) if row.extra else None,
         metric_name=details.get("metric_name"),
         metric_description=details.get("metric_description"),
         annotation_criteria_id=details.get("annotation_criteria_id"),
@@ -204,7 +204,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
     )
 
 
-def usage_of(extra: object) -> dict[str, int] | None:
+def parse_usage(extra: object) -> dict[str, int] | None:
     """Return the judge's input and output tokens for a verdict; None if no judge was called."""
     judge = extra.get("judge") if isinstance(extra, dict) else None
     if not isinstance(judge, dict):
@@ -218,10 +218,10 @@ def _metadata(row: Any, details: dict[str, Any]) -> dict[str, Any] | None:
         return details.get("metadata")
     if row.status != Evaluation.Status.SUCCESS:
         return None
-    return {"positions": row.spans, "extra": shown_extra(row.family, row.score, row.extra)}
+    return {"positions": row.spans, "extra": to_client_extra(row.family, row.score, row.extra)}
 
 
-def provenance_of(verdict: Verdict) -> dict[str, object] | None:
+def get_provenance(verdict: Verdict) -> dict[str, object] | None:
     """Return which judge was called and its usage; None if no judge was called."""
     judge = (verdict.extra or {}).get("judge")
     return {"judge": judge} if isinstance(judge, dict) else None

@@ -53,15 +53,15 @@ def read_batch(body: bytes, content_type: str) -> SentBatch:
     own row.
     """
     is_lines = content_type.partition(";")[0].strip().lower() in NDJSON_TYPES
-    return _of_lines(body) if is_lines else _of_object(body)
+    return _parse_lines(body) if is_lines else _parse_object(body)
 
 
-def _of_lines(body: bytes) -> SentBatch:
+def _parse_lines(body: bytes) -> SentBatch:
     lines = (line.strip() for line in io.BytesIO(body))
-    return SentBatch(_checked([*islice((line for line in lines if line), MAX_SAMPLES + 1)], ""))
+    return SentBatch(_validate_samples([*islice((line for line in lines if line), MAX_SAMPLES + 1)], ""))
 
 
-def _of_object(body: bytes) -> SentBatch:
+def _parse_object(body: bytes) -> SentBatch:
     # The whole document first: what is broken behind the samples must not be found after some were judged.
     decode(body, _anything, storable=False)
     shared_members = decode(body, _object, storable=False)
@@ -72,10 +72,10 @@ def _of_object(body: bytes) -> SentBatch:
         samples = _list.decode(raw_samples)
     except msgspec.ValidationError:
         raise Invalid(FieldError("/samples", "Send a list of samples.")) from None
-    return SentBatch([bytes(sample) for sample in _checked(samples, "/samples")], shared_members)
+    return SentBatch([bytes(sample) for sample in _validate_samples(samples, "/samples")], shared_members)
 
 
-def _checked(samples: list[bytes] | list[msgspec.Raw], pointer: str) -> list[bytes]:
+def _validate_samples(samples: list[bytes] | list[msgspec.Raw], pointer: str) -> list[bytes]:
     if not samples:
         raise Invalid(FieldError(pointer, f"Send 1 to {MAX_SAMPLES} samples."))
     if len(samples) > MAX_SAMPLES:

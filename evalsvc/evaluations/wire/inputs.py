@@ -105,11 +105,11 @@ def fields_in(raw: InputSpellings) -> Fields:
         "gold_contexts": first_spelling(raw.gold_context, raw.evaluated_model_gold_context),
         "top_k_contexts": first_spelling(raw.top_k_context, raw.evaluated_model_top_k_context),
         "baseline_output": first_spelling(raw.baseline_output, raw.evaluated_model_baseline_output),
-        "attachments": raw.evaluated_model_attachments and attachments_of(raw.evaluated_model_attachments),
+        "attachments": raw.evaluated_model_attachments and build_attachments(raw.evaluated_model_attachments),
     }
 
 
-def pointer_of(raw: InputSpellings, name: str) -> str:
+def find_pointer(raw: InputSpellings, name: str) -> str:
     """Return where the request has a field of the sample: the spelling that counts, or the newest when none came."""
     spellings = SPELLINGS[name]
     return "/" + next((spelling for spelling in spellings if getattr(raw, spelling) is not None), spellings[0])
@@ -126,19 +126,19 @@ def input_columns(sample: Sample) -> dict[str, Any]:
     }
 
 
-def extras_of(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, Any] | None:
+def build_extras(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, Any] | None:
     """Collect what few requests have: fields that are only echoed, and inputs that do not fit the columns."""
     extras = {name: value for name, field in ECHOED.items() if (value := getattr(raw, field)) is not None}
     if raw.evaluated_model_attachments is not None:
         extras["attachments"] = fields["attachments"]
-    if extra_inputs := _sent(fields, sample):
+    if extra_inputs := _collect_extra_inputs(fields, sample):
         extras["sent"] = extra_inputs
     if sample.contexts and not all(map(is_bare, sample.contexts)):
         extras["context_marks"] = [_mark(passage) for passage in sample.contexts]
     return extras or None
 
 
-def _sent(fields: Fields, sample: Sample) -> dict[str, Any]:
+def _collect_extra_inputs(fields: Fields, sample: Sample) -> dict[str, Any]:
     """Return the inputs that do not fit a column, as they were sent."""
     extra_inputs = {
         name: fields[name] for name in COLUMNS if fields[name] is not None and type(fields[name]) is not str
@@ -175,17 +175,17 @@ def as_sent(value: object) -> Any:
     return float(value) if isinstance(value, int) and not SMALLEST <= value <= LARGEST else value
 
 
-def stored_sample(row: Any) -> Sample:
+def sample_from_row(row: Any) -> Sample:
     """Return the sample of a stored request, possibly from before passages had ids and samples had several golds."""
     extras = as_sent(row.extras or {})
     fields: Fields = {name: getattr(row, name) for name in (*COLUMNS, "contexts")}
     if marks := extras.get("context_marks"):
         pairs = zip(row.contexts, marks, strict=True)
         fields["contexts"] = [text if mark is None else {**mark, "text": text} for text, mark in pairs]
-    return build_sample({**fields, **sent_of(extras), "attachments": extras.get("attachments")})
+    return build_sample({**fields, **get_extra_inputs(extras), "attachments": extras.get("attachments")})
 
 
-def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def get_extra_inputs(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the inputs that did not fit the columns; earlier versions stored them under other keys."""
     if not extras:
         return {}
@@ -200,7 +200,7 @@ def sent_of(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:
 
 def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, object]:
     """Return the inputs as an answer shows them: as they were sent, passages in one form."""
-    extra_inputs = sent_of(extras)
+    extra_inputs = get_extra_inputs(extras)
     contexts = sample.contexts
     return {
         "evaluated_model_system_prompt": extra_inputs.get("system_prompt", sample.system_prompt),
@@ -217,7 +217,7 @@ def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, objec
     }
 
 
-def attachments_of(sent: Sequence[Attachment]) -> list[dict[str, str]]:
+def build_attachments(sent: Sequence[Attachment]) -> list[dict[str, str]]:
     """Return the attachments with their usage types, which default to the input."""
     return [
         {
@@ -236,12 +236,12 @@ def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
         passages = getattr(sample, name)
         if passages is not None and len(passages) > MAX_CONTEXTS:
             detail = f"At most {MAX_CONTEXTS} contexts; {len(passages)} were sent."
-            errors.append(FieldError(pointer_of(raw, name), detail))
+            errors.append(FieldError(find_pointer(raw, name), detail))
     errors += params_errors(raw.evaluated_model_params, "/evaluated_model_params")
     errors += [] if sample.gold_contexts is None else _grade_errors(raw, sample.gold_contexts)
     if sample.golds is not None and len(sample.golds) > MAX_GOLDS:
         detail = f"At most {MAX_GOLDS} accepted answers; {len(sample.golds)} were sent."
-        errors.append(FieldError(pointer_of(raw, "golds"), detail))
+        errors.append(FieldError(find_pointer(raw, "golds"), detail))
     n_chars = sample.n_chars + len(sample.system_prompt or "") + _n_beside(sample)
     if n_chars > MAX_CHARS:
         errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
@@ -283,7 +283,7 @@ def _n_beside(sample: Sample) -> int:
 
 
 def _grade_errors(raw: InputSpellings, passages: Sequence[Passage]) -> list[FieldError]:
-    place = pointer_of(raw, "gold_contexts")
+    place = find_pointer(raw, "gold_contexts")
     return [
         FieldError(f"{place}/{i}/relevance", f"A grade is a number from 0 to {MAX_GRADE}.")
         for i, passage in enumerate(passages)
@@ -301,5 +301,5 @@ def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
         "gold" if first_spelling(*(getattr(raw, spelling) for spelling in SPELLINGS["gold"])) is not None else "golds"
     )
     return [
-        FieldError(pointer_of(raw, names[field]), invalid_value.why) for field, invalid_value in sample.unread.items()
+        FieldError(find_pointer(raw, names[field]), invalid_value.why) for field, invalid_value in sample.unread.items()
     ]

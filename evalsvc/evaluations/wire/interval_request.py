@@ -85,7 +85,7 @@ class IntervalOptions:
 def parse_interval_options(value: object, pointer: str) -> tuple[IntervalOptions, Errors]:
     """Read `confidence_interval_strategy`; return what is wrong with it as well, each with its pointer."""
     if value is None or isinstance(value, str):
-        return _of_word(value, pointer)
+        return _parse_strategy_name(value, pointer)
     if not isinstance(value, Mapping):
         return IntervalOptions(), [FieldError(pointer, "A strategy's name, or an object.")]
     errors = [*_unknown(value, MEMBERS, pointer)]
@@ -100,7 +100,7 @@ def parse_interval_options(value: object, pointer: str) -> tuple[IntervalOptions
     return ask, errors
 
 
-def stored_ask(strategy: str, rest: Mapping[str, object] | None) -> IntervalOptions:
+def load_interval_options(strategy: str, rest: Mapping[str, object] | None) -> IntervalOptions:
     """Return the interval options of a stored request from its strategy and its other members."""
     ask, errors = parse_interval_options({"strategy": strategy, **(rest or {})}, "")
     if errors:
@@ -115,14 +115,14 @@ def read_query(query: Mapping[str, str]) -> IntervalOptions:
     """
     members: dict[str, Any] = {"strategy": "full-history"}
     for name, value in query.items():
-        _put(members, name.split(".", 2), value)
+        _set_member(members, name.split(".", 2), value)
     ask, errors = parse_interval_options(members, "")
     if errors:
         raise Invalid(*(FieldError(_flat(error.pointer), error.detail) for error in errors))
     return ask
 
 
-def _put(asked: dict[str, Any], names: list[str], value: str) -> None:
+def _set_member(asked: dict[str, Any], names: list[str], value: str) -> None:
     """Put a parameter into the object that it is a part of; a number stays text where it is none."""
     *outer, last = names
     for name in outer:
@@ -155,7 +155,7 @@ class InvalidOption(ValueError):
         self.pointer = pointer
 
 
-def _of_word(value: str | None, pointer: str) -> tuple[IntervalOptions, Errors]:
+def _parse_strategy_name(value: str | None, pointer: str) -> tuple[IntervalOptions, Errors]:
     try:
         return IntervalOptions(strategy=_strategy("none" if value is None else value)), []
     except InvalidOption as exc:
@@ -182,7 +182,7 @@ def _level(value: Any) -> float:
     return float(value)
 
 
-def _one_of(words: tuple[str, ...]) -> Callable[[Any], str]:
+def _make_choice_parser(words: tuple[str, ...]) -> Callable[[Any], str]:
     def read(value: object) -> str:
         if value not in words:
             raise InvalidOption(f"One of {', '.join(words)}.")
@@ -201,10 +201,10 @@ def _scope(value: Any) -> tuple[str, Any] | None:
     if len(value) != 1:
         raise InvalidOption("Exactly one of app, project, experiment, tags.")
     ((kind, scope_value),) = value.items()
-    return kind, _tags(scope_value) if kind == "tags" else _named(kind, scope_value)
+    return kind, _tags(scope_value) if kind == "tags" else _parse_name(kind, scope_value)
 
 
-def _named(kind: str, value: Any) -> str:
+def _parse_name(kind: str, value: Any) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= 255 or "\x00" in value:
         what = "Its name." if kind == "app" else "Its id or its name."
         raise InvalidOption(what, f"/{kind}")
@@ -250,10 +250,10 @@ FIELDS = {"include_experiments": "include"}
 READERS: dict[str, Callable[[Any], Any]] = {
     "strategy": _strategy,
     "level": _level,
-    "of": _one_of(OF),
+    "of": _make_choice_parser(OF),
     "scope": _scope,
     "since": _since,
-    "include_experiments": _one_of(INCLUDE),
+    "include_experiments": _make_choice_parser(INCLUDE),
 }
 
 

@@ -13,7 +13,7 @@ import msgspec
 from evalsvc.evaluations.wire.inputs import (
     Identifier,
     InputSpellings,
-    extras_of,
+    build_extras,
     fields_in,
     first_spelling,
     size_errors,
@@ -23,8 +23,8 @@ from evalsvc.evaluations.wire.inputs import (
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
-from evalsvc.rest.bodies.names import app_error, kept_app
-from evalsvc.rest.bodies.parsers import decode_noting_unknown, keys_of
+from evalsvc.rest.bodies.names import app_error, normalize_app_name
+from evalsvc.rest.bodies.parsers import decode_noting_unknown, list_body_keys
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Invalid
 from evaluators.base import Sample
@@ -155,16 +155,16 @@ def read_call(body: bytes) -> EvaluateCall:
     if errors:
         raise Invalid(*errors)
     return EvaluateCall(
-        wanted=tuple(_wanted(ref, raw.explain) for ref in raw.evaluators),
+        wanted=tuple(_build_evaluator_request(ref, raw.explain) for ref in raw.evaluators),
         sample=sample,
-        capture=capture_of(raw),
+        capture=resolve_capture(raw),
         interval=interval,
         config=id_text(raw.config),
-        app=kept_app(raw.app),
+        app=normalize_app_name(raw.app),
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
-        extras=with_ask(extras_of(raw, fields, sample), interval, id_text(raw.config)),
+        extras=add_interval_options(build_extras(raw, fields, sample), interval, id_text(raw.config)),
         tags=raw.tags,
         dataset_id=id_text(raw.dataset_id),
         dataset_sample_id=id_text(raw.dataset_sample_id),
@@ -180,13 +180,15 @@ def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[KeyWarning
     type_warnings = [
         KeyWarning(pointer=error.pointer, detail=error.detail, did_you_mean=[]) for error in type_errors(raw, sample)
     ]
-    unknown = key_warnings(keys_of(body), Body.__struct_fields__)
+    unknown = key_warnings(list_body_keys(body), Body.__struct_fields__)
     for i, entry in enumerate(_entries.decode(body).evaluators[:MAX_EVALUATORS]):
         unknown += key_warnings(entry, EvaluatorRef.__struct_fields__, f"/evaluators/{i}")
     return (*unknown[:MAX_WARNINGS], *type_warnings)
 
 
-def with_ask(extras: dict[str, Any] | None, interval: IntervalOptions, config: str | None) -> dict[str, object] | None:
+def add_interval_options(
+    extras: dict[str, Any] | None, interval: IntervalOptions, config: str | None
+) -> dict[str, object] | None:
     """Add what a stored request needs to be answered again with the same interval."""
     options = {"interval": interval.to_json() or None, "config": config}
     members = {name: value for name, value in options.items() if value is not None}
@@ -198,14 +200,14 @@ def id_text(value: Identifier) -> str | None:
     return None if value is None else str(value)
 
 
-def capture_of(raw: Body) -> str:
+def resolve_capture(raw: Body) -> str:
     """Return what to capture: as requested, else all if the call names an app or experiment, else nothing."""
     if raw.capture is not None:
         return "all" if raw.capture == "always" else raw.capture
     return "all" if raw.app is not None or raw.experiment_id is not None else "none"
 
 
-def _wanted(ref: EvaluatorRef, explain: bool | str | None) -> EvaluatorRequest:
+def _build_evaluator_request(ref: EvaluatorRef, explain: bool | str | None) -> EvaluatorRequest:
     strategy = ref.explain_strategy or explain
     if isinstance(strategy, bool) or strategy is None:
         strategy = "never" if strategy is False else "always"

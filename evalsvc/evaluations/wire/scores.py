@@ -25,21 +25,21 @@ OPERATORS: dict[str, Callable[[float, Any], bool]] = {
 
 
 @functools.cache
-def by_verdict() -> frozenset[str]:
+def get_verdict_families() -> frozenset[str]:
     """Return the names of the families that define `by_verdict`: the verdict is the answer."""
     return frozenset(family.name for family in families() if family.by_verdict)
 
 
-def score_of(family: str | None, score: float | None, passed: bool | None) -> float | None:
+def to_client_score(family: str | None, score: float | None, passed: bool | None) -> float | None:
     """Return the score of a verdict."""
-    return float(passed) if passed is not None and family in by_verdict() else score
+    return float(passed) if passed is not None and family in get_verdict_families() else score
 
 
-def shown_extra(
+def to_client_extra(
     family: str | None, score: float | None, extra: Mapping[str, object] | None
 ) -> Mapping[str, object] | None:
     """Return the extra values of a verdict, with the underlying score where `to_client_score` replaces it."""
-    if score is None or family not in by_verdict():
+    if score is None or family not in get_verdict_families():
         return extra or None
     # Verdicts of older versions have no threshold with them.
     return {"raw_score": score, "threshold": None, **(extra or {})}
@@ -50,6 +50,6 @@ def score_condition(lookup: str, value: object) -> Q:
     compare = OPERATORS.get(lookup)
     if compare is None:
         return Q(**{f"score__{lookup}": value})
-    mine = Q(family__in=sorted(by_verdict()))
+    mine = Q(family__in=sorted(get_verdict_families()))
     verdicts = [verdict for verdict in (True, False) if compare(float(verdict), value)]
     return (mine & Q(passed__in=verdicts)) | (~mine & Q(**{f"score__{lookup}": value}))

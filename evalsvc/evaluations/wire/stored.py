@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.verdicts import stored_verdict
+from evalsvc.evaluations.verdicts import verdict_from_row
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
-from evalsvc.evaluations.wire.inputs import as_sent, stored_sample
+from evalsvc.evaluations.wire.inputs import as_sent, sample_from_row
 
 
 def request_facts(request: EvaluationRequest, log_id: str | None) -> RequestFacts:
     """Return the request's part of an answer; its log is known by its evaluations."""
     return RequestFacts(
-        sample=stored_sample(request),
+        sample=sample_from_row(request),
         strategy=request.strategy,
         id=request.id,
         created_at=request.created_at,
@@ -26,12 +26,12 @@ def request_facts(request: EvaluationRequest, log_id: str | None) -> RequestFact
     )
 
 
-def entry_of(row: Evaluation) -> EntryFacts:
+def build_entry(row: Evaluation) -> EntryFacts:
     """Return one stored evaluation's part of an answer."""
     return EntryFacts(
         evaluator_id=row.evaluator_id,
         profile_name=row.profile_name or "",
-        verdict=stored_verdict(row),
+        verdict=verdict_from_row(row),
         explain_strategy=row.explain_strategy,
         family=row.family,
         profile_id=row.profile_id,

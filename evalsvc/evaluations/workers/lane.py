@@ -14,7 +14,7 @@ from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.verdicts import Verdict, verdict_columns
-from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.wire.inputs import sample_from_row
 from evalsvc.evaluations.workers.computing.scorer import computed
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Sample
@@ -41,12 +41,12 @@ def work_off(
     request, leased = lease_lane(account_id, request_id, lane, expected_attempts)
     if request is None or not leased:
         return []
-    sample = stored_sample(request)
+    sample = sample_from_row(request)
     settings_of = read_settings(account_id, leased)
     connection.close()
 
     def score(row: Evaluation) -> Verdict:
-        return verdict_of(row, settings_of[row.pk], sample)
+        return compute_verdict(row, settings_of[row.pk], sample)
 
     written_rows = []
     for batch in in_turn(leased, score):
@@ -114,7 +114,7 @@ def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str
     return {row.pk: revisions.get((row.profile_id, row.profile_revision), {}) for row in rows}
 
 
-def verdict_of(row: Evaluation, profile_settings: Mapping[str, object], sample: Sample) -> Verdict:
+def compute_verdict(row: Evaluation, profile_settings: Mapping[str, object], sample: Sample) -> Verdict:
     """Compute one evaluation."""
     return computed(
         row.runs,

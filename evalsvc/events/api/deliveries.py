@@ -11,12 +11,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.events import services
 from evalsvc.events.models import EventDelivery
 from evalsvc.events.selectors import get_delivery, list_deliveries
 from evalsvc.rest.answering.pagination import page
-from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answers_with, build_shape
 
 
 class EventDeliveriesQuery(serializers.Serializer[Any]):
@@ -63,7 +63,7 @@ class EventDeliveryPage(AnswerShape):
 def delivery_out(row: EventDelivery) -> EventDeliveryOut:
     """Return a delivery as the API shows it."""
     is_pending = row.status == EventDelivery.Status.PENDING
-    return shape_of(
+    return build_shape(
         row,
         EventDeliveryOut,
         id=str(row.pk),
@@ -84,7 +84,7 @@ class EventDeliveriesView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List deliveries, newest first, a page at a time."""
-        query = checked(EventDeliveriesQuery(data=sent(request)))
+        query = validate_strict(EventDeliveriesQuery(data=get_query_params(request)))
         rows = list_deliveries(
             account=self.account,
             endpoint_id=query.get("endpoint_id"),

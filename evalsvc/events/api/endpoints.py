@@ -15,7 +15,7 @@ from evalsvc.events.api.deliveries import EventDeliveryAnswer, delivery_out
 from evalsvc.events.bodies import EventEndpointIn
 from evalsvc.events.models import EventEndpoint
 from evalsvc.events.selectors import get_endpoint, list_endpoints
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, build_shape
 from evalsvc.rest.idempotency import release_claim
 
 
@@ -74,18 +74,18 @@ def _rules_out(row: EventEndpoint) -> EventRulesOut:
 
 def endpoint_out(row: EventEndpoint) -> EventEndpointOut:
     """Return an endpoint as the API shows it."""
-    return shape_of(row, EventEndpointOut, rules=_rules_out(row))
+    return build_shape(row, EventEndpointOut, rules=_rules_out(row))
 
 
 class SecretView(AccountView):
     """Base of the views that return a secret, which is stored nowhere in plain text."""
 
-    def shown_once(self, row: EventEndpoint, plain: str) -> Response:
+    def respond_with_secret(self, row: EventEndpoint, plain: str) -> Response:
         """Respond with a new secret, and store no response for a repeated Idempotency-Key."""
         if self.claim is not None:
             release_claim(self.claim)
             self.claim = None
-        out = shape_of(row, NewEventEndpointOut, rules=_rules_out(row), secret=plain)
+        out = build_shape(row, NewEventEndpointOut, rules=_rules_out(row), secret=plain)
         return Response(NewEventEndpointAnswer(event_endpoint=out), status=201)
 
 
@@ -110,7 +110,7 @@ class EventEndpointsView(SecretView):
         """Make an endpoint, and answer with its secret, this once."""
         fields = EventEndpointIn(data=request.data).fields_of()
         row, plain = services.create_endpoint(account=self.account, fields=fields, actor=self.caller.actor)
-        return self.shown_once(row, plain)
+        return self.respond_with_secret(row, plain)
 
 
 class EventEndpointView(AccountView):
@@ -162,7 +162,7 @@ class RotateEventEndpointView(SecretView):
         row, plain = services.rotate_endpoint(
             account=self.account, endpoint=row, now=timezone.now(), actor=self.caller.actor
         )
-        return self.shown_once(row, plain)
+        return self.respond_with_secret(row, plain)
 
 
 class TestEventEndpointView(AccountView):

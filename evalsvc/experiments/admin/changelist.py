@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from evalsvc.accounts.admin.base import CalmChangeList
 from evalsvc.evaluations.admin import ChoiceFilter, Choices
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.experiments.reporting.overview import overviews_of
+from evalsvc.experiments.reporting.overview import build_overviews
 
 
 class StateFilter(ChoiceFilter):
@@ -33,7 +33,7 @@ class PlanList(CalmChangeList):
     def get_results(self, request: HttpRequest) -> None:
         """Read the page and sum its configs."""
         super().get_results(request)
-        overviews = overviews_of(list(self.result_list))
+        overviews = build_overviews(list(self.result_list))
         for plan in self.result_list:
             overview = overviews[plan.pk]
             plan.leads, plan.n_asked, plan.spent = overview.leader, overview.n_queries, overview.cost

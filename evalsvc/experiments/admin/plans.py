@@ -44,11 +44,11 @@ class ExperimentPlanAdmin(ScopedAdmin):
     def get_urls(self) -> list[URLPattern]:
         """Lead the addresses of the board and the outputs that stood here to the console's."""
         redirects = [
-            ("live", "<path:object_id>/live/", self.moved_page),
-            ("control", "<path:object_id>/control/", self.moved_page),
+            ("live", "<path:object_id>/live/", self.redirect_to_board),
+            ("control", "<path:object_id>/control/", self.redirect_to_board),
             ("outputs", "<path:object_id>/outputs/", self.outputs_page),
-            ("clone", "<path:object_id>/configs/<int:config_id>/clone/", self.moved_page),
-            ("forget", "<path:object_id>/configs/<int:config_id>/forget/", self.moved_page),
+            ("clone", "<path:object_id>/configs/<int:config_id>/clone/", self.redirect_to_board),
+            ("forget", "<path:object_id>/configs/<int:config_id>/forget/", self.redirect_to_board),
         ]
         paths = [path(route, self.admin_site.admin_view(view), name=address(name)) for name, route, view in redirects]
         return [*paths, *super().get_urls()]
@@ -98,7 +98,7 @@ class ExperimentPlanAdmin(ScopedAdmin):
         return number(plan.spent) if plan.spent else None
 
     # --- One experiment ----------------------------------------------------------------------------------------------
-    def moved_page(self, request: HttpRequest, object_id: str, config_id: int | None = None) -> HttpResponse:
+    def redirect_to_board(self, request: HttpRequest, object_id: str, config_id: int | None = None) -> HttpResponse:
         """Redirect to the board; for an operator, to the row, where a button opens the board in the row's account."""
         plan = self.readable(request, object_id)
         return redirect(change_page(plan) if is_operator(request) else board_page(plan))

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.experiments import batches
 from evalsvc.experiments.api.answers.outputs import BatchScores
 from evalsvc.experiments.bodies import plans
@@ -16,7 +16,7 @@ from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.results import rows_out
-from evalsvc.experiments.runner.additions import progress_of
+from evalsvc.experiments.runner.additions import get_progress
 from evalsvc.rest.answering.shapes import answer_with, answers_with
 
 
@@ -34,7 +34,7 @@ class OutputBatchView(AccountView):
 
         202 when metrics wait for the workers: `n_pending` scores are to come, and are found at `Location`.
         """
-        body = checked(plans.BatchIn(data=request.data))
+        body = validate_strict(plans.BatchIn(data=request.data))
         plan = batches.score_batch(
             account=self.account,
             epoch=self.caller.admission.epoch,
@@ -54,7 +54,7 @@ def batch_out(plan: ExperimentPlan) -> dict[str, Any]:
     """Return the scores of a batch, in the order of its rows, and its estimates."""
     (config,) = live_view(plan)["configs"]
     rows = rows_out(list(Output.objects.filter(experiment_id=plan.pk).order_by("example_id")), plan=plan)
-    n_pending = sum(progress.n_pending for progress in progress_of(plan).values())
+    n_pending = sum(progress.n_pending for progress in get_progress(plan).values())
     return {
         "experiment_id": str(plan.pk),
         "config_id": config["id"],

@@ -6,7 +6,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.experiments import services
 from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import (
@@ -56,7 +56,7 @@ class ConfigsView(AccountView):
     def post(self, request: Request, id: int) -> Response:
         """Add configs. After the start they run at once, and what was seen before counts for nothing."""
         plan = get_plan(account=self.account, id=id)
-        body = checked(plans.ConfigsIn(data=request.data))
+        body = validate_strict(plans.ConfigsIn(data=request.data))
         names = list(list_configs(account=self.account, experiment_id=id).values_list("name", flat=True))
         candidates = expand(body["configs"], account=self.account, pointer="/configs", taken=names)
         check_templates(account=self.account, version=plan.dataset_version, candidates=candidates)
@@ -105,7 +105,7 @@ class ControlView(AccountView):
     def post(self, request: Request, id: int, config_id: int) -> Response:
         """Do it, once: a config that is so already stays as it is."""
         get_config(account=self.account, experiment_id=id, id=config_id)
-        body = checked(plans.OneIn(data=request.data if request.body else {}))
+        body = validate_strict(plans.OneIn(data=request.data if request.body else {}))
         expected = body.get("expected_epoch")
         effect = control(
             account=self.account,
@@ -128,7 +128,7 @@ class ControlManyView(AccountView):
     def post(self, request: Request, id: int) -> Response:
         """Do it to all of them or, when one has changed meanwhile, to none."""
         get_plan(account=self.account, id=id)
-        body = checked(plans.ManyIn(data=request.data))
+        body = validate_strict(plans.ManyIn(data=request.data))
         effect = control(
             account=self.account,
             experiment_id=id,
@@ -195,7 +195,7 @@ class CloneView(AccountView):
     def post(self, request: Request, id: int, config_id: int) -> Response:
         """Clone a config with changes; it starts at the first position, and only what nobody has seen yet decides."""
         config = get_config(account=self.account, experiment_id=id, id=config_id)
-        body = checked(plans.CloneIn(data=request.data if request.body else {}))
+        body = validate_strict(plans.CloneIn(data=request.data if request.body else {}))
         new_config = clone(
             account=self.account, config=config, name=body.get("name"), changes=body["changes"], actor=self.caller.actor
         )
@@ -235,7 +235,7 @@ class LabelView(AccountView):
         revision of the prompt.
         """
         get_config(account=self.account, experiment_id=id, id=config_id)
-        body = checked(plans.LabelIn(data=request.data))
+        body = validate_strict(plans.LabelIn(data=request.data))
         result = label_config(
             account=self.account, experiment_id=id, config_id=config_id, actor=self.caller.actor, **body
         )

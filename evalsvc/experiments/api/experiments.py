@@ -10,12 +10,12 @@ from msgspec import structs
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments import services
 from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import ExperimentAnswer, ExperimentPage, ExperimentPreview
 from evalsvc.experiments.bodies import plans
-from evalsvc.experiments.definition.ranges import warned
+from evalsvc.experiments.definition.ranges import add_range_warnings
 from evalsvc.experiments.parser import PlannedExperiment, preview_experiment, read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_experiment, get_plan, list_experiments
@@ -45,7 +45,7 @@ class ExperimentsView(PlansExperiments):
     )
     def get(self, request: Request) -> Response:
         """List experiments, newest first; by cursor, or with `offset` as the wire's clients ask."""
-        query = checked(plans.ExperimentsQuery(data=sent(request)))
+        query = validate_strict(plans.ExperimentsQuery(data=get_query_params(request)))
         filters = {name: query.get(name) for name in ("project_id", "name", "tags", "metadata")}
         rows = list_experiments(account=self.account, **filters)
         if offset := query["offset"]:
@@ -77,7 +77,7 @@ class ExperimentsView(PlansExperiments):
         if start:
             enqueue_after_commit()
         answer = _one(get_experiment(account=self.account, id=experiment.pk))
-        wide = warned({}, spec.version, spec.metrics) if spec is not None else {}
+        wide = add_range_warnings({}, spec.version, spec.metrics) if spec is not None else {}
         return Response(structs.replace(answer, **wide))
 
 
@@ -126,7 +126,7 @@ class ExperimentView(AccountView):
 
     def _update(self, request: Request, id: int) -> Response:
         experiment = get_experiment(account=self.account, id=id)
-        changes = checked(plans.ExperimentPatch(data=request.data))
+        changes = validate_strict(plans.ExperimentPatch(data=request.data))
         if changes:
             services.update_experiment(
                 account=self.account, experiment=experiment, changes=changes, actor=self.caller.actor
@@ -165,8 +165,8 @@ class StartView(AccountView):
 
 
 def _page(rows: Iterable[Experiment], cursor: str | None) -> ExperimentPage:
-    return ExperimentPage(experiments=[shapes.planned_experiment_out(row) for row in rows], next_cursor=cursor)
+    return ExperimentPage(experiments=[shapes.experiment_out(row) for row in rows], next_cursor=cursor)
 
 
 def _one(experiment: Experiment) -> ExperimentAnswer:
-    return ExperimentAnswer(experiment=shapes.planned_experiment_out(experiment, with_configs=True))
+    return ExperimentAnswer(experiment=shapes.experiment_out(experiment, with_configs=True))

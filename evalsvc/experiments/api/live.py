@@ -9,14 +9,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments.api.answers.live import DecisionPage, LiveAnswer, LooksAnswer, RecountAnswer
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.maintenance.recount import recount
 from evalsvc.experiments.reporting.live.looks import looks_view
-from evalsvc.experiments.reporting.live.stamp import etag_of
+from evalsvc.experiments.reporting.live.stamp import compute_etag
 from evalsvc.experiments.reporting.live.view import decision_out, live_view
-from evalsvc.experiments.reporting.references import references_of
+from evalsvc.experiments.reporting.references import load_references
 from evalsvc.experiments.selectors import get_plan, list_configs, list_decisions
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.rest.answering.pagination import page
@@ -45,21 +45,21 @@ class LiveView(AccountView):
         All who watch share one computed view, so a hundred of them cost little more than one.
         """
         plan = get_plan(account=self.account, id=id)
-        etag = etag_of(plan)
+        etag = compute_etag(plan)
         if etag in [tag.strip() for tag in request.headers.get("If-None-Match", "").split(",")]:
-            return _tagged(HttpResponseNotModified(), etag)
-        return _tagged(HttpResponse(self._body(plan, etag), content_type="application/json"), etag)
+            return _set_etag(HttpResponseNotModified(), etag)
+        return _set_etag(HttpResponse(self._body(plan, etag), content_type="application/json"), etag)
 
     def _body(self, plan: Any, etag: str) -> bytes:
         cached = _remembered.get(plan.pk)
         if cached is not None and cached[0] == etag:
             return cached[1]
-        body = dumps({**live_view(plan), "references": references_of(plan)})
+        body = dumps({**live_view(plan), "references": load_references(plan)})
         _remembered.put(plan.pk, (etag, body))
         return body
 
 
-def _tagged(response: HttpResponse, etag: str) -> HttpResponse:
+def _set_etag(response: HttpResponse, etag: str) -> HttpResponse:
     response["ETag"] = etag
     response["Cache-Control"] = "private, no-cache"
     return response
@@ -95,7 +95,7 @@ class DecisionsView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """List the decisions with their evidence, newest first."""
         get_plan(account=self.account, id=id)
-        query = checked(plans.PageIn(data=sent(request)))
+        query = validate_strict(plans.PageIn(data=get_query_params(request)))
         rows, cursor = page(
             list_decisions(account=self.account, experiment_id=id),
             limit=query["limit"],

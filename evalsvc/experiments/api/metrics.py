@@ -9,7 +9,7 @@ from msgspec import structs
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.experiments.api import shapes
 from evalsvc.experiments.api.answers.runs import MetricPage, PostedScores, ScoredMetric
 from evalsvc.experiments.bodies import plans
@@ -17,7 +17,7 @@ from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.runner import additions
 from evalsvc.experiments.selectors import get_plan
-from evalsvc.rest.answering.shapes import answers_with, shape_of
+from evalsvc.rest.answering.shapes import answers_with, build_shape
 from evalsvc.tenancy.scope import account_scope
 
 MANY = answers_with(MetricPage)
@@ -41,7 +41,7 @@ class MetricsView(AccountView):
         not added again.
         """
         get_plan(account=self.account, id=id)
-        metrics = checked(plans.MetricsIn(data=request.data))["metrics"]
+        metrics = validate_strict(plans.MetricsIn(data=request.data))["metrics"]
         plan, is_new = additions.add_metrics(
             account=self.account,
             experiment_id=id,
@@ -57,10 +57,10 @@ class MetricsView(AccountView):
 
 def metrics_out(plan: ExperimentPlan, *, only: Iterable[str] | None = None) -> list[ScoredMetric]:
     """Return metrics in the plan's order, with how far their scores have come."""
-    progress = additions.progress_of(plan)
+    progress = additions.get_progress(plan)
     names = progress.keys() if only is None else set(only)
     metrics = [shapes.metric_out(row) for row in plan.metrics if row["name"] in names]
-    return [shape_of(progress[metric.name], ScoredMetric, **structs.asdict(metric)) for metric in metrics]
+    return [build_shape(progress[metric.name], ScoredMetric, **structs.asdict(metric)) for metric in metrics]
 
 
 class ScoresView(AccountView):
@@ -78,8 +78,8 @@ class ScoresView(AccountView):
         """Record numbers for a metric that was added with the source `client`. A number that is there stays."""
         with account_scope(self.account.pk):
             get_plan(account=self.account, id=id)
-        body = checked(plans.PostedScoresIn(data=request.data))
+        body = validate_strict(plans.PostedScoresIn(data=request.data))
         result = additions.post_scores(
             account=self.account, experiment_id=id, name=body["metric"], scores=body["scores"]
         )
-        return Response(shape_of(result, PostedScores))
+        return Response(build_shape(result, PostedScores))

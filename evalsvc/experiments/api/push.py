@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.experiments.api.answers.outputs import LeaseAnswer, LeasedExample, LeasedUnit, OutputsAnswer
 from evalsvc.experiments.bodies import outputs
 from evalsvc.experiments.models import Config
@@ -44,7 +44,7 @@ class LeaseView(AccountView):
         with account_scope(self.account.pk):
             plan = get_plan(account=self.account, id=id)
             config = get_config(account=self.account, experiment_id=id, id=config_id)
-        body = checked(outputs.LeaseIn(data=request.data if request.body else {}))
+        body = validate_strict(outputs.LeaseIn(data=request.data if request.body else {}))
         size = body.get("n") or plan.micro_batch
         leased = units.lease_push_unit(
             account=self.account, config=config, size=size, lease_seconds=body["lease_seconds"]
@@ -84,7 +84,7 @@ class OutputsView(AccountView):
         # Before the body is looked at: a stranger learns nothing from what is wrong with it.
         with account_scope(self.account.pk):
             unit = units.get_unit(account=self.account, experiment_id=id, unit_id=unit_id)
-        body = checked(outputs.OutputsIn(data=request.data))
+        body = validate_strict(outputs.OutputsIn(data=request.data))
         result = accept_outputs(
             account=self.account,
             held=unit,

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments.api.answers.outputs import OutputPage
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
@@ -34,7 +34,7 @@ class ResultsView(AccountView):
         `format=csv` or `parquet` streams all of them.
         """
         plan = get_plan(account=self.account, id=id)
-        query = checked(plans.ResultsIn(data=sent(request)))
+        query = validate_strict(plans.ResultsIn(data=get_query_params(request)))
         if "config_id" in query:
             get_config(account=self.account, experiment_id=id, id=query["config_id"])
         names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "trace_id", "include")

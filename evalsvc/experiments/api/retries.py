@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.experiments.api.answers.retries import RetriedConfig, RetryAnswer
 from evalsvc.experiments.bodies.plans import read_digits
 from evalsvc.experiments.bodies.strict import Strict
@@ -49,7 +49,7 @@ class RetryView(AccountView):
         The outputs of a push config are leased to its caller again. What waits for an earlier retry is not tried twice.
         """
         get_plan(account=self.account, id=id)
-        body = checked(RetryIn(data=request.data))
+        body = validate_strict(RetryIn(data=request.data))
         order = order_retry(
             account=self.account,
             experiment_id=id,

@@ -11,37 +11,37 @@ from evalsvc.experiments.api.answers.runs import ConfigFacts, ExperimentFacts, P
 from evalsvc.experiments.definition.metrics import INTEGRATED, Metric
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.view import queries_of
+from evalsvc.experiments.reporting.live.view import count_queries
 from evalsvc.projects.models import Experiment
-from evalsvc.rest.answering.shapes import shape_of
+from evalsvc.rest.answering.shapes import build_shape
 
 
-def planned_experiment_out(experiment: Experiment, *, with_configs: bool = False) -> ExperimentFacts:
+def experiment_out(experiment: Experiment, *, with_configs: bool = False) -> ExperimentFacts:
     """Return an experiment in the API's format, with its plan."""
-    plan = plan_of(experiment)
-    return shape_of(
+    plan = find_plan(experiment)
+    return build_shape(
         experiment,
         ExperimentFacts,
         id=str(experiment.pk),
         tags=experiment.tags or {},
         plan=plan_out(plan) if plan else None,
-        configs=_configs_of(experiment) if with_configs and plan else UNSET,
+        configs=_list_configs(experiment) if with_configs and plan else UNSET,
     )
 
 
-def _configs_of(experiment: Experiment) -> list[ConfigFacts]:
+def _list_configs(experiment: Experiment) -> list[ConfigFacts]:
     configs = Config.objects.filter(experiment=experiment).exclude(state=Config.State.DELETED).order_by("arrival")
     return [config_out(config) for config in configs]
 
 
-def plan_of(experiment: Experiment) -> ExperimentPlan | None:
+def find_plan(experiment: Experiment) -> ExperimentPlan | None:
     """Return the plan of an experiment; None for a passive one."""
     return getattr(experiment, "plan", None)
 
 
 def plan_out(plan: ExperimentPlan) -> Plan:
     """Return a plan as it was given, with what was resolved."""
-    return shape_of(
+    return build_shape(
         plan,
         Plan,
         dataset_id=plan.dataset_version.dataset_id,
@@ -64,7 +64,7 @@ def epsilon_out(plan: ExperimentPlan) -> float | None:
 def metric_out(row: Mapping[str, object]) -> PlannedMetric:
     """Return a metric as it was requested, with the evaluator and profile that it resolved to."""
     metric = Metric.from_json(row)
-    return shape_of(
+    return build_shape(
         metric,
         PlannedMetric,
         value_range=row["value_range"],
@@ -78,12 +78,12 @@ def metric_out(row: Mapping[str, object]) -> PlannedMetric:
 
 def config_out(config: Config) -> ConfigFacts:
     """Return a config with where it stands."""
-    return shape_of(
+    return build_shape(
         config,
         ConfigFacts,
         id=str(config.pk),
         parent_id=digits(config.parent_id),
-        n_asked=queries_of(config),
+        n_asked=count_queries(config),
         input_tokens=config.n_input_tokens,
         output_tokens=config.n_output_tokens,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from evalsvc.experiments.bodies.strict import LARGEST, Strict, at_most
+from evalsvc.experiments.bodies.strict import LARGEST, Strict, build_bounded_list
 from evalsvc.experiments.definition.plans import MAX_SAMPLES
 from evalsvc.experiments.runner.push.units import ERROR_TYPES
 from evalsvc.rest.bodies.fields import HexId
@@ -72,6 +72,6 @@ class OutputsIn(Strict):
     """Outputs of a leased unit; `done` gives back what is missing."""
 
     token = serializers.UUIDField()
-    outputs = at_most(MAX_OUTPUTS, OutputIn())
+    outputs = build_bounded_list(MAX_OUTPUTS, OutputIn())
     done = serializers.BooleanField(required=False, allow_null=True, default=None)
     lease_seconds = serializers.IntegerField(min_value=10, max_value=3600, default=60)

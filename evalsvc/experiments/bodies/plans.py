@@ -9,7 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from evalsvc.experiments.bodies.strict import LARGEST, Strict, at_most
+from evalsvc.experiments.bodies.strict import LARGEST, Strict, build_bounded_list
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, INTEGRATED, MODES
@@ -122,7 +122,7 @@ class PlanIn(Strict):
 
     dataset_id = serializers.UUIDField()
     dataset_version = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
-    metrics = at_most(MAX_METRICS, MetricIn(), allow_empty=False)
+    metrics = build_bounded_list(MAX_METRICS, MetricIn(), allow_empty=False)
     primary_metric = serializers.CharField(max_length=100, required=False, allow_null=True)
     seed = serializers.IntegerField(min_value=0, max_value=2**63 - 1, default=0)
     micro_batch = serializers.IntegerField(min_value=1, max_value=10, default=10)
@@ -156,7 +156,7 @@ class PlanIn(Strict):
 class MetricsIn(Strict):
     """Metrics to add to an experiment."""
 
-    metrics = at_most(MAX_METRICS, MetricIn(), allow_empty=False)
+    metrics = build_bounded_list(MAX_METRICS, MetricIn(), allow_empty=False)
 
 
 class BatchRowIn(Strict):
@@ -174,8 +174,8 @@ class BatchIn(Strict):
     """Outputs that are there already, and what to score them with."""
 
     name = NameText(max_length=100, required=False, allow_null=True)
-    rows = at_most(MAX_BATCH_ROWS, BatchRowIn(), allow_empty=False)
-    metrics = at_most(MAX_METRICS, MetricIn(), allow_empty=False)
+    rows = build_bounded_list(MAX_BATCH_ROWS, BatchRowIn(), allow_empty=False)
+    metrics = build_bounded_list(MAX_METRICS, MetricIn(), allow_empty=False)
     sample = SampleIn(required=False)
     level = serializers.FloatField(min_value=0.5, max_value=0.9999, default=0.95)
     promote = serializers.BooleanField(required=False, allow_null=True, default=None)
@@ -204,7 +204,7 @@ class PostedScoresIn(Strict):
     """Numbers for one metric that was added with the source `client`."""
 
     metric = serializers.CharField(max_length=100)
-    scores = at_most(MAX_POSTED_SCORES, PostedScoreIn(), allow_empty=False)
+    scores = build_bounded_list(MAX_POSTED_SCORES, PostedScoreIn(), allow_empty=False)
 
 
 # As above: the framework stores the errors of a body under this name.
@@ -232,7 +232,7 @@ class ExperimentIn(Strict):
     tags = serializers.DictField(child=StrictText(max_length=500, allow_blank=True), required=False, allow_null=True)
     metadata = Metadata(required=False, allow_null=True)
     plan = PlanIn(required=False, allow_null=True)
-    configs = at_most(MAX_CONFIGS, ConfigIn(), required=False)
+    configs = build_bounded_list(MAX_CONFIGS, ConfigIn(), required=False)
 
 
 class ExperimentPatch(Strict):
@@ -246,7 +246,7 @@ class ExperimentPatch(Strict):
 class ConfigsIn(Strict):
     """Configs to add."""
 
-    configs = at_most(MAX_CONFIGS, ConfigIn(), allow_empty=False)
+    configs = build_bounded_list(MAX_CONFIGS, ConfigIn(), allow_empty=False)
 
 
 class CloneIn(Strict):

@@ -28,7 +28,7 @@ class Strict(serializers.Serializer[Any]):
             return super().to_internal_value(data)
 
 
-def at_most(
+def build_bounded_list(
     n: int, item: serializers.Serializer[Any], *, allow_empty: bool = True, required: bool = True
 ) -> serializers.ListSerializer[Any]:
     """Accept lists of up to n such items; of a field with `many`, validators would be those of each item."""

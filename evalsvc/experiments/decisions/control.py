@@ -14,7 +14,7 @@ from evalsvc.experiments.decisions.completion import find_locked_plan, settle
 from evalsvc.experiments.decisions.stops import n_in_flight, stop_config
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, KnownConnections, prepared_parameters, problems
-from evalsvc.experiments.definition.knobs import Path, pointed, with_values
+from evalsvc.experiments.definition.knobs import Path, pointed, set_values
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
 from evalsvc.experiments.definition.prompt_sources import unpinned
@@ -164,7 +164,7 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
         parameters = _changed(config.parameters, changes)
-        parameters = _without_nulls(parameters)
+        parameters = _drop_nulls(parameters)
         parameters = prepared_parameters(account, config.kind, _unpinned(config.kind, parameters, changes), pointer="")
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
         _check_changes(account, plan, candidate)
@@ -182,7 +182,7 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
         return added
 
 
-def _without_nulls(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_nulls(parameters: Mapping[str, Any]) -> dict[str, Any]:
     non_null = {knob: value for knob, value in parameters.items() if value is not None}
     if isinstance(nodes := non_null.get("nodes"), Mapping):
         non_null_nodes = {name: node for name, node in nodes.items() if node is not None}
@@ -217,7 +217,7 @@ def _unpinned(kind: str, parameters: dict[str, Any], changes: Mapping[str, objec
 
 def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return with_values(parameters, _paths(changes), list(changes.values()))
+        return set_values(parameters, _paths(changes), list(changes.values()))
     except ValueError as exc:
         raise Invalid(FieldError("/changes", str(exc))) from None
 

@@ -12,7 +12,7 @@ from evalsvc.stats.race.elimination import Contender, Elimination, Rules, decide
 State, Reason = Config.State, Config.StopReason
 
 
-def rules_of(plan: ExperimentPlan) -> Rules:
+def build_rules(plan: ExperimentPlan) -> Rules:
     """Return the rules that a plan's decisions follow."""
     return Rules(
         policy=plan.policy,
@@ -25,7 +25,7 @@ def rules_of(plan: ExperimentPlan) -> Rules:
     )
 
 
-def contenders_of(
+def build_contenders(
     configs: Sequence[Config], waiting: Collection[int] = (), resumed: dict[int, int] | None = None
 ) -> list[Contender]:
     """Return the configs as the race sees them; `resumed`: where those stood that came back."""
@@ -58,7 +58,7 @@ def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) 
     configs_by_id = {config.pk: config for config in configs}
     stops, resumed = _past(plan, configs)
     waiting = unsupported(stops, {config.pk for config in configs if config.is_in_race})
-    drops = {drop.loser: drop for drop in decide(rules_of(plan), contenders_of(configs, waiting, resumed), pairs)}
+    drops = {drop.loser: drop for drop in decide(build_rules(plan), build_contenders(configs, waiting, resumed), pairs)}
     changed = False
     for id, drop in drops.items():
         if id in waiting:

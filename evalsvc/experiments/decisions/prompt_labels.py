@@ -12,9 +12,9 @@ from django.utils import timezone
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
-from evalsvc.experiments.inference.pairs.versus import baseline_of, is_declared, question_of
+from evalsvc.experiments.inference.pairs.versus import build_question, find_baseline, is_declared
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.scene import Scene, scene_of, with_pairs
+from evalsvc.experiments.reporting.live.scene import Scene, add_pairs, load_scene
 from evalsvc.experiments.reporting.live.view import live_view, versus
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.prompts.evidence import LabelDecision, LabelEvidence, LabelRival
@@ -60,7 +60,7 @@ def label_config(
         # Held, so that no config is added while its winner is labelled.
         plan = get_plan(account=account, id=experiment_id, lock=True)
         config = get_config(account=account, experiment_id=experiment_id, id=config_id)
-        revision = _revision_of(account, config)
+        revision = _get_revision(account, config)
         view = live_view(plan)
         if not force:
             _check_won(plan, config, view)
@@ -70,7 +70,7 @@ def label_config(
         return LabelResult(get_prompt_revision(account=account, id=revision.pk), label, evidence)
 
 
-def _revision_of(account: Account, config: Config) -> PromptRevision:
+def _get_revision(account: Account, config: Config) -> PromptRevision:
     source = config.parameters.get(PROMPT_FROM) if config.kind == Config.Kind.CHAT else None
     if source is None:
         raise Invalid(FieldError(AT_CONFIG, NO_PROMPT))
@@ -126,16 +126,16 @@ def _evidence(plan: ExperimentPlan, config: Config, view: dict[str, Any], actor:
 
 
 def _rivals(plan: ExperimentPlan, config: Config) -> list[LabelRival]:
-    scene = scene_of(plan)
+    scene = load_scene(plan)
     others = [other for other in scene.configs if other.pk != config.pk]
-    scene = with_pairs(scene, [(config, other) for other in others])
+    scene = add_pairs(scene, [(config, other) for other in others])
     rivals = (_rival(scene, config, other) for other in others)
     return [rival for rival in rivals if rival is not None][:MAX_RIVALS]
 
 
 def _rival(scene: Scene, config: Config, other: Config) -> LabelRival | None:
-    has_baseline = is_declared(scene.plan, baseline_of(scene.plan, scene.configs))
-    question = question_of(scene.plan, primary_metric(scene.plan), scene.n_ever, has_baseline=has_baseline)
+    has_baseline = is_declared(scene.plan, find_baseline(scene.plan, scene.configs))
+    question = build_question(scene.plan, primary_metric(scene.plan), scene.n_ever, has_baseline=has_baseline)
     comparison = versus(scene, config, other, question, {})
     if comparison is None:
         return None

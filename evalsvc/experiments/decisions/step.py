@@ -17,7 +17,7 @@ from evalsvc.experiments.definition.checks.unmapped import stop_unmapped
 from evalsvc.experiments.inference.estimates.looks import write_looks
 from evalsvc.experiments.inference.pairs.evidence import bring_up_to_date
 from evalsvc.experiments.models import Abort, Config, ControlOp, ExperimentPlan, Output
-from evalsvc.experiments.reporting.live.view import queries_of
+from evalsvc.experiments.reporting.live.view import count_queries
 from evalsvc.stats.race.elimination import Elimination
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -128,7 +128,7 @@ def _pause(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Stop everything when a budget is spent. Queries are not given out beyond it in the first place."""
-    exceeded = _spent(plan, configs)
+    exceeded = _find_exceeded_budget(plan, configs)
     if not exceeded:
         return
     for config in configs:
@@ -137,11 +137,11 @@ def _stop_spent(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
             stop_config(plan, config, reason=Config.StopReason.BUDGET, drop=drop)
 
 
-def _spent(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
+def _find_exceeded_budget(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, float]:
     cost = sum(config.cost for config in configs)
     if plan.budget_cost is not None and cost >= plan.budget_cost:
         return {"cost": cost, "budget_cost": plan.budget_cost}
-    n_queries = sum(queries_of(config) for config in configs)
+    n_queries = sum(count_queries(config) for config in configs)
     if plan.budget_queries is not None and (n_queries >= plan.budget_queries or _is_given_out(plan)):
         return {"queries": float(n_queries), "budget_queries": float(plan.budget_queries)}
     if plan.budget_seconds is not None and plan.started_at is not None:

@@ -15,7 +15,7 @@ from django.conf import settings
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.fields.output_schemas import MAX_SCHEMAS, OUTPUT_SCHEMA
 from evalsvc.experiments.definition.kinds import kind_problems
-from evalsvc.experiments.definition.knobs import knobs_of, label, names_of, with_values
+from evalsvc.experiments.definition.knobs import label, read_knobs, set_values, shorten_names
 from evalsvc.experiments.definition.pipeline_checks import pipeline_problems
 from evalsvc.experiments.definition.pipelines import PARAMETERS, PIPELINE, chats_in, expanded
 from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, pin_prompt
@@ -125,10 +125,10 @@ def _points(row: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     if not search:
         yield base_parameters, ""
         return
-    knobs = knobs_of(search)
-    axes, paths, names = [knob.values for knob in knobs], [knob.path for knob in knobs], names_of(knobs)
+    knobs = read_knobs(search)
+    axes, paths, names = [knob.values for knob in knobs], [knob.path for knob in knobs], shorten_names(knobs)
     for values in _choices(axes, row.get("method") or "grid", row.get("n"), row.get("seed") or 0):
-        yield with_values(base_parameters, paths, values), label(names, values)
+        yield set_values(base_parameters, paths, values), label(names, values)
 
 
 def _choices(axes: Sequence[list[Any]], method: str, n: int | None, seed: int) -> Iterator[tuple[Any, ...]]:
@@ -181,7 +181,7 @@ def hashed(parameters: Mapping[str, object]) -> dict[str, object]:
     return {knob: value for knob, value in parameters.items() if knob not in NOT_HASHED}
 
 
-def hash_of(kind: str, parameters: Mapping[str, object], *, salt: str = "") -> str:
+def hash_config(kind: str, parameters: Mapping[str, object], *, salt: str = "") -> str:
     """Return the digest of everything that determines the outputs: configs with equal digests would be answered alike.
 
     A `push` config runs the caller's code, which is unknown here: `salt` makes it different from every other config.

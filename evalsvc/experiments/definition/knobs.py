@@ -24,7 +24,7 @@ class Knob:
     values: list[Any]
 
 
-def knobs_of(search: Mapping[str, object]) -> list[Knob]:
+def read_knobs(search: Mapping[str, object]) -> list[Knob]:
     """Read the knobs of a search: a list contains values to try, an object more knobs; a name can be a JSON pointer.
 
     Raises ValueError with the name of the knob for any other value, and where one knob is inside another.
@@ -67,7 +67,7 @@ def pointed(pointer: str) -> Path:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def with_values(parameters: Mapping[str, object], paths: Sequence[Path], values: Sequence[object]) -> dict[str, object]:
+def set_values(parameters: Mapping[str, object], paths: Sequence[Path], values: Sequence[object]) -> dict[str, object]:
     """Return a copy of the parameters with a value at each path. The given parameters do not change.
 
     Missing objects are made. Raises ValueError where a path goes through a value that is neither object nor list.
@@ -77,11 +77,11 @@ def with_values(parameters: Mapping[str, object], paths: Sequence[Path], values:
     result: dict[str, Any] = dict(parameters)
     for path, value in zip(paths, values, strict=True):
         _check_depth(path)
-        result = _put(result, path, value, path)
+        result = _set_value(result, path, value, path)
     return result
 
 
-def _put(place: Any, path: Path, value: Any, whole: Path) -> Any:
+def _set_value(place: Any, path: Path, value: Any, whole: Path) -> Any:
     if not path:
         return value
     step, tail = path[0], path[1:]
@@ -89,14 +89,14 @@ def _put(place: Any, path: Path, value: Any, whole: Path) -> Any:
         if not is_place_in(place, step):
             raise ValueError(f"`{'.'.join(whole)}`: the list there has {len(place)} items, and none is {step[:60]!r}.")
         at = int(step)
-        return [*place[:at], _put(place[at], tail, value, whole), *place[at + 1 :]]
+        return [*place[:at], _set_value(place[at], tail, value, whole), *place[at + 1 :]]
     if place is not None and not isinstance(place, Mapping):
         raise ValueError(f"`{'.'.join(whole)}`: {step!r} would lie in {place!r:.60}, which is neither object nor list.")
     inside = dict(place or {})
-    return inside | {step: _put(inside.get(step), tail, value, whole)}
+    return inside | {step: _set_value(inside.get(step), tail, value, whole)}
 
 
-def names_of(knobs: Sequence[Knob]) -> list[str]:
+def shorten_names(knobs: Sequence[Knob]) -> list[str]:
     """Return a short name for each knob: the shortest end of its path that no other knob has."""
     paths = [knob.path for knob in knobs]
     return [".".join(path[-_name_length(path, paths) :]) for path in paths]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
-from evalsvc.experiments.definition.ranks import at_rank, problem_with_ranks, with_ranking
+from evalsvc.experiments.definition.ranks import add_ranking_evaluator, limit_ranks, problem_with_ranks
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.estimator import check_strategy
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
@@ -103,7 +103,7 @@ class Metric:
         share = (value - low) / (high - low)
         return share if self.higher_is_better else 1.0 - share
 
-    def compared(self, value: float) -> float:
+    def to_comparable(self, value: float) -> float:
         """Return a score so that higher is better: rescaled where there is a range, else in its own unit."""
         if self.value_range is not None:
             return self.rescaled(value)
@@ -115,7 +115,7 @@ class Metric:
         return width * self.kind.scale(n_examples)
 
 
-def pointers_of(source: str, denominator: str | None) -> dict[str, str]:
+def get_number_pointers(source: str, denominator: str | None) -> dict[str, str]:
     """Return the pointers to a metric's numbers in an output, by the field that has them; empty for other metrics."""
     by_field = {"source": source, "denominator": denominator or ""}
     return {name: pointer for name, pointer in by_field.items() if pointer.startswith("/")}
@@ -148,10 +148,10 @@ def resolve_metrics(
             errors.append(FieldError(f"{pointer}/{i}{exc.pointer}", exc.detail))
     if errors:
         raise Invalid(*errors)
-    return [_placed(metric, [*there, *metrics[:i]]) for i, metric in enumerate(metrics)]
+    return [_assign_history(metric, [*there, *metrics[:i]]) for i, metric in enumerate(metrics)]
 
 
-def with_twins(metrics: Sequence[Metric], modes: Sequence[str], *, pointer: str) -> list[Metric]:
+def add_twins(metrics: Sequence[Metric], modes: Sequence[str], *, pointer: str) -> list[Metric]:
     """Return the metrics, followed by twins of component metrics in isolated mode where the plan requests that mode.
 
     No twin is added for a metric that already has one. Raises Invalid for names that are taken, or too long.
@@ -177,7 +177,7 @@ def is_twin(metric: Metric, other: Metric) -> bool:
     return all(getattr(metric, name) == getattr(other, name) for name in MEASURED_ALIKE)
 
 
-def _placed(metric: Metric, earlier: Sequence[Metric]) -> Metric:
+def _assign_history(metric: Metric, earlier: Sequence[Metric]) -> Metric:
     """Exclude a metric that reads other parts from the history, which has one score of an output by one evaluator.
 
     Scores of components on expected inputs, or of fewer ranks than the profile reads, are in no history.
@@ -203,7 +203,7 @@ class MetricProblem(Exception):
 def _resolve_one(
     account_id: int, epoch: str | None, row: Mapping[str, Any], strategy: str | None, n_samples: int
 ) -> Metric:
-    row = with_ranking(row)
+    row = add_ranking_evaluator(row)
     run = _resolve_evaluator(account_id, epoch, row)
     if why := problem_with_ranks(run, row.get("k")):
         raise MetricProblem("/k", why)
@@ -218,7 +218,7 @@ def _resolve_one(
     if run is None and source not in (CLIENT, *MEASURED_SOURCES) and not source.startswith("/"):
         sources = ", ".join((*EVALUATOR_SOURCES, CLIENT, *MEASURED_SOURCES))
         raise MetricProblem("/source", f"{source!r} is none of {sources}, nor a JSON pointer into the output.")
-    kind = kind_of(row)
+    kind = resolve_kind(row)
     if kind.takes_denominator and source != CLIENT and not (source.startswith("/") and row.get("denominator")):
         raise MetricProblem(
             "/type", f"A {kind} metric is `client`, or has JSON pointers in `source` and `denominator`."
@@ -247,11 +247,11 @@ def _resolve_one(
         explain_strategy=row.get("explain_strategy") or "on-fail",
         k=row.get("k"),
         **_part(row, source),
-        **(_run_facts(at_rank(run, row.get("k"))) if run else {}),
+        **(_run_facts(limit_ranks(run, row.get("k"))) if run else {}),
     )
 
 
-def kind_of(row: Mapping[str, Any]) -> MetricKind:
+def resolve_kind(row: Mapping[str, Any]) -> MetricKind:
     """Return the type of a requested metric: by `type`, or by `is_algebraic` and `is_distributive`.
 
     The default is a mean. With flags but none of them true, the number is used without a type.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
-from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, NOT_COMPONENTS, OUTPUT, root_of
+from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, NOT_COMPONENTS, OUTPUT, get_root
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.kinds import SHAPES, shape_problems
@@ -18,12 +18,12 @@ from evalsvc.experiments.definition.pipelines import (
     SIMULATED,
     SIMULATED_BY_ID,
     PipelineNode,
-    fields_of,
+    find_unread_nodes,
     in_reading_order,
+    list_output_fields,
     read_node,
     root_of_name,
     takers,
-    unread_nodes,
 )
 from evalsvc.experiments.definition.templates import ROOTS, problem_with, template_names
 
@@ -87,7 +87,7 @@ def _shape_problems(at: str, node: Mapping[str, Any]) -> Problems:
 def _is_source(source: Any) -> bool:
     if source == EXPECTED:
         return True
-    return isinstance(source, str) and is_pointer(source) and root_of(source) in EXAMPLE_ROOTS
+    return isinstance(source, str) and is_pointer(source) and get_root(source) in EXAMPLE_ROOTS
 
 
 def _input_problems(parameters: Mapping[str, Any]) -> Problems:
@@ -118,17 +118,17 @@ def _why_untaken(name: str, nodes: Mapping[str, Any]) -> str:
 
 def _simulated_problems(parameters: Mapping[str, Any]) -> Problems:
     nodes = parameters["nodes"]
-    yield from _given_problems(parameters.get(SIMULATED), nodes, f"{PARAMETERS}/{SIMULATED}")
+    yield from _simulated_output_problems(parameters.get(SIMULATED), nodes, f"{PARAMETERS}/{SIMULATED}")
     by_id = parameters.get(SIMULATED_BY_ID) or {}
     at = f"{PARAMETERS}/{SIMULATED_BY_ID}"
     if not isinstance(by_id, Mapping) or len(by_id) > MAX_SIMULATED:
         yield at, f"An object of at most {MAX_SIMULATED} ids of examples, each with outputs by node."
         return
     for id, outputs in by_id.items():
-        yield from _given_problems(outputs, nodes, f"{at}/{id[:100]}")
+        yield from _simulated_output_problems(outputs, nodes, f"{at}/{id[:100]}")
 
 
-def _given_problems(given: Any, nodes: Mapping[str, Any], at: str) -> Problems:
+def _simulated_output_problems(given: Any, nodes: Mapping[str, Any], at: str) -> Problems:
     if given is None:
         return
     if not isinstance(given, Mapping):
@@ -136,7 +136,7 @@ def _given_problems(given: Any, nodes: Mapping[str, Any], at: str) -> Problems:
         return
     for name, value in given.items():
         if name not in nodes:
-            yield f"{at}/{name[:100]}", f"No node is named {name[:100]!r}; there are {_listed(nodes)}."
+            yield f"{at}/{name[:100]}", f"No node is named {name[:100]!r}; there are {_format_names(nodes)}."
         elif not isinstance(value, Mapping):
             yield f"{at}/{name}", "The output of a node is an object of fields."
 
@@ -157,13 +157,13 @@ def _problem_with_name(token: str, node: PipelineNode, nodes: Mapping[str, Any])
         return problem_with(token)
     if root not in nodes:
         return (
-            f"`{{{{{token}}}}}` is neither of the example ({', '.join(ROOTS)}), nor a node ({_listed(nodes)}),"
+            f"`{{{{{token}}}}}` is neither of the example ({', '.join(ROOTS)}), nor a node ({_format_names(nodes)}),"
             f" nor among the `inputs` of {node.name!r}."
         )
-    fields = fields_of(nodes[root])
+    fields = list_output_fields(nodes[root])
     first = root_of_name(subpath)
     if subpath and fields is not None and first not in fields:
-        return f"`{{{{{token}}}}}`: node {root!r} puts out {_listed(fields)}, and no {first!r}."
+        return f"`{{{{{token}}}}}`: node {root!r} puts out {_format_names(fields)}, and no {first!r}."
     return None
 
 
@@ -172,24 +172,24 @@ def _graph_problems(read: list[PipelineNode], parameters: Mapping[str, Any]) -> 
     at = f"{PARAMETERS}/{OUTPUT}"
     _, circle = in_reading_order(read)
     if circle:
-        yield f"{PARAMETERS}/nodes", f"{_listed(node.name for node in circle)} read each other in a circle."
+        yield f"{PARAMETERS}/nodes", f"{_format_names(node.name for node in circle)} read each other in a circle."
         return
-    loose = unread_nodes(read)
+    loose = find_unread_nodes(read)
     if output is None:
         if len(loose) > 1:
-            yield at, f"Say whose output is the answer: nobody reads {_listed(loose)}."
+            yield at, f"Say whose output is the answer: nobody reads {_format_names(loose)}."
         return
     if not isinstance(output, str):
         yield at, "The name of a node, or a JSON pointer into the outputs of all, such as `/reader/answer`."
         return
-    answering = root_of(output) if is_pointer(output) else output
+    answering = get_root(output) if is_pointer(output) else output
     if answering not in nodes:
-        yield at, f"No node is named {answering[:100]!r}; there are {_listed(nodes)}."
+        yield at, f"No node is named {answering[:100]!r}; there are {_format_names(nodes)}."
         return
     for name in loose:
         if name != answering:
             yield f"{PARAMETERS}/nodes/{name}", f"Nobody reads node {name!r}, and the answer is not its output."
 
 
-def _listed(names: Any) -> str:
+def _format_names(names: Any) -> str:
     return ", ".join(f"`{name}`" for name in names)

@@ -85,7 +85,7 @@ def read_pipeline(parameters: Mapping[str, Any]) -> PipelineGraph:
     nodes = [read_node(name, node, parameters) for name, node in parameters["nodes"].items()]
     return PipelineGraph(
         nodes=tuple(in_reading_order(nodes)[0]),
-        output=parameters.get(OUTPUT) or unread_nodes(nodes)[0],
+        output=parameters.get(OUTPUT) or find_unread_nodes(nodes)[0],
         simulated=parameters.get(SIMULATED) or {},
         simulated_by_id=parameters.get(SIMULATED_BY_ID) or {},
     )
@@ -132,13 +132,13 @@ def in_reading_order(nodes: Sequence[PipelineNode]) -> tuple[list[PipelineNode],
         remaining = [node for node in remaining if node not in ready]
 
 
-def unread_nodes(nodes: Sequence[PipelineNode]) -> list[str]:
+def find_unread_nodes(nodes: Sequence[PipelineNode]) -> list[str]:
     """Return the names of the nodes that no other node reads."""
     read = {name for node in nodes for name in node.reads}
     return [node.name for node in nodes if node.name not in read]
 
 
-def fields_of(node: Mapping[str, Any]) -> list[str] | None:
+def list_output_fields(node: Mapping[str, Any]) -> list[str] | None:
     """Return the fields that a node puts out; None where that is not known before it does."""
     if node.get(SIMULATE_FROM) is not None:
         return None
@@ -193,7 +193,7 @@ def components_named(kind: str, parameters: Mapping[str, Any]) -> list[str] | No
     return declared if isinstance(declared, list) else None
 
 
-def calls_of(kind: str, parameters: Mapping[str, Any], modes: Sequence[str] | None, n_samples: int = 1) -> int:
+def count_calls(kind: str, parameters: Mapping[str, Any], modes: Sequence[str] | None, n_samples: int = 1) -> int:
     """Return how many queries one output takes, at most: of a pipeline one a node, and one that it runs alone.
 
     That for each of its samples.

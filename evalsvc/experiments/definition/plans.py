@@ -15,7 +15,7 @@ from evalsvc.experiments.definition.checks.unmapped import check_mappings, holds
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.output_types import check_output_types
 from evalsvc.experiments.definition.kinds import TEMPLATED
-from evalsvc.experiments.definition.metrics import INTEGRATED, ISOLATED, Metric, resolve_metrics, with_twins
+from evalsvc.experiments.definition.metrics import INTEGRATED, ISOLATED, Metric, add_twins, resolve_metrics
 from evalsvc.experiments.definition.pipelines import EXPECTED, SIMULATE_FROM, read_pipeline, root_of_name
 from evalsvc.experiments.definition.templates import UnknownField, field_value, template_names
 from evalsvc.experiments.models import Config, Errors, Policy
@@ -52,7 +52,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
     )
     check_output_types(metrics, body.get("output_types"))
     modes = list(dict.fromkeys(body.get("modes") or [INTEGRATED]))
-    metrics = with_twins(metrics, modes, pointer="/plan/metrics")
+    metrics = add_twins(metrics, modes, pointer="/plan/metrics")
     name = body.get("primary_metric") or metrics[0].name
     primary = next((metric for metric in metrics if metric.name == name), None)
     if primary is None:

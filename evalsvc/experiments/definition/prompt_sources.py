@@ -48,7 +48,7 @@ def pin_prompt(
     prompt_source = parameters.get(PROMPT_FROM)
     if prompt_source is None or "prompt" in parameters or list(prompt_source_problems(parameters)):
         return dict(parameters)
-    row = _found(account, prompt_source, f"{pointer}{at}/{PROMPT_FROM}")
+    row = _get_revision(account, prompt_source, f"{pointer}{at}/{PROMPT_FROM}")
     label_field = {name: prompt_source[name] for name in ("label",) if name in prompt_source}
     source = {
         "project": row.prompt.project.name,
@@ -71,7 +71,7 @@ def unpinned(parameters: Mapping[str, Any], changed: set[str]) -> dict[str, Any]
     return {**{name: value for name, value in parameters.items() if name != "prompt"}, PROMPT_FROM: reference}
 
 
-def _found(account: Account, asked: Mapping[str, Any], pointer: str) -> PromptRevision:
+def _get_revision(account: Account, asked: Mapping[str, Any], pointer: str) -> PromptRevision:
     label, number = asked.get("label"), asked.get("revision")
     rows = list_prompt_revisions(
         account=account,

@@ -42,7 +42,7 @@ def wide_before(version: DatasetVersion, metrics: Sequence[Metric]) -> list[dict
     """Return the warnings of a plan: by what its evaluators can answer, and by earlier scores on the same dataset."""
     wide_ranges = []
     for i, metric in enumerate(metrics):
-        why = by_evaluator(metric) or _by_earlier(version, metric)
+        why = describe_evaluator_range(metric) or _describe_earlier_range(version, metric)
         if why and metric.value_range is not None:
             low, high = metric.value_range
             detail = (
@@ -53,7 +53,7 @@ def wide_before(version: DatasetVersion, metrics: Sequence[Metric]) -> list[dict
     return wide_ranges
 
 
-def warned(answer: dict[str, Any], version: DatasetVersion, metrics: Sequence[Metric]) -> dict[str, Any]:
+def add_range_warnings(answer: dict[str, Any], version: DatasetVersion, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Add the warning to an answer, and the location and reason of each wide range."""
     wide_ranges = wide_before(version, metrics)
     return answer | {
@@ -62,7 +62,7 @@ def warned(answer: dict[str, Any], version: DatasetVersion, metrics: Sequence[Me
     }
 
 
-def by_evaluator(metric: Metric) -> str | None:
+def describe_evaluator_range(metric: Metric) -> str | None:
     """Return what a metric's evaluator can answer, if the range is much wider."""
     run = find_evaluator(metric.runs) if metric.runs and metric.source == "score" else None
     evaluator_range = run[0].value_range if run is not None else None
@@ -73,7 +73,7 @@ def by_evaluator(metric: Metric) -> str | None:
     )
 
 
-def _by_earlier(version: DatasetVersion, metric: Metric) -> str | None:
+def _describe_earlier_range(version: DatasetVersion, metric: Metric) -> str | None:
     rows = Aggregate.objects.filter(
         account_id=version.account_id,
         config__account_id=version.account_id,

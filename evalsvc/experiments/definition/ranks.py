@@ -15,7 +15,7 @@ NAMES = frozenset(name for name, _ in RANKING_NAMES.values())
 _at = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<k>[1-9][0-9]{0,4}))?")
 
 
-def with_ranking(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def add_ranking_evaluator(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a requested metric with the evaluator that its name implies: `recall`, `ndcg`, or `recall@3`."""
     match = _at.fullmatch(str(row["name"]))
     if row.get("evaluator") or row.get("source") or match is None or match["name"] not in NAMES:
@@ -37,7 +37,7 @@ def problem_with_ranks(run: ResolvedEvaluator | None, k: int | None) -> str | No
     return "; ".join(f"{problem.pointer} {problem.detail}" for problem in wrong) or None
 
 
-def at_rank(run: ResolvedEvaluator, k: int | None) -> ResolvedEvaluator:
+def limit_ranks(run: ResolvedEvaluator, k: int | None) -> ResolvedEvaluator:
     """Return what runs, reading only the first k ranks."""
     if k is None:
         return run

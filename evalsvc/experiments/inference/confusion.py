@@ -82,15 +82,15 @@ def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion
                 "n_actual": int(actual[i]),
                 "n_predicted": int(predicted[i]),
                 "n_hits": int(hits[i]),
-                "precision": _out(metrics.classes[i].precision, plan),
-                "recall": _out(metrics.classes[i].recall, plan),
-                "f1": _out(metrics.classes[i].f1, plan),
+                "precision": _build_proportion(metrics.classes[i].precision, plan),
+                "recall": _build_proportion(metrics.classes[i].recall, plan),
+                "f1": _build_proportion(metrics.classes[i].f1, plan),
             }
             for i, label in enumerate(labels)
             if metrics is not None
         ],
-        "accuracy": _out(metrics.accuracy, plan) if metrics else None,
-        "macro_f1": _out(metrics.macro_f1, plan) if metrics else None,
+        "accuracy": _build_proportion(metrics.accuracy, plan) if metrics else None,
+        "macro_f1": _build_proportion(metrics.macro_f1, plan) if metrics else None,
     }
 
 
@@ -122,11 +122,11 @@ def _cells(config: Config, question: LabelQuestion) -> Cells:
         rows = cursor.fetchall()
     cells: Cells = Counter()
     for predicted, actual, n in rows:
-        cells[_folded(predicted, question), _folded(actual, question)] += n
+        cells[_normalize_label(predicted, question), _normalize_label(actual, question)] += n
     return cells
 
 
-def _folded(label: str | None, question: LabelQuestion) -> str | None:
+def _normalize_label(label: str | None, question: LabelQuestion) -> str | None:
     return label.casefold() if label is not None and question.ignore_case else label
 
 
@@ -155,7 +155,7 @@ def _matrix(cells: Mapping[tuple[str | None, str | None], int], labels: Sequence
     return matrix
 
 
-def _out(share: Proportion, plan: ExperimentPlan) -> dict[str, Any]:
+def _build_proportion(share: Proportion, plan: ExperimentPlan) -> dict[str, Any]:
     view = asdict(share) | {"warnings": list(share.warnings)}
     if plan.cluster_by is None:
         return view

@@ -12,12 +12,12 @@ from typing import Any
 
 from django.db import connections
 
-from evalsvc.experiments.definition.checks.modes import predecessors_of
+from evalsvc.experiments.definition.checks.modes import find_predecessors
 from evalsvc.experiments.definition.metrics import Metric, is_twin
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import ONE_LOOK
-from evalsvc.stats.pairs.paired import Differences, PairedInterval, paired_interval
+from evalsvc.stats.pairs.paired import Differences, PairedInterval, pair_interval
 from evalsvc.stats.pairs.simultaneous import simultaneous_level
 from evalsvc.tenancy.scope import current_role
 
@@ -50,7 +50,7 @@ class ModePairs:
 
 def gaps_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
     """Return, by config, the gap of each metric of a component that is scored in both modes, and the bottleneck."""
-    twins = twins_of([Metric.from_json(row) for row in plan.metrics])
+    twins = pair_twins([Metric.from_json(row) for row in plan.metrics])
     read = {metric.name: _pairs(metric, twin, configs) for metric, twin in twins}
     n_gaps = max(1, len(twins) * len(configs))
     level = simultaneous_level(plan.level, n_gaps)
@@ -67,7 +67,7 @@ def gaps_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]
     }
 
 
-def twins_of(metrics: Sequence[Metric]) -> list[tuple[Metric, Metric]]:
+def pair_twins(metrics: Sequence[Metric]) -> list[tuple[Metric, Metric]]:
     """Return the metrics of components that are there in both modes, each with its twin."""
     pairs = ((metric, next((other for other in metrics if is_twin(metric, other)), None)) for metric in metrics)
     return [(metric, other) for metric, other in pairs if metric.component is not None and other is not None]
@@ -91,7 +91,7 @@ def _pairs(metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int,
 
 
 def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs], level: float) -> dict[str, Any]:
-    before = predecessors_of(config.kind, config.parameters)
+    before = find_predecessors(config.kind, config.parameters)
     gaps = [(pair, _interval(plan, pair, level)) for pair in pairs]
     return {
         "config_id": str(config.pk),
@@ -105,7 +105,7 @@ def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs
 def _interval(plan: ExperimentPlan, one: ModePairs, level: float, *, use_fpc: bool = False) -> PairedInterval:
     bounds = one.metric.value_range
     reach = bounds[1] - bounds[0] if bounds is not None else None
-    interval = paired_interval(
+    interval = pair_interval(
         one.differences,
         population=plan.n_examples,
         level=level,

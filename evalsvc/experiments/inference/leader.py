@@ -12,13 +12,13 @@ from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.pairs.common import Common, between
-from evalsvc.stats.pairs.leader import ROUNDING, first_of
+from evalsvc.stats.pairs.leader import ROUNDING, select_leader
 from evalsvc.stats.pairs.paired import Differences
 
 Id = TypeVar("Id")
 
 
-def leader_of(
+def find_leader(
     plan: ExperimentPlan,
     configs: Sequence[Config],
     tallies: Mapping[int, Tally],
@@ -43,7 +43,7 @@ def leader_of(
         return common.differences if common is not None and common.n else None
 
     by_id = {config.pk: config for config in sorted(candidates, key=lambda config: config.arrival)}
-    return by_id[first_of(list(by_id), differences)]
+    return by_id[select_leader(list(by_id), differences)]
 
 
 def level_with(leader: Id, reached: Mapping[Id, tuple[float | None, int]]) -> list[Id]:

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.cluster_sums import clusters_of
+from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.betting import betting_interval
-from evalsvc.stats.pairs.clustered import clustered_difference, clustered_pairs
+from evalsvc.stats.pairs.clustered import cluster_difference_interval, sum_by_cluster
 from evalsvc.stats.pairs.comparison import new_data_difference
-from evalsvc.stats.pairs.paired import differences_of
+from evalsvc.stats.pairs.paired import compute_differences
 from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level
 from evalsvc.tenancy.scope import current_role
 
@@ -126,7 +126,7 @@ def _field(plan: ExperimentPlan, metrics: Sequence[Metric], ever: Sequence[Confi
         for name, config_id, pos, value in cursor.fetchall():
             scores[layers[name], rows[config_id], pos] = value
     # Deleted ones have been looked at too, before they went.
-    clusters = clusters_of(plan.pk, read_cluster(plan.cluster_by)).of if plan.cluster_by is not None else None
+    clusters = load_clusters(plan.pk, read_cluster(plan.cluster_by)).of if plan.cluster_by is not None else None
     return Field(plan, metrics, configs, scores, n_comparisons(max(1, len(ever))), clusters)
 
 
@@ -170,7 +170,7 @@ def _value(field: Field, m: int, i: int) -> dict[str, Any]:
     scores = field.scores[m, i][np.isfinite(field.scores[m, i])]
     if not scores.size:
         return {"value": None, "n": 0}
-    return {"value": field.metrics[m].kind.of_scores(scores), "n": int(scores.size)}
+    return {"value": field.metrics[m].kind.from_scores(scores), "n": int(scores.size)}
 
 
 def _sureness(found: Sequence[Mapping[str, Any]]) -> str:
@@ -234,10 +234,10 @@ def _interval(
             return None, None, "none"
         return *betting_interval(gains, None, field.level, (-reach, reach)), "betting"
     if field.clusters is not None:
-        pairs = clustered_pairs(gains, field.clusters[np.flatnonzero(fresh)])
-        over = clustered_difference(pairs, level=field.level, reach=reach)
+        pairs = sum_by_cluster(gains, field.clusters[np.flatnonzero(fresh)])
+        over = cluster_difference_interval(pairs, level=field.level, reach=reach)
         return over.lower, over.upper, over.method
-    sums = differences_of(gains, np.zeros(gains.size))
+    sums = compute_differences(gains, np.zeros(gains.size))
     difference = new_data_difference(sums, level=field.level, binary=metric.binary, reach=reach)
     return difference.lower, difference.upper, difference.method
 

@@ -8,7 +8,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import AdditionMark, Config
 
 
-def finished_of(metric: Metric, configs: Sequence[Config]) -> dict[int, int]:
+def get_finished_positions(metric: Metric, configs: Sequence[Config]) -> dict[int, int]:
     """Return up to which position each config has a score of a metric, or the reason for none."""
     if not metric.addition:
         return {config.pk: config.watermark for config in configs}

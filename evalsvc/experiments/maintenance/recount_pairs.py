@@ -8,8 +8,8 @@ from typing import Any
 
 from evalsvc.experiments.inference.estimates.looks import looks_anew
 from evalsvc.experiments.inference.pairs import comparisons, evidence
-from evalsvc.experiments.inference.pairs.comparisons import is_pairable, pairs_of, read_comparisons
-from evalsvc.experiments.inference.pairs.evidence import primary_metric, read_pairs, weighed
+from evalsvc.experiments.inference.pairs.comparisons import is_pairable, iter_pairs, read_comparisons
+from evalsvc.experiments.inference.pairs.evidence import primary_metric, read_pairs, select_comparable_configs
 from evalsvc.experiments.inference.pairs.sheet import Sheet
 from evalsvc.experiments.models import Config, ExperimentPlan, Look
 
@@ -27,7 +27,7 @@ def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None
     if plan is None or plan.state == ExperimentPlan.State.DRAFT:
         return
     is_complete = plan.is_closed if is_complete is None else is_complete
-    configs = weighed(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
+    configs = select_comparable_configs(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
     metric = primary_metric(plan)
     if is_pairable(metric):
         sheet = Sheet(metric, [config.pk for config in configs])
@@ -41,12 +41,12 @@ def _comparisons(
     plan: ExperimentPlan, configs: Sequence[Config], sheet: Sheet, is_complete: bool
 ) -> Iterator[dict[str, Any]]:
     stored_rows = read_comparisons(plan.pk)
-    ends = {(a.pk, b.pk): min(a.watermark, b.watermark) for a, b in pairs_of(configs)}
+    ends = {(a.pk, b.pk): min(a.watermark, b.watermark) for a, b in iter_pairs(configs)}
     if not is_complete:
         ends = {key: stored_rows[key].upto for key in ends if key in stored_rows}
     actual_rows = comparisons.comparisons_anew(plan, primary_metric(plan), configs, sheet, ends)
     yield from _differing(
-        PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored_rows), _reader(actual_rows), _joined(ends, stored_rows)
+        PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored_rows), _reader(actual_rows), _select_pairs(ends, stored_rows)
     )
 
 
@@ -55,7 +55,7 @@ def _evidence(
 ) -> Iterator[dict[str, Any]]:
     stored_rows = read_pairs(plan.pk)
     ends: Ends = {}
-    for a, b in pairs_of(configs):
+    for a, b in iter_pairs(configs):
         for key in ((a.pk, b.pk), (b.pk, a.pk)):
             if is_complete:
                 ends[key] = min(a.watermark, b.watermark)
@@ -63,11 +63,11 @@ def _evidence(
                 ends[key] = stored_rows[key].start + stored_rows[key].n
     actual_rows = evidence.evidence_anew(plan, configs, sheet, ends)
     yield from _differing(
-        EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored_rows), _reader(actual_rows), _joined(ends, stored_rows)
+        EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored_rows), _reader(actual_rows), _select_pairs(ends, stored_rows)
     )
 
 
-def _joined(ends: Ends, stored: Mapping[tuple[int, int], Any]) -> list[tuple[int, int]]:
+def _select_pairs(ends: Ends, stored: Mapping[tuple[int, int], Any]) -> list[tuple[int, int]]:
     """Return the pairs to look at; those of deleted configs have stopped to move."""
     config_ids = {id for key in ends for id in key}
     return [*ends, *(key for key in stored if key not in ends and config_ids.issuperset(key))]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from evalsvc.experiments.decisions.completion import count_all, find_locked_plan, lock_planner, settle
 from evalsvc.experiments.inference.estimates import looks
 from evalsvc.experiments.inference.pairs import comparisons, evidence
-from evalsvc.experiments.inference.pairs.evidence import weighed
+from evalsvc.experiments.inference.pairs.evidence import select_comparable_configs
 from evalsvc.experiments.maintenance import recount_pairs
 from evalsvc.experiments.models import Comparison, Config, Evidence, ExperimentPlan, Look
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
@@ -47,7 +47,7 @@ def mend(*, account_id: int, experiment_id: int) -> int:
 
 def _take_away(plan: ExperimentPlan) -> None:
     # What is known of deleted configs is not counted any more, and stays as it was.
-    ids = [config.pk for config in weighed(Config.objects.filter(experiment_id=plan.pk))]
+    ids = [config.pk for config in select_comparable_configs(Config.objects.filter(experiment_id=plan.pk))]
     Look.objects.filter(config__in=ids).delete()
     Comparison.objects.filter(experiment_id=plan.pk, first__in=ids, second__in=ids).delete()
     Evidence.objects.filter(experiment_id=plan.pk, winner__in=ids, loser__in=ids).delete()

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from evalsvc.datasets.exports import guarded, text_or_json
+from evalsvc.datasets.exports import guard_cell, text_or_json
 
 FIGURES = ("n_configs", "n_examples", "n", "n_error", "n_na", "n_pending", "n_partial", "value", "lower", "upper")
 DIFFERENCES = ("value", "lower", "upper", "n", "n_missing")
@@ -19,17 +19,17 @@ def aggregate_csv(table: Mapping[str, Any]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     differences = [f"difference.{name}" for name in DIFFERENCES] if has_differences else []
-    names = [guarded(name) for name in table["by"]]
+    names = [guard_cell(name) for name in table["by"]]
     writer.writerow(["experiment_id", *names, "is_rest", "configs", *FIGURES, "joint_level", *differences])
     for row in table["rows"]:
         cells = [_cell(row["values"].get(name)) for name in table["by"]]
         difference = row["difference"] or {}
         last = [difference.get(name) for name in DIFFERENCES] if has_differences else []
         figures = [row[name] for name in FIGURES]
-        configs = guarded(", ".join(row["configs"]))
+        configs = guard_cell(", ".join(row["configs"]))
         writer.writerow([row["experiment_id"], *cells, row["is_rest"], configs, *figures, table["joint_level"], *last])
     return buffer.getvalue()
 
 
 def _cell(value: Any) -> Any:
-    return value if isinstance(value, int | float) else guarded(text_or_json(value))
+    return value if isinstance(value, int | float) else guard_cell(text_or_json(value))

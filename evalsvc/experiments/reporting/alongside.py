@@ -31,7 +31,7 @@ class RunningSide:
 
     def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, object] | None:
         """Return the running estimates of each config by every metric that reads this evaluator under this profile."""
-        metrics = [metric for metric in metrics_of(self.plan) if reads(metric, evaluator_id, profile_name)]
+        metrics = [metric for metric in parse_metrics(self.plan) if reads(metric, evaluator_id, profile_name)]
         if not metrics:
             return None
         with account_scope(self.plan.account_id):
@@ -50,7 +50,7 @@ class RunningSide:
         return {"id": str(config.pk), "name": config.name, "state": config.state, "metrics": views}
 
 
-def side_of(*, account_id: int, experiment_id: int, config: str | None) -> RunningSide | None:
+def find_running_side(*, account_id: int, experiment_id: int, config: str | None) -> RunningSide | None:
     """Return the planned experiment that a request belongs to; None for a passive one."""
     with account_scope(account_id):
         plans = ExperimentPlan.objects.select_related("experiment")
@@ -69,7 +69,7 @@ def side_of(*, account_id: int, experiment_id: int, config: str | None) -> Runni
     return RunningSide(plan, matches[:1])
 
 
-def metrics_of(plan: ExperimentPlan) -> list[Metric]:
+def parse_metrics(plan: ExperimentPlan) -> list[Metric]:
     """Return the plan's metrics."""
     return [Metric.from_json(row) for row in plan.metrics]
 

@@ -11,7 +11,7 @@ T = TypeVar("T")
 ByComponent: TypeAlias = dict[str, dict[str, dict[str, T]]]
 
 
-def by_component(metrics: Iterable[Metric], said: Mapping[str, T]) -> ByComponent[T]:
+def group_by_component(metrics: Iterable[Metric], said: Mapping[str, T]) -> ByComponent[T]:
     """Group values of metrics by component, mode and metric; metrics of complete outputs are left out."""
     groups: ByComponent[T] = {}
     for metric in metrics:

@@ -9,12 +9,12 @@ from typing import Any
 from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
 from evalsvc.experiments.inference.estimates.figures import Tally, figures, needs_series
 from evalsvc.experiments.inference.estimates.watched import watch_all
-from evalsvc.experiments.inference.leader import leader_of, level_with
+from evalsvc.experiments.inference.leader import find_leader, level_with
 from evalsvc.experiments.inference.pairs.comparisons import read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import tally_in
-from evalsvc.experiments.reporting.live.view import queries_of
+from evalsvc.experiments.reporting.live.view import count_queries
 from evalsvc.experiments.reporting.words import level_names
 
 
@@ -46,7 +46,7 @@ class ExperimentOverview:
         return f"{self.leader.n_error} failed" if self.leader and self.leader.n_error else ""
 
 
-def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
+def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
     """Return the overview of each experiment: four queries, and one for each that names clusters."""
     configs: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
     rows = Config.objects.filter(experiment__in=list(configs)).exclude(state=Config.State.DELETED)
@@ -54,7 +54,7 @@ def overviews_of(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOvervie
         configs[config.experiment_id].append(config)
     tallies = _tallies(plans, configs)
     commons = read_comparisons(*configs)
-    leaders = {plan.pk: leader_of(plan, configs[plan.pk], tallies, commons) for plan in plans}
+    leaders = {plan.pk: find_leader(plan, configs[plan.pk], tallies, commons) for plan in plans}
     intervals = watch_all(_coming(plans, leaders))
     overviews = {}
     for plan in plans:
@@ -100,7 +100,7 @@ def _overview(
         n_running=sum(config.state == Config.State.RUNNING for config in configs),
         n_done=sum(config.n_ok + config.n_error for config in configs),
         n_to_do=plan.run_length * len(configs),
-        n_queries=sum(queries_of(config) for config in configs),
+        n_queries=sum(count_queries(config) for config in configs),
         cost=sum(config.cost for config in configs),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.experiments.reporting.alongside import history_before, metrics_of
+from evalsvc.experiments.reporting.alongside import history_before, parse_metrics
 from evalsvc.infra.cache import BoundedCache
 
 MAX_REMEMBERED, FRESH_SECONDS = 500, 60.0
@@ -18,7 +18,7 @@ def reference_line(found: dict[str, Any] | None) -> float | None:
     return None if found is None or found["lower"] is None else found["value"]
 
 
-def references_of(plan: ExperimentPlan) -> References:
+def load_references(plan: ExperimentPlan) -> References:
     """Return, by metric, the interval of its history before the experiment, or None without such a history.
 
     The history before the start changes only when scores are deleted, so it is read once a minute.
@@ -26,7 +26,7 @@ def references_of(plan: ExperimentPlan) -> References:
     key = (plan.pk, len(plan.metrics))
     if (cached_references := _remembered.get(key)) is not None:
         return cached_references
-    histories = {metric.name: history_before(plan, metric) for metric in metrics_of(plan)}
+    histories = {metric.name: history_before(plan, metric) for metric in parse_metrics(plan)}
     references = {
         name: history if history and history["value"] is not None else None for name, history in histories.items()
     }

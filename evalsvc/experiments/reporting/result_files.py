@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from evalsvc.accounts.models import Account
-from evalsvc.datasets.exports import Sink, chunked, guarded, text_or_json
+from evalsvc.datasets.exports import Sink, chunked, guard_cell, text_or_json
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.results import ON_REQUEST, OutputSelection, iterate
 
@@ -32,14 +32,14 @@ def csv_file(account: Account, plan: ExperimentPlan, wanted: OutputSelection) ->
     def parts() -> Iterator[bytes]:
         buffer = io.StringIO()
         writer = csv.writer(buffer)
-        writer.writerow([*facts, *(guarded(column) for name in metrics for column in columns_of(name))])
+        writer.writerow([*facts, *(guard_cell(column) for name in metrics for column in get_metric_columns(name))])
         yield buffer.getvalue().encode()
         for page in iterate(account, plan, wanted):
             buffer.seek(0)
             buffer.truncate()
             for row in page:
                 cells = _cells(row, facts, metrics)
-                writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+                writer.writerow([guard_cell(cell) if isinstance(cell, str) else cell for cell in cells])
             yield buffer.getvalue().encode()
 
     return chunked(parts())
@@ -54,7 +54,7 @@ def parquet_file(account: Account, plan: ExperimentPlan, wanted: OutputSelection
     types = dict.fromkeys(NUMBERS, pa.float64()) | dict.fromkeys(COUNTS, pa.int64())
     columns = [(name, types.get(name, pa.string())) for name in facts]
     columns += [
-        column for name in metrics for column in zip(columns_of(name), (pa.float64(), pa.string()), strict=True)
+        column for name in metrics for column in zip(get_metric_columns(name), (pa.float64(), pa.string()), strict=True)
     ]
     schema = pa.schema(columns)
     sink = Sink()
@@ -74,7 +74,7 @@ def _columns(plan: ExperimentPlan, wanted: OutputSelection) -> tuple[list[str], 
     return [row["name"] for row in plan.metrics], (*ORDER, *wanted.include)
 
 
-def columns_of(metric: str) -> tuple[str, str]:
+def get_metric_columns(metric: str) -> tuple[str, str]:
     """Return the columns of a metric: its value and its error. A metric named like an output column gets a suffix."""
     name = f"{metric} (metric)" if metric in (*ORDER, *ON_REQUEST) else metric
     return name, f"{name}.error"

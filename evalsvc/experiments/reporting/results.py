@@ -15,7 +15,7 @@ from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.pairs.compare import hash_joins
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
-from evalsvc.experiments.reporting.by_component import by_component
+from evalsvc.experiments.reporting.by_component import group_by_component
 from evalsvc.experiments.selectors import list_outputs
 from evalsvc.rest.answering.pagination import page, read_number_cursor, write_number_cursor
 from evalsvc.rest.problems import FieldError, Invalid
@@ -75,7 +75,7 @@ def find_outputs(account: Account, plan: ExperimentPlan, wanted: OutputSelection
     if wanted.output_id is not None:
         rows = rows.filter(pk=wanted.output_id)
     if wanted.trace_id is not None:
-        rows = rows.filter(_in_trace(plan, wanted.trace_id))
+        rows = rows.filter(_build_trace_filter(plan, wanted.trace_id))
     if wanted.example_id is not None:
         examples = Example.objects.filter(version_id=plan.dataset_version_id, key=wanted.example_id)
         rows = rows.filter(example_id__in=examples.values("pk"))
@@ -84,10 +84,10 @@ def find_outputs(account: Account, plan: ExperimentPlan, wanted: OutputSelection
     if wanted.status == FAILED:
         return rows.exclude(status=Output.Status.OK)
     ok_rows = rows.filter(status=Output.Status.OK)
-    return _by_metric(ok_rows, wanted) if wanted.metric else _by_all_metrics(ok_rows, plan, wanted.status)
+    return _filter_by_metric(ok_rows, wanted) if wanted.metric else _filter_by_all_metrics(ok_rows, plan, wanted.status)
 
 
-def _in_trace(plan: ExperimentPlan, trace_id: str) -> Q:
+def _build_trace_filter(plan: ExperimentPlan, trace_id: str) -> Q:
     """Return the condition that an output, or one of its samples, was made in a trace."""
     condition = Q(trace_id=trace_id)
     return condition if plan.n_samples == 1 else condition | Q(samples__contains=[{"trace_id": trace_id}])
@@ -97,7 +97,7 @@ def _scores() -> QuerySet[Score]:
     return Score.objects.filter(config_id=OuterRef("config_id"), pos=OuterRef("pos"))
 
 
-def _by_metric(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:
+def _filter_by_metric(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:
     scores = _scores().filter(metric=wanted.metric)
     if wanted.status == PENDING:
         return rows.exclude(Exists(scores))
@@ -109,7 +109,7 @@ def _by_metric(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Outp
     return rows.filter(Exists(scores.filter(conditions[wanted.status or OK])))
 
 
-def _by_all_metrics(rows: QuerySet[Output], plan: ExperimentPlan, status: str) -> QuerySet[Output]:
+def _filter_by_all_metrics(rows: QuerySet[Output], plan: ExperimentPlan, status: str) -> QuerySet[Output]:
     errors = _scores().filter(error_code__isnull=False).exclude(error_code=NOT_APPLICABLE)
     if status == NOT_APPLICABLE:
         return rows.filter(Exists(_scores().filter(error_code=NOT_APPLICABLE)))
@@ -132,16 +132,18 @@ def page_of_outputs(
     if wanted.ordering_metric is None:
         outputs, following = page(rows, limit=limit, cursor=cursor, of=of)
     else:
-        outputs, following = _scored_page(rows, wanted, limit=limit, cursor=cursor, of=of)
+        outputs, following = _page_by_score(rows, wanted, limit=limit, cursor=cursor, of=of)
     return rows_out(outputs, include=wanted.include, plan=plan), following
 
 
-def _scored_page(
+def _page_by_score(
     rows: QuerySet[Output], wanted: OutputSelection, *, limit: int, cursor: str | None, of: str
 ) -> tuple[list[Output], str | None]:
-    rows = by_score(rows, wanted)
+    rows = order_by_score(rows, wanted)
     if cursor:
-        rows = rows.filter(_behind(*read_number_cursor(cursor, of=of), falling=(wanted.order_by or "").startswith("-")))
+        rows = rows.filter(
+            _build_cursor_filter(*read_number_cursor(cursor, of=of), falling=(wanted.order_by or "").startswith("-"))
+        )
     # Outputs and scores of one config are both many, and the planner takes them for few.
     with hash_joins() if wanted.config_id is not None else nullcontext():
         outputs = list(rows[: limit + 1])
@@ -151,7 +153,7 @@ def _scored_page(
     return outputs[:limit], write_number_cursor(last.ordering_score, last.pk, of=of)
 
 
-def by_score(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:
+def order_by_score(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output]:
     """Order outputs by the score of a metric; those without one come last, of two equals the newer one first."""
     value = Subquery(_scores().filter(metric=wanted.ordering_metric).values("value")[:1], output_field=FloatField())
     ordering = F("ordering_score")
@@ -160,7 +162,7 @@ def by_score(rows: QuerySet[Output], wanted: OutputSelection) -> QuerySet[Output
     return rows.annotate(ordering_score=value).order_by(order, "-id")
 
 
-def _behind(value: float | None, last_id: int, *, falling: bool) -> Q:
+def _build_cursor_filter(value: float | None, last_id: int, *, falling: bool) -> Q:
     """Return the condition that a row comes after a place in the order by score."""
     if value is None:
         return Q(ordering_score=None, id__lt=last_id)
@@ -171,10 +173,10 @@ def _behind(value: float | None, last_id: int, *, falling: bool) -> Q:
 def iterate(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, object]]]:
     """Yield all results in pages, oldest first or by score; each page has a transaction of its own."""
     if wanted.ordering_metric is None:
-        yield from _by_id(account, plan, wanted)
+        yield from _iterate_by_id(account, plan, wanted)
         return
     with account_scope(account.pk):
-        ids = list(by_score(find_outputs(account, plan, wanted), wanted).values_list("id", flat=True))
+        ids = list(order_by_score(find_outputs(account, plan, wanted), wanted).values_list("id", flat=True))
     for start in range(0, len(ids), PAGE_ROWS):
         some = ids[start : start + PAGE_ROWS]
         with account_scope(account.pk):
@@ -182,7 +184,7 @@ def iterate(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> 
             yield rows_out([outputs[id] for id in some if id in outputs], include=wanted.include, plan=plan)
 
 
-def _by_id(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, Any]]]:
+def _iterate_by_id(account: Account, plan: ExperimentPlan, wanted: OutputSelection) -> Iterator[list[dict[str, Any]]]:
     last = 0
     while True:
         with account_scope(account.pk):
@@ -226,7 +228,7 @@ def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequen
             "span_id": row.span_id,
             "reused_from": str(row.reused_from) if row.reused_from else None,
             "scores": scores.get((row.config_id, row.pos), {}),
-            "by_component": by_component(metrics, _values(scores.get((row.config_id, row.pos), {}))),
+            "by_component": group_by_component(metrics, _values(scores.get((row.config_id, row.pos), {}))),
             "created_at": row.created_at,
         }
         for row in outputs

@@ -12,7 +12,7 @@ from evalsvc.experiments.inference.aggregates.axes import Axes, read_axes
 from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
 from evalsvc.experiments.inference.clusters.pairs import agreed_cluster
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
-from evalsvc.experiments.inference.pairs.compare import ComparisonSide, facts_of, paired_sql
+from evalsvc.experiments.inference.pairs.compare import ComparisonSide, build_pair_params, build_paired_sql
 from evalsvc.experiments.models import Config, Output, Score
 from evalsvc.experiments.reporting.results import score_out
 from evalsvc.tenancy.scope import current_role
@@ -85,7 +85,7 @@ class SideBySideExample:
     answers: Sequence[SideBySideAnswer]
 
 
-def compared_examples(
+def find_compared_examples(
     first: ComparisonSide, second: ComparisonSide, wanted: ExampleSelection, others: Sequence[Config] = ()
 ) -> tuple[list[SideBySideExample], bool, dict[str, int]]:
     """Return a page of examples, whether there are more, and the number of examples of each kind that `show` names.
@@ -93,12 +93,12 @@ def compared_examples(
     Examples that differ come first. `others` are further configs of the first one's experiment, displayed next to both.
     """
     facts = _facts(first, second)
-    path = list(path_of(wanted.by)) if wanted.by else []
+    path = list(parse_path(wanted.by)) if wanted.by else []
     label = wanted.label if wanted.by else None
     params = {"path": path, "label": label, "offset": wanted.offset, "limit": wanted.limit + 1}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(
-            paired_sql(first, second) + PICKED.replace("<condition>", CONDITIONS[wanted.show]), facts | params
+            build_paired_sql(first, second) + PICKED.replace("<condition>", CONDITIONS[wanted.show]), facts | params
         )
         records = cursor.fetchall()
     counts = dict(zip(CONDITIONS, records[0], strict=False))
@@ -113,7 +113,7 @@ def compared_examples(
 
 
 def _facts(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
-    return facts_of(first, second) | {"sign": 1 if first.metric.higher_is_better else -1}
+    return build_pair_params(first, second) | {"sign": 1 if first.metric.higher_is_better else -1}
 
 
 def _example(
@@ -146,7 +146,7 @@ def metadata_keys(version_id: int) -> list[str]:
         return [key for (key,) in cursor.fetchall()]
 
 
-def path_of(name: str) -> tuple[str, ...]:
+def parse_path(name: str) -> tuple[str, ...]:
     """Return where in the metadata a slice's label lies. Raises Invalid for anything but `metadata.<key>`."""
     topic = read_axes([name]).topic
     return topic[1] if topic else ()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.text import Truncator
 
-from evalsvc.digits import digits_text, level_text, placed
+from evalsvc.digits import digits_text, format_places, level_text
 from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE
 
 MINUS = "\N{MINUS SIGN}"
@@ -37,7 +37,7 @@ def covers_words(view: Mapping[str, Any]) -> str:
     return f"{name}{head['covers']}, {head['safe']}, {level_text(view['level'])}"
 
 
-def watched_words(shown: Mapping[str, Any]) -> str:
+def format_validity(shown: Mapping[str, Any]) -> str:
     """Return what the interval of a headline covers and when it is valid; empty without an interval."""
     return f"for {shown['covers']}, {shown['safe']}" if shown["lower"] is not None else ""
 
@@ -86,7 +86,7 @@ def describe_counts(view: Mapping[str, Any]) -> str:
     return "; ".join([f"{view['n']} of {view['N']} scored", *counts, *stop_reasons])
 
 
-def seen_words(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
+def format_seen_examples(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:
     """Return what a clone did on the examples that its designer may have seen, and whether there are others."""
     words = [f"{number(seen['value'])} on the {seen['n']} seen before its design"] if seen else []
     if "no_fresh_examples" in view["warnings"]:
@@ -100,11 +100,11 @@ def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] |
     """Return the note below a metric's name: whether lower is better, whether it was added later, and its history."""
     added = "added later: one look" if metric.get("addition") else ""
     lower = "" if metric.get("higher_is_better", True) else "lower is better"
-    before = before_words(reference, is_binary=bool(metric.get("binary")))
+    before = format_history(reference, is_binary=bool(metric.get("binary")))
     return "; ".join(words for words in (lower, added, before) if words)
 
 
-def before_words(found: Mapping[str, Any] | None, *, is_binary: bool = False) -> str:
+def format_history(found: Mapping[str, Any] | None, *, is_binary: bool = False) -> str:
     """Return what the history of evaluator and profile was before; nothing where it is too short for an interval.
 
     It is that of the account, of other samples: nothing that a config can be better than.
@@ -199,7 +199,7 @@ def number(value: float | None, *, signed: bool = False) -> str:
     if value is None:
         return "-"
     if not isinstance(value, int) and abs(value) < 10:
-        text = placed(value, signed=signed)
+        text = format_places(value, signed=signed)
     else:
         text = ("+" if signed and value >= 0 else "") + digits_text(value)
     return f"{MINUS}{text[1:]}" if text.startswith("-") else text

@@ -15,11 +15,11 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.checks.clusters import check_no_strategy
 from evalsvc.experiments.definition.checks.unmapped import check_mappings
 from evalsvc.experiments.definition.checks.unreadable import check_added_metrics
-from evalsvc.experiments.definition.metrics import CLIENT, Metric, resolve_metrics, with_twins
+from evalsvc.experiments.definition.metrics import CLIENT, Metric, add_twins, resolve_metrics
 from evalsvc.experiments.models import Addition, Aggregate, Config, ExperimentPlan, Output
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.generate import storable
-from evalsvc.experiments.runner.score import failed_score, needs_judge, scores_of
+from evalsvc.experiments.runner.score import failed_score, needs_judge, score_output
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
@@ -64,7 +64,7 @@ def add_metrics(
             there=[Metric.from_json(row) for row in plan.metrics],
             n_samples=plan.n_samples,
         )
-        metrics = with_twins(metrics, plan.modes or (), pointer="/metrics")
+        metrics = add_twins(metrics, plan.modes or (), pointer="/metrics")
         check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
         configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
         check_added_metrics(plan.dataset_version, metrics, plan.sample, list(configs))
@@ -125,7 +125,7 @@ def _add(account: Account, plan: ExperimentPlan, group: Sequence[Metric], actor:
         record_audit(account=account, actor=actor, action="metric.added", target=metric.name, experiment=str(plan.pk))
 
 
-def progress_of(plan: ExperimentPlan) -> dict[str, AdditionProgress]:
+def get_progress(plan: ExperimentPlan) -> dict[str, AdditionProgress]:
     """Return, by metric, how far the scoring of the outputs has come, over all configs that have not been deleted."""
     configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
     n_outputs = configs.aggregate(n=Sum(F("n_ok") + F("n_error")))["n"] or 0
@@ -168,7 +168,7 @@ def post_scores(
         for config_id in sorted(rows)
     )
     with account_scope(account.pk):
-        return ReceivedScores(n_accepted, progress_of(plan)[name].n_pending)
+        return ReceivedScores(n_accepted, get_progress(plan)[name].n_pending)
 
 
 def _metric_of_caller(plan: ExperimentPlan, name: str) -> Metric:
@@ -205,5 +205,5 @@ def _posted(metric: Metric, pos: int, row: Mapping[str, Any]) -> dict[str, Any]:
     client_scores = {metric.name: row.get("value")}
     # One number for an output, of however many samples.
     metric = replace(metric, binary_samples=False)
-    (score,) = scores_of(metrics=[metric], example={}, output=output, pointers={}, client_scores=client_scores)
+    (score,) = score_output(metrics=[metric], example={}, output=output, pointers={}, client_scores=client_scores)
     return score

@@ -177,7 +177,7 @@ def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> GeneratedOutpu
     try:
         answer = post_json(parameters["url"], body, headers=headers, timeout_seconds=timeout)
     except OutboundFailed as exc:
-        raise _as_call_failed(exc) from None
+        raise _convert_failure(exc) from None
     latency_ms = (time.perf_counter() - start_time) * 1000
     if answer.status != 200:
         raise _bad_status(answer.status, answer.headers.get("retry-after"))
@@ -185,7 +185,7 @@ def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> GeneratedOutpu
         document = orjson.loads(answer.body)
     except ValueError:
         raise CallFailed("bad_output", "The application's answer is not JSON.", is_transient=False) from None
-    output = _without(_pick(document, parameters.get("output", {"output": ""})), secrets)
+    output = _redact(_pick(document, parameters.get("output", {"output": ""})), secrets)
     return GeneratedOutput(output=output, latency_ms=latency_ms)
 
 
@@ -195,16 +195,16 @@ def connections_in(parameters: Mapping[str, Any]) -> list[str]:
     return sorted({ref.strip() for value in templates.values() for ref in _secret.findall(value)})
 
 
-def _without(value: Any, secrets: Collection[str]) -> Any:
+def _redact(value: Any, secrets: Collection[str]) -> Any:
     """Remove keys that the application repeats: readers of outputs are not allowed to read those."""
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, "…")
         return value
     if isinstance(value, Mapping):
-        return {_without(key, secrets): _without(item, secrets) for key, item in value.items()}
+        return {_redact(key, secrets): _redact(item, secrets) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without(item, secrets) for item in value]
+        return [_redact(item, secrets) for item in value]
     return value
 
 
@@ -221,7 +221,7 @@ def _pick(document: Any, pointers: Mapping[str, str]) -> dict[str, Any]:
     return output
 
 
-def _as_call_failed(exc: OutboundFailed) -> CallFailed:
+def _convert_failure(exc: OutboundFailed) -> CallFailed:
     codes = {
         OutboundFailed.TIMEOUT: "timeout",
         OutboundFailed.CONNECTION: "connection",

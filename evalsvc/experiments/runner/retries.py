@@ -66,7 +66,7 @@ def to_score(unit: Unit, task: RetryTask, outputs: Mapping[int, Output]) -> list
     return [row for row in outputs.values() if not task.is_done(row)]
 
 
-def given_up(exc: RetryLater | MustStop) -> GeneratedOutput:
+def build_final_error(exc: RetryLater | MustStop) -> GeneratedOutput:
     """Return the error of an output when its config cannot be queried: a retry does not stop a config."""
     if isinstance(exc, RetryLater):
         message = "The endpoint has answered 429 again and again."

@@ -56,7 +56,7 @@ def order_retry(
         n_waiting = waiting.aggregate(n=Sum(F("to_pos") - F("from_pos")))["n"] or 0
         refuse_imported(plan, configs)
         retry = _new_retry(account, plan, what, error_types)
-        counts = tuple((config, _opened(plan, config, retry)) for config in configs)
+        counts = tuple((config, _open_units(plan, config, retry)) for config in configs)
         order = OrderedRetry(retry, counts, n_waiting)
         if not order.n_outputs:
             retry.delete()
@@ -105,7 +105,7 @@ def _new_retry(account: Account, plan: ExperimentPlan, what: str, error_types: S
     )
 
 
-def _opened(plan: ExperimentPlan, config: Config, retry: Retry) -> int:
+def _open_units(plan: ExperimentPlan, config: Config, retry: Retry) -> int:
     metrics = [metric for row in plan.metrics if (metric := Metric.from_json(row)).source != CLIENT]
     scores_size = JUDGED_UNIT_SIZE if needs_judge(metrics) else UNIT_SIZE
     return store.open_retry_units(

@@ -26,7 +26,7 @@ from evalsvc.experiments.definition.metrics import (
     LARGEST,
     MEASURED_SOURCES,
     Metric,
-    pointers_of,
+    get_number_pointers,
 )
 from evalsvc.judges.gateway import gateway_for
 from evalsvc.tenancy.outages import Outage
@@ -43,7 +43,7 @@ Row = dict[str, Any]
 Pointers = tuple[tuple[str, str], ...]
 
 
-def scores_of(
+def score_output(
     *,
     metrics: Sequence[Metric],
     example: Mapping[str, Any],
@@ -101,9 +101,9 @@ def _score(
     if isinstance(view, NoPart):
         return failed_score(pos, metric, NO_OUTPUT if view.is_error else NOT_APPLICABLE, view.why)
     if metric.source in EVALUATOR_SOURCES:
-        return _from_verdict(metric, pos, view(metric))
+        return _convert_verdict(metric, pos, view(metric))
     if metric.source not in (CLIENT, *MEASURED_SOURCES):
-        return _from_pointers(metric, pos, view.components)
+        return _score_by_pointers(metric, pos, view.components)
     denominator: Any = None
     if metric.source == CLIENT:
         value = client_scores.get(metric.name, MISSING)
@@ -114,19 +114,19 @@ def _score(
         value, missing = output.get(metric.source), "It was not measured."
     if value is None or value is MISSING:
         return failed_score(pos, metric, "no_value", missing)
-    return _from_number(metric, pos, value, denominator)
+    return _convert_number(metric, pos, value, denominator)
 
 
-def _from_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> Row:
+def _score_by_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> Row:
     """Score what lies in the output where the metric's pointers lead; where they lead nowhere, it is `unmapped`."""
     values: dict[str, Any] = {}
-    for name, pointer in pointers_of(metric.source, metric.denominator).items():
+    for name, pointer in get_number_pointers(metric.source, metric.denominator).items():
         values[name] = look_up_answer(components, pointer)
         if values[name] is MISSING:
             return failed_score(pos, metric, UNMAPPED, why_nothing(name, components, pointer))
         if values[name] is None:
             return failed_score(pos, metric, "no_value", f"`{name}` is null at {pointer!r}.")
-    return _from_number(metric, pos, values["source"], values.get("denominator"))
+    return _convert_number(metric, pos, values["source"], values.get("denominator"))
 
 
 class ViewOf:
@@ -192,7 +192,7 @@ class VerdictOf:
         key = (metric.evaluator_id or "", revision, metric.k, metric.explain_strategy, mapping)
         if key in self._known:
             # The first metric that needed it has paid.
-            return replace(self._known[key], extra=at_no_cost(self._known[key].extra))
+            return replace(self._known[key], extra=clear_judge_cost(self._known[key].extra))
         self._known[key] = self._run(metric, mapping)
         return self._known[key]
 
@@ -231,7 +231,7 @@ def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict 
     """Refuse a sample for what its answer lacks, or tell apart that the dataset lacks it."""
     if messages := [mapped.lost[name] for name in dict.fromkeys(family.reads(settings)) if name in mapped.lost]:
         return validation_error(UNMAPPED, " ".join(dict.fromkeys(messages)))
-    if family.unread_fields(mapped.sample, settings):
+    if family.find_unread_fields(mapped.sample, settings):
         return None  # reported with the same message as elsewhere
     lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
     if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
@@ -240,13 +240,13 @@ def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict 
     return validation_error(NOT_APPLICABLE, f"The metric needs {names}, which the dataset does not have here.")
 
 
-def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
+def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     if verdict.status != "success" or verdict.score is None:
         message = verdict.error_message or "No score."
-        return failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _beside(verdict)
+        return failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _build_details(verdict)
     value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
-    row = _from_number(metric, pos, value, None)
-    row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_beside(verdict)}
+    row = _convert_number(metric, pos, value, None)
+    row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_build_details(verdict)}
     if not metric.in_history:
         return row
     # The history stores the evaluator's own result, not the value that the metric derives from it.
@@ -254,7 +254,7 @@ def _from_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     return row | evaluator_facts | {"ranking": verdict.score}
 
 
-def _beside(verdict: Verdict) -> Row:
+def _build_details(verdict: Verdict) -> Row:
     """Return the evaluator's results other than its number: spans, extra data and the cost of its judge."""
     cost = judge_cost(verdict.extra)
     extra = dict(verdict.extra) if verdict.extra else None
@@ -268,18 +268,18 @@ def judge_cost(extra: Mapping[str, object] | None) -> float | None:
     return float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None
 
 
-def at_no_cost(extra: Mapping[str, Any] | None) -> Mapping[str, object] | None:
+def clear_judge_cost(extra: Mapping[str, Any] | None) -> Mapping[str, object] | None:
     """Return the extra data of a reused run without its judge cost: the judge was queried once."""
     if judge_cost(extra) is None:
         return extra
     return {**(extra or {}), "judge": {**(extra or {})["judge"], "cost": 0.0}}
 
 
-def _from_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
+def _convert_number(metric: Metric, pos: int, value: Any, denominator: Any) -> Row:
     for number in (value, denominator) if metric.kind.takes_denominator else (value,):
         if not isinstance(number, int | float) or not abs(number) <= LARGEST:
             return failed_score(
-                pos, metric, "not_a_number", f"Metric {metric.name!r} got {_shown(number)}, not a finite number."
+                pos, metric, "not_a_number", f"Metric {metric.name!r} got {_format_value(number)}, not a finite number."
             )
     value = _plain(value)
     if metric.value_range is not None and not metric.value_range[0] <= value <= metric.value_range[1]:
@@ -300,7 +300,7 @@ def _plain(number: float) -> float:
     return float(number) if abs(number) >= SMALLEST else 0.0
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return "nothing" if value is MISSING or value is None else repr(value)[:60]
 
 

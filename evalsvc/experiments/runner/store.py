@@ -205,7 +205,7 @@ def give_up_stage(unit: Unit, *, id: int) -> bool:
     return bool(_rows(APP, "SELECT give_up_stage(%s, %s, %s)", [unit.account_id, id, unit.token])[0][0])
 
 
-def epochs_of(config_ids: Sequence[int]) -> dict[int, int]:
+def read_epochs(config_ids: Sequence[int]) -> dict[int, int]:
     """Return the present epochs of configs, so that workers can tell whether their units are still wanted."""
     rows = _rows(SYSTEM, "SELECT id, epoch FROM experiments_config WHERE id = ANY (%s)", [list(config_ids)])
     return dict(rows)

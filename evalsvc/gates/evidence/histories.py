@@ -42,7 +42,7 @@ class HistorySubject:
         family = self.run.family if self.run else None
         return self.scores, family.value_range if family else None, bool(family and family.binary)
 
-    def out(self) -> GatedHistory:
+    def describe(self) -> GatedHistory:
         """Return what names it."""
         return GatedHistory(
             evaluator_id=self.evaluator_id,

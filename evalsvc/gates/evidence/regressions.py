@@ -11,7 +11,7 @@ from msgspec import structs
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.pairs.compare import hash_joins, paired_sql
+from evalsvc.experiments.inference.pairs.compare import build_paired_sql, hash_joins
 from evalsvc.experiments.models import Output
 from evalsvc.gates.answers import GatedConfig, RegressedSide, Regression
 from evalsvc.gates.evidence.scores import pair_facts
@@ -40,7 +40,7 @@ def find_regressions(
         facts = pair_facts(candidate, baseline, pair, watched=watched)
         sign = 1.0 if pair[0].higher_is_better else -1.0
         with hash_joins() as cursor:
-            sql = paired_sql(candidate.side(pair[0]), baseline.side(pair[1])) + WORST
+            sql = build_paired_sql(candidate.side(pair[0]), baseline.side(pair[1])) + WORST
             cursor.execute(sql, facts | {"sign": sign, "limit": max(1, MOST // len(metrics))})
             rows = cursor.fetchall()
         keys = dict(
@@ -63,7 +63,7 @@ def _regression(metric: str, sign: float, row: Sequence[Any]) -> Regression:
     )
 
 
-def with_outputs(
+def add_outputs(
     account: Account, found: Sequence[Regression], candidate: GatedConfig | None, baseline: GatedConfig | None
 ) -> list[Regression]:
     """Return the regressions with the beginnings of inputs and outputs, as far as they are still there."""
@@ -80,8 +80,8 @@ def with_outputs(
         structs.replace(
             regression,
             input=_input(first.get(regression.candidate.pos), inputs),
-            candidate=_with_output(regression.candidate, first.get(regression.candidate.pos)),
-            baseline=_with_output(regression.baseline, second.get(regression.baseline.pos)),
+            candidate=_add_output(regression.candidate, first.get(regression.candidate.pos)),
+            baseline=_add_output(regression.baseline, second.get(regression.baseline.pos)),
         )
         for regression in found
     ]
@@ -97,7 +97,7 @@ def _input(row: Output | None, inputs: Mapping[int, object]) -> str | None:
     return _beginning(inputs.get(row.example_id))[0] if row is not None else None
 
 
-def _with_output(side: RegressedSide, row: Output | None) -> RegressedSide:
+def _add_output(side: RegressedSide, row: Output | None) -> RegressedSide:
     value: object = None
     if row is not None:
         answer = row.output

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import Clusters
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
-from evalsvc.experiments.inference.pairs.compare import facts_of, hash_joins, paired_sql
+from evalsvc.experiments.inference.pairs.compare import build_pair_params, build_paired_sql, hash_joins
 from evalsvc.gates.evidence.subjects import GateSubject
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
@@ -52,7 +52,7 @@ def scores_of_gate(
     In a fixed-sample gate, an example without an answer is missing; in an anytime-valid gate it is left out.
     Anytime-valid gates use first answers: a failure that was counted once cannot be retried until it comes out better.
     """
-    end = _scored_upto(subject, metric, watched)
+    end = _find_scored_end(subject, metric, watched)
     upto = end if watched else subject.plan.run_length
     values: dict[str, Any] = {
         "config": subject.config.pk,
@@ -82,7 +82,7 @@ def pairs_of_gate(
     In one experiment a pair is there, while watched, once both are; of two, once the candidate's score is.
     """
     facts = pair_facts(candidate, baseline, metrics, watched=watched)
-    sql = paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1]), firsts=watched)
+    sql = build_paired_sql(candidate.side(metrics[0]), baseline.side(metrics[1]), firsts=watched)
     with hash_joins() as cursor:
         cursor.execute(sql + PAIRS, facts)
         records = cursor.fetchall()
@@ -99,7 +99,7 @@ def pair_facts(
 ) -> dict[str, Any]:
     """Return the parameters of statements about the pairs that count."""
     is_one_run = candidate.plan.pk == baseline.plan.pk
-    scored_ends = [_scored_upto(*pair, watched) for pair in zip((candidate, baseline), metrics, strict=True)]
+    scored_ends = [_find_scored_end(*pair, watched) for pair in zip((candidate, baseline), metrics, strict=True)]
     is_behind = baseline.is_going or scored_ends[1] < baseline.config.watermark
     if watched and is_behind and not is_one_run:
         raise Invalid(FieldError("/looks", "The baseline is still being scored: pairs would come in no fixed order."))
@@ -108,14 +108,14 @@ def pair_facts(
         scored_ends[0] if watched else candidate.plan.run_length,
         scored_ends[1] if is_behind else baseline.plan.run_length,
     ]
-    facts = facts_of(candidate.side(metrics[0]), baseline.side(metrics[1]))
+    facts = build_pair_params(candidate.side(metrics[0]), baseline.side(metrics[1]))
     first, second = [min(ends)] * 2 if is_one_run else ends
     return facts | {"watermark_a": first, "watermark_b": second}
 
 
-def _scored_upto(subject: GateSubject, metric: Metric, watched: bool) -> int:
+def _find_scored_end(subject: GateSubject, metric: Metric, watched: bool) -> int:
     """Return the position before which all is scored. Raises Invalid at one look for what is still being scored."""
-    end = subject.scored_upto(metric)
+    end = subject.get_scored_end(metric)
     if not watched and end < subject.config.watermark:
         n_unscored = subject.config.watermark - end
         detail = (

@@ -55,14 +55,14 @@ class GateSubject:
         """Return it as comparisons read it."""
         return ComparisonSide(self.config, self.plan, metric)
 
-    def scored_upto(self, metric: Metric) -> int:
+    def get_scored_end(self, metric: Metric) -> int:
         """Return the position before which everything is scored, by metrics that were added later as well."""
         if not metric.addition:
             return self.config.watermark
         marks = AdditionMark.objects.filter(account=self.config.account_id, config=self.config, number=metric.addition)
         return min(self.config.watermark, marks.values_list("watermark", flat=True).first() or 0)
 
-    def out(self) -> GatedConfig:
+    def describe(self) -> GatedConfig:
         """Return what names it, and how far it has come."""
         config, plan = self.config, self.plan
         return GatedConfig(

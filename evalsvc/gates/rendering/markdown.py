@@ -95,11 +95,15 @@ def _regressions(found: list[Regression]) -> str:
 def _regression(one: Regression) -> str:
     values = f"{number_words(one.baseline.value)} before, {number_words(one.candidate.value)} now"
     title = f"**{escaped_text(one.example_id)}**: {escaped_text(one.metric)} {values}"
-    texts = [("input", one.input), ("baseline", _said(one.baseline)), ("candidate", _said(one.candidate))]
+    texts = [
+        ("input", one.input),
+        ("baseline", _get_output_text(one.baseline)),
+        ("candidate", _get_output_text(one.candidate)),
+    ]
     return "\n\n".join([title, *(f"{name}\n\n{fenced(text)}" for name, text in texts if text)])
 
 
-def _said(side: RegressedSide) -> str | None:
+def _get_output_text(side: RegressedSide) -> str | None:
     return side.output if side.output is not None else side.error_code
 
 

@@ -54,7 +54,7 @@ def _rules(rules: list[RuleResult]) -> SafeString:
         "",
         '<tr><th scope="row">{}</th><td class="{}">{}</td><td>{} {}</td><td>{}</td><td>{}</td></tr>',
         (
-            (rule_name(rule), rule.outcome, rule.outcome, _drawn(rule), interval_words(rule), rule.n, rule.says)
+            (rule_name(rule), rule.outcome, rule.outcome, _draw_interval(rule), interval_words(rule), rule.n, rule.says)
             for rule in rules
         ),
     )
@@ -69,7 +69,7 @@ def _rules(rules: list[RuleResult]) -> SafeString:
     )
 
 
-def _drawn(rule: RuleResult) -> SafeString:
+def _draw_interval(rule: RuleResult) -> SafeString:
     """Return the interval as a line with the limit as a stroke across it."""
     limit = -rule.limit if rule.kind == "not_worse_by" else rule.limit
     if rule.lower is None or rule.upper is None or rule.estimate is None:
@@ -112,8 +112,8 @@ def _regressions(found: list[Regression]) -> SafeString:
                 number_words(regression.baseline.value),
                 number_words(regression.candidate.value),
                 regression.input or "gone",
-                _said(regression.baseline),
-                _said(regression.candidate),
+                _get_output_text(regression.baseline),
+                _get_output_text(regression.candidate),
             )
             for regression in found
         ),
@@ -121,7 +121,7 @@ def _regressions(found: list[Regression]) -> SafeString:
     return format_html("<h2>Where the candidate is worse</h2>{}", items)
 
 
-def _said(side: RegressedSide) -> str:
+def _get_output_text(side: RegressedSide) -> str:
     return side.output if side.output is not None else side.error_code or "gone"
 
 

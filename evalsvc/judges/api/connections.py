@@ -12,16 +12,16 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.judges import services
 from evalsvc.judges.calls.trial import Trial, try_connection
 from evalsvc.judges.connections.bodies import ConnectionIn
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.failures import CODES
-from evalsvc.judges.ledger.status import ConnectionStatus, standings_of
+from evalsvc.judges.ledger.status import ConnectionStatus, list_connection_statuses
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection, list_connections
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, answer_with, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, build_enum, build_shape
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.tenancy.scope import account_scope
 
@@ -90,7 +90,7 @@ class Connections(AnswerShape):
 class TrialErrorOut(AnswerShape):
     """Why a test call brought nothing."""
 
-    code: Annotated[str, among(CODES)]
+    code: Annotated[str, build_enum(CODES)]
     detail: str
 
 
@@ -108,18 +108,20 @@ class TrialOut(AnswerShape):
 
 def connections_out(rows: Sequence[Connection]) -> list[ConnectionOut]:
     """Return connections of one account as the API shows them."""
-    return [_connection_out(connection_status) for connection_status in standings_of(rows, now=timezone.now())]
+    return [
+        _connection_out(connection_status) for connection_status in list_connection_statuses(rows, now=timezone.now())
+    ]
 
 
 def _connection_out(one: ConnectionStatus) -> ConnectionOut:
     row = one.connection
-    return shape_of(
+    return build_shape(
         row,
         ConnectionOut,
         key_set=row.has_key,
         key_last4=row.key_last4 or None,
         spent_today=one.spent,
-        health=None if one.health is None else shape_of(one.health, ConnectionHealthOut, failing=one.failing),
+        health=None if one.health is None else build_shape(one.health, ConnectionHealthOut, failing=one.failing),
         **{name: _float(getattr(row, name)) for name in MONEY},
     )
 
@@ -130,8 +132,8 @@ def _float(value: Decimal | None) -> float | None:
 
 def trial_out(trial: Trial) -> TrialOut:
     """Return what a test call brought as the API shows it."""
-    error = shape_of(trial, TrialErrorOut, code=trial.error_code, detail=trial.error_detail)
-    return shape_of(trial, TrialOut, error=None if trial.ok else error)
+    error = build_shape(trial, TrialErrorOut, code=trial.error_code, detail=trial.error_detail)
+    return build_shape(trial, TrialOut, error=None if trial.ok else error)
 
 
 class ConnectionsView(AccountView):
@@ -156,7 +158,7 @@ class ConnectionsView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Make a connection. Its key is stored encrypted and cannot be read again."""
-        fields = cast("ConnectionFields", checked(ConnectionIn(data=request.data)))
+        fields = cast("ConnectionFields", validate_strict(ConnectionIn(data=request.data)))
         row = services.create_connection(account=self.account, fields=fields, actor=self.caller.actor)
         return Response(ConnectionEnvelope(connection=connections_out([row])[0]), status=201)
 
@@ -179,7 +181,7 @@ class ConnectionView(AccountView):
     def patch(self, request: Request, id: uuid.UUID) -> Response:
         """Change what is sent; the rest stays. Another server needs the key anew; an empty key removes it."""
         connection = get_connection(account=self.account, id=id)
-        changes = cast("ConnectionFields", checked(ConnectionIn(data=request.data, partial=True)))
+        changes = cast("ConnectionFields", validate_strict(ConnectionIn(data=request.data, partial=True)))
         row = services.revise_connection(
             account=self.account, connection=connection, changes=changes, actor=self.caller.actor
         )

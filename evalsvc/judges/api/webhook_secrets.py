@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.judges.webhooks.secrets import rotate_webhook_secret, webhook_secret
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, build_shape
 from evalsvc.rest.idempotency import release_claim
 
 
@@ -50,7 +50,7 @@ class WebhookSecretView(AccountView):
     def get(self, request: Request) -> Response:
         """Say whether there is a secret, how it ends, and until when its predecessor signs as well."""
         row = webhook_secret(account=self.account)
-        return Response(WebhookSecretAnswer(webhook_secret=shape_of(row, WebhookSecretOut) if row else None))
+        return Response(WebhookSecretAnswer(webhook_secret=build_shape(row, WebhookSecretOut) if row else None))
 
 
 class RotateWebhookSecretView(AccountView):
@@ -69,4 +69,6 @@ class RotateWebhookSecretView(AccountView):
             # A stored idempotent response would contain the secret in plain text.
             release_claim(self.claim)
             self.claim = None
-        return Response(NewWebhookSecret(webhook_secret=shape_of(row, NewWebhookSecretOut, secret=plain)), status=201)
+        return Response(
+            NewWebhookSecret(webhook_secret=build_shape(row, NewWebhookSecretOut, secret=plain)), status=201
+        )

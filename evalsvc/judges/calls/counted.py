@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from evalsvc.judges.calls.chat import Completion, complete
-from evalsvc.judges.calls.estimates import estimated_tokens
+from evalsvc.judges.calls.estimates import estimate_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import TIMEOUT, CallFailed
 from evalsvc.judges.ledger import limits
@@ -30,7 +30,7 @@ async def ask(
     yet, `budget_exhausted` if the daily budget does not cover it. In both cases nothing has been sent. The circuit
     breaker applies to calls with `is_watched`.
     """
-    requested_model, tokens = model or connection.model, estimated_tokens(messages, parameters)
+    requested_model, tokens = model or connection.model, estimate_tokens(messages, parameters)
 
     def call(seconds: float) -> Awaitable[Completion]:
         return complete(
@@ -107,15 +107,15 @@ async def call_within_limits(
         await limits.release_call(
             reservation,
             used_tokens=outcome.input_tokens + outcome.output_tokens if outcome else tokens,
-            used_cost=_owed(connection, outcome, tokens),
+            used_cost=_compute_cost(connection, outcome, tokens),
             # A call that was not sent reveals nothing about the endpoint.
             failed=failed if failed is not None and failed.latency_ms > 0 else None,
             succeeded=used is not None,
         )
 
 
-def _owed(connection: ConnectionFacts, used: Billable | CallFailed | None, tokens: int) -> float | None:
+def _compute_cost(connection: ConnectionFacts, used: Billable | CallFailed | None, tokens: int) -> float | None:
     # The cost of a call that was abandoned while the endpoint worked is unknown: the full reservation stays spent.
     if used is None or (isinstance(used, CallFailed) and used.code == TIMEOUT):
-        return limits.estimated_cost(connection, tokens)
+        return limits.estimate_cost(connection, tokens)
     return used.cost

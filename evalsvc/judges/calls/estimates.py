@@ -29,7 +29,7 @@ def expected_usage(
     return ExpectedUsage(prompt_tokens(messages), answer_limit(parameters or {}) or DEFAULT_ANSWER_TOKENS)
 
 
-def estimated_tokens(messages: Sequence[Mapping[str, object]], parameters: Mapping[str, object] | None = None) -> int:
+def estimate_tokens(messages: Sequence[Mapping[str, object]], parameters: Mapping[str, object] | None = None) -> int:
     """Return how many tokens a call can use: its text plus the longest response it allows."""
     expected = expected_usage(messages, parameters)
     return expected.input_tokens + expected.longest_answer

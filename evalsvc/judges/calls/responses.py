@@ -48,13 +48,13 @@ def read_usage(
     usage = answer.get("usage")
     read = usage if isinstance(usage, dict) else {}
     input_tokens, output_tokens = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
-    least_sent, least_written = (input_tokens, output_tokens) if expected is None else _estimated(answer, expected)
+    least_sent, least_written = (input_tokens, output_tokens) if expected is None else _estimate_usage(answer, expected)
     used = (input_tokens or least_sent, output_tokens or least_written)
     cost = connection.cost_of(input_tokens=used[0], output_tokens=used[1])
     return ReportedUsage(*used, cost, is_estimated=used != (input_tokens, output_tokens))
 
 
-def _estimated(answer: Mapping[str, object], expected: ExpectedUsage) -> tuple[int, int]:
+def _estimate_usage(answer: Mapping[str, object], expected: ExpectedUsage) -> tuple[int, int]:
     """Estimate what was sent and written; an answer that was cut off has as much as it may have."""
     choice = _first_choice(answer)
     if choice is None:
@@ -62,11 +62,11 @@ def _estimated(answer: Mapping[str, object], expected: ExpectedUsage) -> tuple[i
     if choice.get("finish_reason") == "length":
         return expected.input_tokens, expected.longest_answer
     message = choice.get("message")
-    texts = [*_written(message)] if isinstance(message, dict) else []
+    texts = [*_iter_output_texts(message)] if isinstance(message, dict) else []
     return expected.input_tokens, sum(text_tokens(text) + 1 for text in texts)
 
 
-def _written(message: dict[str, Any]) -> Iterator[str]:
+def _iter_output_texts(message: dict[str, Any]) -> Iterator[str]:
     texts = (*(message.get(name) for name in ("content", "refusal", "reasoning_content")), _tool_arguments(message))
     yield from (text for text in texts if isinstance(text, str) and text)
 
@@ -144,7 +144,7 @@ def from_outbound(exc: OutboundFailed) -> CallFailed:
 
 def from_status(exc: openai.APIStatusError, *, secrets: Collection[str]) -> CallFailed:
     """Name an answer with an error status; of the endpoint's own words, none of the secrets is passed on."""
-    status, provider_code = exc.status_code, _said(exc)
+    status, provider_code = exc.status_code, _get_error_code(exc)
     if provider_code in SPENT or status == 402:
         detail = "The endpoint says that its own quota for this key is spent."
         return CallFailed(failures.BUDGET_EXHAUSTED, detail, status=status, provider_code=provider_code)
@@ -158,13 +158,13 @@ def from_status(exc: openai.APIStatusError, *, secrets: Collection[str]) -> Call
             status=status,
             provider_code=provider_code,
         )
-    code, detail, is_transient = _of_status(status, provider_code)
+    code, detail, is_transient = _classify_status(status, provider_code)
     return CallFailed(
         code, detail + _message(exc, secrets), is_transient=is_transient, status=status, provider_code=provider_code
     )
 
 
-def _of_status(status: int, said: str | None) -> tuple[str, str, bool]:
+def _classify_status(status: int, said: str | None) -> tuple[str, str, bool]:
     if status in (408, 504):
         return failures.TIMEOUT, f"The endpoint ran out of time itself (HTTP {status}).", True
     if status in (409, 425) or status >= 500:
@@ -178,7 +178,7 @@ def _of_status(status: int, said: str | None) -> tuple[str, str, bool]:
     return failures.NOT_CONFIGURED, f"The endpoint does not take this request (HTTP {status}).", False
 
 
-def _said(exc: openai.APIStatusError) -> str | None:
+def _get_error_code(exc: openai.APIStatusError) -> str | None:
     return printable(exc.code, 100) if exc.code else None
 
 

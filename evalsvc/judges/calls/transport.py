@@ -18,7 +18,7 @@ from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.outbound.allowance import Allowance
 from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.for_libraries import HTTP_ERRORS, Answer, Letter, async_http_client, letter_of
+from evalsvc.outbound.for_libraries import HTTP_ERRORS, Answer, Letter, async_http_client, build_letter
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_LETTERS = 256
@@ -43,7 +43,7 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object
             client = _client(connection.base_url, connection.key, headers)
             # Not the library's own response models: they take longer than the rest, and do not fit every endpoint.
             response = await client.post(path, cast_to=Answer, content=content, options=_options(connection))
-            _letters.put(key, letter_of(response.request))
+            _letters.put(key, build_letter(response.request))
             return response.content
     except OutboundFailed as exc:
         raise from_outbound(exc) from None

@@ -40,7 +40,7 @@ def check(connection: Connection, given: ConnectionFields) -> None:
 
 def check_moved(connection: Connection, changes: ConnectionFields) -> None:
     """Refuse to carry a secret to another server."""
-    if connection.secret is None or _origin_of(changes.get("base_url", connection.base_url)) == _origin_of(
+    if connection.secret is None or _get_origin(changes.get("base_url", connection.base_url)) == _get_origin(
         connection.base_url
     ):
         return
@@ -55,7 +55,7 @@ def check_moved(connection: Connection, changes: ConnectionFields) -> None:
         raise Invalid(*errors)
 
 
-def _origin_of(url: str) -> tuple[str, str]:
+def _get_origin(url: str) -> tuple[str, str]:
     """Return the scheme and the host with its port, by which a secret stays."""
     try:
         parts = urlsplit(url)

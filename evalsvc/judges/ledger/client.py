@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from redis.exceptions import NoScriptError, RedisError
 
-from evalsvc.infra.redis import Script, Word, shared_client
+from evalsvc.infra.redis import Script, Word, get_shared_client
 from evalsvc.judges.connections.facts import ConnectionFacts
 
 log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class LedgerClient:
 
     async def ask(self, *command: Word) -> Reply:
         """Return Redis' answer to a command; raises RedisError."""
-        return await self._put(QueuedCommand(command))
+        return await self._enqueue(QueuedCommand(command))
 
     async def run(
         self, script: Script, *, keys: Sequence[str], args: Sequence[Word] = (), lost: Lost | None = None
@@ -76,7 +76,9 @@ class LedgerClient:
 
         It runs whatever becomes of the caller: `lost` is called with the answer that a cancelled one did not take.
         """
-        return await self._put(QueuedCommand(script.by_digest(keys, args), script.whole(keys, args), lost=lost))
+        return await self._enqueue(
+            QueuedCommand(script.build_evalsha(keys, args), script.build_eval(keys, args), lost=lost)
+        )
 
     def tell(self, *command: Word) -> None:
         """Have a command carried out some time soon; a failure is logged."""
@@ -84,14 +86,14 @@ class LedgerClient:
 
     def tell_script(self, script: Script, *, keys: Sequence[str], args: Sequence[Word] = ()) -> None:
         """Have a Lua script run some time soon; a failure is logged."""
-        self._waiting.put(QueuedCommand(script.by_digest(keys, args), script.whole(keys, args)))
+        self._waiting.put(QueuedCommand(script.build_evalsha(keys, args), script.build_eval(keys, args)))
 
     def stop(self) -> None:
         """Carry out what is waiting, and end."""
         self._waiting.put(None)
         self._thread.join(STOP_SECONDS)
 
-    def _put(self, command: QueuedCommand) -> asyncio.Future[Reply]:
+    def _enqueue(self, command: QueuedCommand) -> asyncio.Future[Reply]:
         command.loop = asyncio.get_running_loop()
         command.answer = command.loop.create_future()
         self._waiting.put(command)
@@ -115,7 +117,7 @@ class LedgerClient:
 def _carried_out(batch: Sequence[QueuedCommand]) -> list[Any]:
     """Return an answer or an exception for each command."""
     try:
-        pipe: Any = shared_client().pipeline(transaction=False)
+        pipe: Any = get_shared_client().pipeline(transaction=False)
         for command in batch:
             pipe.execute_command(*command.words)
         answers = pipe.execute(raise_on_error=False)
@@ -133,7 +135,7 @@ def _carried_out(batch: Sequence[QueuedCommand]) -> list[Any]:
 def _loaded(command: QueuedCommand) -> Any:
     """Run a script that Redis has not met, or has forgotten."""
     try:
-        client: Any = shared_client()
+        client: Any = get_shared_client()
         return client.execute_command(*command.again)
     except RedisError as exc:
         return exc

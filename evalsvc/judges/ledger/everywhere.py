@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.judges.ledger import breaker
 from evalsvc.judges.models import Connection
 from evalsvc.tenancy.scope import SYSTEM
@@ -33,7 +33,7 @@ def failing_judges() -> FailingJudges:
     """Look at the breakers of the default models, in one round trip. Raises RedisError and DatabaseError."""
     rows = Connection.objects.using(SYSTEM).filter(is_enabled=True, deleted_at=None).order_by("-revised_at")
     judges: list[Any] = list(rows.only("id", "account_id", "model", "epoch")[:MOST])
-    pipe: Any = shared_client().pipeline(transaction=False)
+    pipe: Any = get_shared_client().pipeline(transaction=False)
     for row in judges:
         pipe.hmget(breaker.key(row, row.model), ["until", "code"])
     replies = pipe.execute() if judges else []

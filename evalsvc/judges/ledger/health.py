@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from redis.exceptions import RedisError
 
-from evalsvc.infra.redis import CLOCK, Script, shared_client
+from evalsvc.infra.redis import CLOCK, Script, get_shared_client
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.client import ledger
@@ -81,10 +81,12 @@ def note_call(connection: ConnectionFacts, *, failed: CallFailed | None, latency
     )
 
 
-def healths_of(*, account_id: int, connection_ids: Sequence[uuid.UUID], now: datetime) -> list[ConnectionHealth | None]:
+def load_connection_health(
+    *, account_id: int, connection_ids: Sequence[uuid.UUID], now: datetime
+) -> list[ConnectionHealth | None]:
     """Return how each connection does, in one round trip; None for all when Redis does not answer."""
     try:
-        pipe: Any = shared_client().pipeline(transaction=False)
+        pipe: Any = get_shared_client().pipeline(transaction=False)
         for id in connection_ids:
             pipe.hgetall(_key(account_id, id))
         replies = pipe.execute() if connection_ids else []

@@ -22,7 +22,7 @@ from typing import Any, cast
 from prometheus_client import Counter
 from redis.exceptions import RedisError
 
-from evalsvc.infra.redis import Word, shared_client
+from evalsvc.infra.redis import Word, get_shared_client
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import BUDGET_EXHAUSTED, RATE_LIMITED, CallFailed
 from evalsvc.judges.ledger import breaker
@@ -51,7 +51,7 @@ class Reservation:
     is_watched: bool
 
 
-def estimated_cost(connection: ConnectionFacts, tokens: int) -> float:
+def estimate_cost(connection: ConnectionFacts, tokens: int) -> float:
     """Return the most that so many tokens can cost: all of them at the dearer price. 0 without prices."""
     prices = (connection.price_input_per_million or 0.0, connection.price_output_per_million or 0.0)
     return tokens * max(prices) / 1_000_000
@@ -69,7 +69,7 @@ async def acquire_call(
     Raises CallFailed `rate_limited` with the seconds to wait before a retry, `budget_exhausted` if the budget does not
     cover the cost (it resets at midnight UTC), and CircuitOpen.
     """
-    reserved = estimated_cost(connection, tokens)
+    reserved = estimate_cost(connection, tokens)
     permit = uuid.uuid4().hex if connection.max_concurrency is not None else ""
     reservation = Reservation(connection, model, tokens, reserved, permit, _keys(connection, model), is_watched)
     amounts: list[Word] = [tokens, connection.rpm or 0, connection.tpm or 0, _nanos(reserved)]
@@ -167,10 +167,10 @@ async def feed_back_429(connection: ConnectionFacts, model: str, retry_after_sec
         return 1.0 if retry_after_seconds is None else retry_after_seconds
 
 
-def spent_today(*, account_id: int, connection_id: uuid.UUID) -> float | None:
+def get_spend_today(*, account_id: int, connection_id: uuid.UUID) -> float | None:
     """Return the money spent and reserved today (UTC); None when Redis does not answer."""
     try:
-        return int(shared_client().get(_spend(account_id, connection_id)) or 0) / NANOS
+        return int(get_shared_client().get(_spend(account_id, connection_id)) or 0) / NANOS
     except RedisError:
         return None
 
@@ -180,17 +180,19 @@ def failing_with(connection: Any, model: str) -> str | None:
 
     Raises RedisError.
     """
-    is_open, code = cast("list[bytes | None]", shared_client().hmget(breaker.key(connection, model), ["until", "code"]))
+    is_open, code = cast(
+        "list[bytes | None]", get_shared_client().hmget(breaker.key(connection, model), ["until", "code"])
+    )
     return (code or b"").decode() if is_open else None
 
 
-def spent_and_failing(connections: Sequence[Any]) -> list[tuple[float | None, str | None]]:
+def load_spend_and_failures(connections: Sequence[Any]) -> list[tuple[float | None, str | None]]:
     """Return for each what it has spent today, and the code for which its default model is left alone just now.
 
     One round trip; None for both when Redis does not answer.
     """
     try:
-        pipe: Any = shared_client().pipeline(transaction=False)
+        pipe: Any = get_shared_client().pipeline(transaction=False)
         for connection in connections:
             pipe.get(_spend(connection.account_id, connection.id))
             pipe.hmget(breaker.key(connection, connection.model), ["until", "code"])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from evalsvc.judges.failures import BUDGET_EXHAUSTED, CONNECTION, NOT_CONFIGURED, TIMEOUT
-from evalsvc.judges.ledger.health import ConnectionHealth, healths_of
-from evalsvc.judges.ledger.limits import spent_and_failing
+from evalsvc.judges.ledger.health import ConnectionHealth, load_connection_health
+from evalsvc.judges.ledger.limits import load_spend_and_failures
 from evalsvc.judges.models import Connection
 
 OF_THE_ENDPOINT = frozenset((CONNECTION, TIMEOUT, NOT_CONFIGURED, BUDGET_EXHAUSTED))
@@ -42,11 +42,11 @@ class ConnectionStatus:
         return health.failed_detail or "" if health is not None and health.failed_code == self.failed_with else ""
 
 
-def standings_of(rows: Sequence[Connection], *, now: datetime) -> list[ConnectionStatus]:
+def list_connection_statuses(rows: Sequence[Connection], *, now: datetime) -> list[ConnectionStatus]:
     """Return the status of connections of one account, in their order, in two round trips to Redis."""
     if not rows:
         return []
     ids = [row.id for row in rows]
-    healths = healths_of(account_id=rows[0].account_id, connection_ids=ids, now=now)
-    entries = zip(rows, spent_and_failing(rows), healths, strict=True)
+    healths = load_connection_health(account_id=rows[0].account_id, connection_ids=ids, now=now)
+    entries = zip(rows, load_spend_and_failures(rows), healths, strict=True)
     return [ConnectionStatus(row, spend, health, failing) for row, (spend, failing), health in entries]

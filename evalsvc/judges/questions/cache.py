@@ -111,7 +111,7 @@ async def single_flight(account_id: int, digest: str, *, until: float) -> AsyncI
     """
     key, flight = (asyncio.get_running_loop(), account_id, digest), Flight()
     while (other := _asked.get(key)) is not None:
-        flight.found = await _of_another(other, until)
+        flight.found = await _await_other_flight(other, until)
         if flight.found is not None:
             yield flight
             return
@@ -127,7 +127,7 @@ async def single_flight(account_id: int, digest: str, *, until: float) -> AsyncI
             await _keep_and_release(account_id, digest, token, flight.brought)
 
 
-async def _of_another(asked: asyncio.Future[CachedAnswer | None], until: float) -> CachedAnswer | None:
+async def _await_other_flight(asked: asyncio.Future[CachedAnswer | None], until: float) -> CachedAnswer | None:
     try:
         async with asyncio.timeout(until - time.monotonic()):
             return await asyncio.shield(asked)
@@ -176,13 +176,13 @@ def _release(account_id: int, digest: str, token: str) -> None:
 
 
 def _ending(account_id: int, digest: str, token: str, kept: CachedAnswer | None) -> tuple[list[str], list[Word]]:
-    payload = b"" if kept is None else orjson.dumps(_as_kept(kept))
+    payload = b"" if kept is None else orjson.dumps(_serialize_answer(kept))
     key = _key(account_id, digest)
     keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:flight"]
     return keys, [payload if len(payload) <= MAX_BYTES else b"", KEPT_SECONDS, settings.JUDGE_CACHE_ANSWERS, token]
 
 
-def _as_kept(kept: CachedAnswer) -> dict[str, object]:
+def _serialize_answer(kept: CachedAnswer) -> dict[str, object]:
     return {"data": kept.data, "provenance": kept.provenance, "chances": kept.chances}
 
 

@@ -13,7 +13,7 @@ LEAST_MASS = 0.5
 NEGLIGIBLE = 0.01
 
 
-def chances_of(logprobs: object, name: str, options: Sequence[str]) -> dict[str, float] | None:
+def compute_option_probabilities(logprobs: object, name: str, options: Sequence[str]) -> dict[str, float] | None:
     """Return the probability of each option as the value of the top-level JSON property `name`.
 
     Options are JSON texts, quotes excluded. Returns None if the endpoint sent no log probabilities, or if they are

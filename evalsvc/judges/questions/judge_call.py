@@ -10,7 +10,7 @@ from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import Completion
 from evalsvc.judges.calls.counted import ask
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.questions.chances import chances_of
+from evalsvc.judges.questions.chances import compute_option_probabilities
 from evalsvc.judges.questions.dialects import (
     Mode,
     RequestDialect,
@@ -73,7 +73,7 @@ class JudgeCall:
             raise SchemaMismatch(lacks)
         if (choice := self.question.weighed) is None or parsed.was_repaired:
             return parsed
-        return replace(parsed, chances=chances_of(done.logprobs, choice.name, choice.options))
+        return replace(parsed, chances=compute_option_probabilities(done.logprobs, choice.name, choice.options))
 
     async def _longer(self) -> ParsedAnswer:
         """Retry once with twice the token limit."""

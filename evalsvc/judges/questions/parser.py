@@ -22,7 +22,7 @@ _fence = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
 _goes_on = re.compile(r"\}\s*[^\s,\]}]")
 _unstorable = re.compile("[\0\ud800-\udfff]")
 _decoder = json.JSONDecoder(
-    parse_constant=lambda name: _refuse(name), object_pairs_hook=lambda pairs: _without_repeats(pairs)
+    parse_constant=lambda name: _refuse(name), object_pairs_hook=lambda pairs: _reject_duplicate_names(pairs)
 )
 
 
@@ -61,10 +61,10 @@ def parse(text: str, schema: Mapping[str, object]) -> ParsedAnswer:
     try:
         value, end = _decoder.raw_decode(body)
     except (ValueError, RecursionError):
-        return ParsedAnswer(_checked(_repaired(body, schema), schema), was_repaired=True, written=body.strip())
+        return ParsedAnswer(_validate(_repaired(body, schema), schema), was_repaired=True, written=body.strip())
     if "{" in body[end:]:
         raise SchemaMismatch("There is more than one JSON object.")
-    return ParsedAnswer(_checked(value, schema), written=body[:end])
+    return ParsedAnswer(_validate(value, schema), written=body[:end])
 
 
 def _body(text: str) -> str:
@@ -101,7 +101,7 @@ def _repeats(body: str, schema: Mapping[str, object]) -> bool:
     return any(len(re.findall(pattern, body)) > 1 for pattern in repeated)
 
 
-def _checked(value: Any, schema: Mapping[str, object]) -> Mapping[str, Any]:
+def _validate(value: Any, schema: Mapping[str, object]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise SchemaMismatch("It is not one JSON object.")
     # An empty registry: a `$ref` to somewhere else is not fetched.
@@ -148,7 +148,7 @@ def _refuse(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicate_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     properties = dict(pairs)
     if len(properties) < len(pairs):
         raise SchemaMismatch("A name stands twice in one object.")

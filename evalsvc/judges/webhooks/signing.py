@@ -44,7 +44,7 @@ async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue
     body = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
     keys = await read_through(account_id, "webhook", None, partial(signing_keys, account_id))
     id = message_id(account_id, url, body)
-    deadline = time.monotonic() + seconds_of(settings)
+    deadline = time.monotonic() + get_timeout_seconds(settings)
     try:
         return await _once(url, body, keys, id, deadline)
     except TransientError as failed:
@@ -54,7 +54,7 @@ async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue
     return await _once(url, body, keys, id, deadline)
 
 
-def seconds_of(settings: Settings) -> float:
+def get_timeout_seconds(settings: Settings) -> float:
     """Return how long a call may take."""
     timeout = settings.get("timeout_seconds")
     return min(float(timeout), MAX_SECONDS) if isinstance(timeout, (int, float)) else DEFAULT_SECONDS

@@ -62,8 +62,8 @@ class EmbeddedPostgres(EmbeddedServer):
         return database_url(ADMINISTRATOR, self.password, "postgres", self.socket_dir)
 
     def prepare(self) -> None:
-        self._own(self.folder)
-        self._own(self.socket_dir)
+        self._create_owned_folder(self.folder)
+        self._create_owned_folder(self.socket_dir)
         if not self.data.exists():
             self._initdb()
         self._clear_stale()
@@ -102,7 +102,7 @@ class EmbeddedPostgres(EmbeddedServer):
         # Nothing of ours: the secrets in our environment are no business of the server's processes.
         return {"LC_ALL": "C", "PATH": os.defpath, "HOME": str(self.folder)}
 
-    def _own(self, folder: Path) -> None:
+    def _create_owned_folder(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self.user:
             entry = pwd.getpwnam(self.user)

@@ -36,7 +36,7 @@ def make_roles(admin_url: str, urls: DatabaseUrls, *, reset_passwords: bool = Fa
 
     Raises RolesRefused where the administrator may not, or the roles are there with other passwords.
     """
-    database, roles, logins = _named_by(urls)
+    database, roles, logins = _parse_urls(urls)
     try:
         with psycopg.connect(_maintenance_url(admin_url), autocommit=True, connect_timeout=10) as connection:
             for role, password in logins:
@@ -49,7 +49,7 @@ def make_roles(admin_url: str, urls: DatabaseUrls, *, reset_passwords: bool = Fa
     return roles
 
 
-def _named_by(urls: DatabaseUrls) -> tuple[str, Roles, list[tuple[str, str]]]:
+def _parse_urls(urls: DatabaseUrls) -> tuple[str, Roles, list[tuple[str, str]]]:
     """The database, the roles, and each role's name and password."""
     logins = []
     for url in (urls.owner, urls.app, urls.system):
@@ -74,7 +74,7 @@ def may_create_roles(url: str) -> bool:
 
 def remedy(database: str, roles: Roles | None = None) -> str:
     """The SQL that an administrator runs once, when the service may not."""
-    roles = roles or Roles.named(database)
+    roles = roles or Roles.from_prefix(database)
     return f"""Let an administrator run this once, with passwords of your own:
   CREATE ROLE {roles.owner} LOGIN PASSWORD '...';
   CREATE ROLE {roles.app} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
@@ -127,11 +127,13 @@ def _ensure_database(connection: psycopg.Connection, database: str, owner: str) 
     # Without superuser one gives things only to a role that one belongs to.
     if not _is_superuser(connection):
         connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(owner)))
-    statement = "ALTER DATABASE {} OWNER TO {}" if row else "CREATE DATABASE {} OWNER {}" + _in_utf8(connection)
+    statement = (
+        "ALTER DATABASE {} OWNER TO {}" if row else "CREATE DATABASE {} OWNER {}" + _build_encoding_clause(connection)
+    )
     connection.execute(sql.SQL(statement).format(sql.Identifier(database), sql.Identifier(owner)))
 
 
-def _in_utf8(connection: psycopg.Connection) -> LiteralString:
+def _build_encoding_clause(connection: psycopg.Connection) -> LiteralString:
     """Return the extra clause for CREATE DATABASE if the server's own encoding is not UTF-8.
 
     It is SQL_ASCII in the locale C, for example.

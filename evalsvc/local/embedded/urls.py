@@ -25,7 +25,7 @@ class Roles:
     system: str
 
     @classmethod
-    def named(cls, prefix: str) -> "Roles":
+    def from_prefix(cls, prefix: str) -> "Roles":
         return cls(f"{prefix}_owner", f"{prefix}_app", f"{prefix}_system")
 
 
@@ -45,13 +45,13 @@ class DatabaseUrls:
 
 def role_urls(admin_url: str, passwords: Mapping[str, str], *, prefix: str | None = None) -> DatabaseUrls:
     """Return the URLs of the three roles, once they exist; the server is not contacted."""
-    roles = Roles.named(prefix or database_name(admin_url))
+    roles = Roles.from_prefix(prefix or database_name(admin_url))
     return DatabaseUrls(
-        **{kind: _role_url(admin_url, role, passwords[PASSWORDS[kind]]) for role, kind in logins_of(roles)}
+        **{kind: _role_url(admin_url, role, passwords[PASSWORDS[kind]]) for role, kind in list_logins(roles)}
     )
 
 
-def logins_of(roles: Roles) -> tuple[tuple[str, str], ...]:
+def list_logins(roles: Roles) -> tuple[tuple[str, str], ...]:
     return ((roles.owner, "owner"), (roles.app, "app"), (roles.system, "system"))
 
 

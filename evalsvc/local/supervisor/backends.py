@@ -59,7 +59,7 @@ class Backends:
     def specs(self) -> list[ChildSpec]:
         return [server_spec(server, stage) for stage, server in enumerate(self.servers)]
 
-    def planned_urls(self) -> DatabaseUrls:
+    def predict_urls(self) -> DatabaseUrls:
         """Return what `database_urls` will, before the server answers."""
         if not self.postgres and self.outside.get("DATABASE_MIGRATION_URL"):
             return outside_database(self.outside, self.secrets)
@@ -76,7 +76,7 @@ class Backends:
     def broker_environment(self) -> dict[str, str]:
         if self.valkey:
             urls = {"REDIS_URL": self.valkey.redis_url, "CELERY_BROKER_URL": self.valkey.broker_url}
-            return urls | _given(self.outside, "CELERY_BROKER_URL")
+            return urls | _select_variables(self.outside, "CELERY_BROKER_URL")
         url = self.outside["REDIS_URL"]
         return {"REDIS_URL": url, "CELERY_BROKER_URL": self.outside.get("CELERY_BROKER_URL") or broker_url(url)}
 
@@ -172,5 +172,5 @@ def _sockets_file(home: Path) -> Path:
     return home / "run" / "sockets"
 
 
-def _given(environment: Mapping[str, str], *names: str) -> dict[str, str]:
+def _select_variables(environment: Mapping[str, str], *names: str) -> dict[str, str]:
     return {name: environment[name] for name in names if environment.get(name)}

@@ -54,7 +54,7 @@ def port_or_off(text: str) -> int | None:
     return None if text == "off" else int(text)
 
 
-def options_of(given: Mapping[str, Any]) -> StartOptions:
+def build_options(given: Mapping[str, Any]) -> StartOptions:
     """Read what the parser has found."""
     return StartOptions(
         CHECKOUT,
@@ -81,7 +81,7 @@ def run_until_stopped(options: StartOptions, write: Callable[[str], None]) -> st
 def run_command(arguments: list[str]) -> None:
     parser = ArgumentParser(prog="manage.py up", description=HELP)
     add_arguments(parser)
-    sys.exit(run_until_stopped(options_of(vars(parser.parse_args(arguments))), _write))
+    sys.exit(run_until_stopped(build_options(vars(parser.parse_args(arguments))), _write))
 
 
 def _write(line: str) -> None:

@@ -30,7 +30,7 @@ class Preparation:
         """Migrate and create the demo accounts; return their keys, empty if no demo is requested."""
         digest = self._digest()
         with self.progress.step("database roles checked"):
-            values: dict[str, str] | None = ask_in_child(lambda: self._kept(urls, digest))
+            values: dict[str, str] | None = ask_in_child(lambda: self._load_existing_values(urls, digest))
         if values is not None:
             return values
         with self.progress.step("database migrated" + (", demo account" if self.has_demo else "")):
@@ -47,7 +47,7 @@ class Preparation:
         except Unknowable:
             return None
 
-    def _kept(self, urls: DatabaseUrls, digest: str | None) -> dict[str, str] | None:
+    def _load_existing_values(self, urls: DatabaseUrls, digest: str | None) -> dict[str, str] | None:
         """Make the roles; return the keys of the demo's accounts if nothing else is to be made, else None."""
         self.backends.database_urls()
         return self._demo_values(urls) if digest and is_migrated(urls.owner, digest) else None
@@ -56,5 +56,5 @@ class Preparation:
         """Return the keys of the demo accounts, empty if no demo is requested; None if they must be created."""
         if not self.has_demo:
             return {}
-        values = accounts.kept_values(self.home / "demo.json")
+        values = accounts.load_demo_values(self.home / "demo.json")
         return values if values and accounts.is_seeded(urls.system, values) else None

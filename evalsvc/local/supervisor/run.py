@@ -98,16 +98,16 @@ class Start:
     def run(self) -> None:
         url = self._listen()
         self._otlp_port = self._free_otlp_port()
-        self._front = self._opened_front()
-        urls = self.backends.planned_urls()
+        self._front = self._open_front()
+        urls = self.backends.predict_urls()
         env, owner_env = self._environments(urls)
         service = self._import_service(env)
         front = self.supervisor.add(self._front.spec(roster.SERVICE_STAGE), must_start=True) if self._front else None
         for spec in self.backends.specs():
             with self.progress.step(f"{spec.name} answers"):
                 self.supervisor.wait_ready(self.supervisor.add(spec))
-        history_marker = accounts.wanted_file(self.home)
-        if self.options.demo and accounts.kept_values(self.home / "demo.json") is None:
+        history_marker = accounts.get_history_marker(self.home)
+        if self.options.demo and accounts.load_demo_values(self.home / "demo.json") is None:
             history_marker.touch()
         has_demo = self.options.demo
         preparation = Preparation(
@@ -139,7 +139,7 @@ class Start:
             with self.progress.step("first evaluation"):
                 verdict = self._first_verdict(url, account["EVALSVC_API_KEY"])
             values = {**account, **trust}
-            filled = accounts.HISTORY if accounts.wanted_file(self.home).exists() else None
+            filled = accounts.HISTORY if accounts.get_history_marker(self.home).exists() else None
             self.progress.write(evaluation.banner(url, values, verdict, self._write_demo_env(url, values), filled))
         else:
             authority = f" Its authority: EVALSVC_CA_FILE={trust['EVALSVC_CA_FILE']}" if trust else ""
@@ -182,7 +182,7 @@ class Start:
         """Return where the service itself listens."""
         return LOOPBACK if self.options.https else self.options.host
 
-    def _opened_front(self) -> CaddyFront | None:
+    def _open_front(self) -> CaddyFront | None:
         """Bind the HTTPS port, if the front is enabled."""
         if not self.options.https:
             return None

@@ -48,7 +48,7 @@ class Supervisor:
         self._foreign = {process.pid for process in psutil.Process().children()}
         adopt_orphans(True)
         for number in STOP_SIGNALS:
-            self._previous[number] = signal.signal(number, self._on_signal)
+            self._previous[number] = signal.signal(number, self._handle_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -57,7 +57,7 @@ class Supervisor:
             signal.signal(number, handler)  # type: ignore[arg-type]
         adopt_orphans(False)
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+    def _handle_signal(self, number: int, frame: FrameType | None) -> None:
         # Only counted: an exception raised here could strike between a fork and our noting of the child.
         self._signals += 1
 
@@ -79,7 +79,9 @@ class Supervisor:
             return not waiting
 
         if not self.wait_until(are_ready, timeout):
-            raise ServiceFailed(_with_log(f"{waiting[0].spec.name} was not ready after {timeout:.0f} s", waiting[0]))
+            raise ServiceFailed(
+                _append_log_tail(f"{waiting[0].spec.name} was not ready after {timeout:.0f} s", waiting[0])
+            )
         self._starting = [child for child in self._starting if child not in children]
 
     def wait_until(self, is_so: Callable[[], bool], timeout: float) -> bool:
@@ -145,13 +147,13 @@ class Supervisor:
             kill_group(child.process.pid)
         what = f"{child.spec.name} stopped with {describe_exit(code)}"
         if child.spec.gives_up_with == code:
-            raise ServiceFailed(_with_log(f"{child.spec.name} gave up", child))
+            raise ServiceFailed(_append_log_tail(f"{child.spec.name} gave up", child))
         if child in self._starting:  # no second try: what fails at the start is a setting, and the reader waits
-            raise ServiceFailed(_with_log(what, child))
+            raise ServiceFailed(_append_log_tail(what, child))
         delay = child.record_crash()
         self._kill_orphans()
         if delay is None:
-            raise ServiceFailed(_with_log(f"{what}, for the {len(child.crashes)}th time within a minute", child))
+            raise ServiceFailed(_append_log_tail(f"{what}, for the {len(child.crashes)}th time within a minute", child))
         self.report(f"{what}; starting it again in {delay:.1f} s (log: {child.log})")
 
     def stop(self) -> None:
@@ -198,5 +200,5 @@ def adopt_orphans(adopt: bool) -> None:
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(adopt), 0, 0, 0)
 
 
-def _with_log(what: str, child: Child) -> str:
+def _append_log_tail(what: str, child: Child) -> str:
     return f"{what}; the last lines of {child.log}:\n{child.last_lines()}"

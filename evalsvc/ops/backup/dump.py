@@ -17,7 +17,7 @@ from evalsvc.infra.functions import functions_digest
 from evalsvc.local.embedded.home import APPLICATION_SECRETS, write_env_file
 from evalsvc.ops.backup.facts import read_facts
 from evalsvc.ops.backup.manifest import DUMP, write_manifest
-from evalsvc.ops.backup.programs import BackupRefused, client_program, connect, major_of, run_client
+from evalsvc.ops.backup.programs import BackupRefused, client_program, connect, get_major_version, run_client
 from evalsvc.tenancy.scope import APP, OWNER, SYSTEM
 
 MIGRATIONS = "SELECT app || '.' || name FROM django_migrations ORDER BY 1"
@@ -31,7 +31,7 @@ def back_up(directory: Path) -> dict[str, Any]:
     _make_empty(directory)
     url = settings.DATABASE_MIGRATION_URL
     with connect(url) as connection:
-        program = client_program("pg_dump", major_of(connection.info.server_version))
+        program = client_program("pg_dump", get_major_version(connection.info.server_version))
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         snapshot = str(connection.execute("SELECT pg_export_snapshot()").fetchone()[0])  # type: ignore[index]
         # First of all: the dump's sequences are read after them, so they are not behind.

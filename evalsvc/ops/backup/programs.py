@@ -29,7 +29,7 @@ def connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
         raise BackupRefused(f"The database in DATABASE_MIGRATION_URL does not answer: {str(error).strip()}") from error
 
 
-def major_of(server_version: int) -> int:
+def get_major_version(server_version: int) -> int:
     """Return 18 for 180001."""
     return server_version // 10_000
 
@@ -39,7 +39,7 @@ def client_program(name: str, server_major: int, candidates: Sequence[Path] | No
 
     An older pg_dump refuses a newer server, or leaves out what it does not know.
     """
-    versions = {path: _major(path) for path in (candidates_of(name) if candidates is None else candidates)}
+    versions = {path: _major(path) for path in (find_candidates(name) if candidates is None else candidates)}
     for path, major in versions.items():
         if major >= server_major:
             return path
@@ -51,7 +51,7 @@ def client_program(name: str, server_major: int, candidates: Sequence[Path] | No
     )
 
 
-def candidates_of(name: str) -> Iterator[Path]:
+def find_candidates(name: str) -> Iterator[Path]:
     """Yield the program on the PATH, then the one of the embedded server's wheel."""
     if on_path := shutil.which(name):
         yield Path(on_path)

@@ -15,7 +15,7 @@ from psycopg import sql
 from evalsvc.ops.backup.dump import role_names
 from evalsvc.ops.backup.facts import differing_facts, read_facts
 from evalsvc.ops.backup.manifest import DUMP, read_manifest
-from evalsvc.ops.backup.programs import BackupRefused, client_program, connect, major_of, run_client
+from evalsvc.ops.backup.programs import BackupRefused, client_program, connect, get_major_version, run_client
 from evalsvc.ops.bootstrap import ensure_database
 from evalsvc.tenancy.scope import SYSTEM
 
@@ -51,9 +51,9 @@ def restore(directory: Path, *, tell: Tell) -> list[str]:
     ensure_database(tell)
     url = settings.DATABASE_MIGRATION_URL
     with connect(url) as connection:
-        major = major_of(connection.info.server_version)
-        program = client_program("pg_restore", max(major, major_of(manifest["server"])))
-        _refuse_older_server(major, major_of(manifest["server"]))
+        major = get_major_version(connection.info.server_version)
+        program = client_program("pg_restore", max(major, get_major_version(manifest["server"])))
+        _refuse_older_server(major, get_major_version(manifest["server"]))
         _refuse_full(connection)
         _give_nothing_by_itself(connection)
     tell(f"Restoring the backup of {manifest['made_at']}, version {manifest['version']}.")

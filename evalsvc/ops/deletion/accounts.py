@@ -23,7 +23,7 @@ from evalsvc.evaluations.maintenance import account_exit
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.notices import EPOCHS, publish_on_commit
 from evalsvc.experiments.services import delete_experiment
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.ops.account_tables import LAST, OF_EXPERIMENTS, TABLES, Table, delete_rows
 from evalsvc.projects.models import Experiment
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
@@ -56,7 +56,7 @@ def delete_account(account: Account, *, actor: str, tell: Tell, grace_seconds: f
     `tell` is called after each batch with the table and its total so far, and with WAITING and the seconds left during
     the grace period.
     """
-    deleted_counts, note = _noted(tell)
+    deleted_counts, note = _count_deletions(tell)
     with role_scope(SYSTEM):
         began_at = begin_deletion(account=account, ordered_by=OPERATOR, actor=actor)
         _delete_first(account, note)
@@ -73,7 +73,7 @@ def continue_deletion(account: Account, *, now: datetime, tell: Tell) -> bool:
     `tell` is called for each batch, as in `delete_account`; an exception from it stops the deletion between two
     batches.
     """
-    _, note = _noted(tell)
+    _, note = _count_deletions(tell)
     with role_scope(SYSTEM):
         began_at = begin_deletion(account=account, ordered_by=OPERATOR, actor="system")
         _delete_first(account, note)
@@ -97,14 +97,14 @@ def _delete_rest(account: Account, began_at: datetime, note: Tell) -> None:
 
 def delete_remains(account_id: int, *, tell: Tell) -> Counter[str]:
     """Delete what an account has left behind that is not there any more, deleted in SQL for instance."""
-    deleted_counts, note = _noted(tell)
+    deleted_counts, note = _count_deletions(tell)
     with role_scope(SYSTEM):
         _delete_all(account_id, None, note, None)
     forget_in_redis(account_id)
     return deleted_counts
 
 
-def _noted(tell: Tell) -> tuple[Counter[str], Tell]:
+def _count_deletions(tell: Tell) -> tuple[Counter[str], Tell]:
     """Return a counter of deleted rows by table, and a callback that updates it and calls `tell` for each batch."""
     counts: Counter[str] = Counter()
 
@@ -169,7 +169,7 @@ def _delete_last(cursor: Any, account_id: int) -> None:
 
 def forget_in_redis(account_id: int) -> None:
     """Delete the account's keys: its counters, what judges answered it, and what is known of its connections."""
-    redis = shared_client()
+    redis = get_shared_client()
     for pattern in (f"*{{{account_id}}}*", f"*{{{account_id}:*"):
         for key in redis.scan_iter(match=pattern, count=1000):
             redis.delete(key)

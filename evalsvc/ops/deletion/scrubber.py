@@ -19,7 +19,7 @@ from psycopg.errors import LockNotAvailable
 from redis.exceptions import RedisError
 
 from evalsvc.accounts.models import AccountDeletion
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.tenancy.scope import OWNER, SYSTEM
 
 LOCK_SECONDS = 10
@@ -113,7 +113,7 @@ def _forget_statistics(cursor: CursorWrapper, done: ScrubResult) -> None:
 
 def rewrite_aof(*, seconds: float = AOF_SECONDS) -> str:
     """Make Redis rewrite its append-only file and wait for it; return the reason of a failure, or an empty string."""
-    redis = shared_client(timeout=10.0)
+    redis = get_shared_client(timeout=10.0)
     try:
         if not redis.info("persistence").get("aof_enabled"):
             return ""

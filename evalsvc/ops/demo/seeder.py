@@ -21,12 +21,12 @@ ACTOR = "demo"
 
 def fill_account(*, account: Account, sender: Callable[[str], Send]) -> None:
     """Fill the account; `sender` makes calls of a key."""
-    with _key_of(account) as key:
+    with _issue_temporary_key(account) as key:
         fill_demo(DemoCalls(sender(key)), account.created_at)
 
 
 @contextmanager
-def _key_of(account: Account) -> Iterator[str]:
+def _issue_temporary_key(account: Account) -> Iterator[str]:
     with role_scope(SYSTEM):
         key, text = issue_key(account=account, name="demo", expires_at=timezone.now() + KEY_LIFE, actor=ACTOR)
     try:

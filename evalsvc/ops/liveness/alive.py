@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import orjson
 from redis.exceptions import RedisError
 
-from evalsvc.infra.redis import CLOCK, Script, shared_client
+from evalsvc.infra.redis import CLOCK, Script, get_shared_client
 
 KEY = "evalsvc:alive"
 EVERY_SECONDS = 2.0
@@ -71,7 +71,7 @@ def show(parts: list[str], name: str, *, figures: Mapping[str, int] | None = Non
     try:
         SHOW.run(keys=[KEY], args=_members(parts, name))
         if figures:
-            shared_client().hset(FIGURES, name, orjson.dumps(figures))
+            get_shared_client().hset(FIGURES, name, orjson.dumps(figures))
     except RedisError as error:
         log.warning("sign of life not sent: Redis does not answer (%s)", type(error).__name__)
 
@@ -79,8 +79,8 @@ def show(parts: list[str], name: str, *, figures: Mapping[str, int] | None = Non
 def leave(parts: list[str], name: str) -> None:
     """Report that the process `name` has stopped working."""
     try:
-        shared_client().zrem(KEY, *_members(parts, name))
-        shared_client().hdel(FIGURES, name)
+        get_shared_client().zrem(KEY, *_members(parts, name))
+        get_shared_client().hdel(FIGURES, name)
     except RedisError as error:
         log.warning("sign of life not removed: Redis does not answer (%s)", type(error).__name__)
 
@@ -103,10 +103,10 @@ def beats() -> list[tuple[str, str, float]]:
 def worker_figures() -> list[dict[str, int]]:
     """Return the figures reported by running workers; those of other workers are deleted. Raises RedisError."""
     live_names = {member.decode().partition(" ")[2] for member in READ.run(keys=[KEY], args=[SILENT_SECONDS])}
-    raw_figures: dict[bytes, bytes] = shared_client().hgetall(FIGURES)  # type: ignore[assignment]
+    raw_figures: dict[bytes, bytes] = get_shared_client().hgetall(FIGURES)  # type: ignore[assignment]
     figures_by_name = {name.decode(): text for name, text in raw_figures.items()}
     if stale := figures_by_name.keys() - live_names:
-        shared_client().hdel(FIGURES, *stale)
+        get_shared_client().hdel(FIGURES, *stale)
     return [orjson.loads(text) for name, text in figures_by_name.items() if name in live_names]
 
 

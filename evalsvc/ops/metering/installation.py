@@ -79,13 +79,13 @@ class Installation(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Query the database and Redis."""
-        yield _labelled("evalsvc_build_info", "What runs here.", ("version", "functions"), {_build(): 1})
+        yield _build_gauge("evalsvc_build_info", "What runs here.", ("version", "functions"), {_build(): 1})
         try:
-            yield from _of_backlog(backlog.get())
+            yield from _build_backlog_metrics(backlog.get())
         except DatabaseError:
             yield GaugeMetricFamily("evalsvc_backlog_known", "Whether the database told what waits.", 0)
         try:
-            yield from _of_workers()
+            yield from _build_worker_metrics()
         except RedisError:
             return
 
@@ -95,27 +95,27 @@ def _build() -> tuple[str, str]:
     return __version__, functions_digest()
 
 
-def _of_backlog(found: Backlog) -> Iterator[GaugeMetricFamily]:
+def _build_backlog_metrics(found: Backlog) -> Iterator[GaugeMetricFamily]:
     yield GaugeMetricFamily("evalsvc_backlog_known", "Whether the database told what waits.", 1)
-    yield _labelled("evalsvc_queue_depth", "Evaluations without a verdict.", ("lane",), found.depth)
-    yield _labelled("evalsvc_queue_oldest_seconds", "Age of the oldest of these.", ("lane",), found.oldest)
-    yield _labelled("evalsvc_experiment_units", "Units that are not done.", ("state",), found.units)
+    yield _build_gauge("evalsvc_queue_depth", "Evaluations without a verdict.", ("lane",), found.depth)
+    yield _build_gauge("evalsvc_queue_oldest_seconds", "Age of the oldest of these.", ("lane",), found.oldest)
+    yield _build_gauge("evalsvc_experiment_units", "Units that are not done.", ("state",), found.units)
     yield GaugeMetricFamily("evalsvc_experiments_running", "Experiments that run.", found.n_running)
 
 
-def _of_workers() -> Iterator[GaugeMetricFamily]:
+def _build_worker_metrics() -> Iterator[GaugeMetricFamily]:
     alive_counts = alive.alive()
     counts = {part: alive_counts[part] for part in alive.PARTS}
-    yield _labelled("evalsvc_workers_alive", "Workers that give signs of life.", ("queue",), counts)
+    yield _build_gauge("evalsvc_workers_alive", "Workers that give signs of life.", ("queue",), counts)
     worker_figures = alive.worker_figures()
     for name, what in (("in_flight", "Judged evaluations in flight."), ("slots", "Places for these.")):
         yield GaugeMetricFamily(f"evalsvc_judge_{name}", what, sum(figures.get(name, 0) for figures in worker_figures))
-    yield _labelled(
+    yield _build_gauge(
         "evalsvc_periodic_task_age_seconds", "Since the clock's task last ended well.", ("task",), alive.ages()
     )
 
 
-def _labelled(name: str, what: str, labels: tuple[str, ...], values: Mapping[Any, float]) -> GaugeMetricFamily:
+def _build_gauge(name: str, what: str, labels: tuple[str, ...], values: Mapping[Any, float]) -> GaugeMetricFamily:
     gauge = GaugeMetricFamily(name, what, labels=labels)
     for key, value in values.items():
         gauge.add_metric([key] if isinstance(key, str) else list(key), value)

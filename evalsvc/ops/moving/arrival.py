@@ -122,7 +122,7 @@ def _open(arrived: AccountImport) -> None:
 def _insert(file: AccountFile, table: str, rows: list[bytes], name: str) -> None:
     try:
         values = {"account": file.account_id, "name": name, "rows": (b"[" + b",".join(rows) + b"]").decode()}
-        n, ids = _run_insert(_insert_of(file, table), values)
+        n, ids = _run_insert(_build_insert(file, table), values)
     except (DataError, ProgrammingError, InternalError, UnicodeDecodeError) as exc:
         raise ImportRefused(f"{file.path} is altered: a row of {table} does not fit ({_first_line(exc)}).") from exc
     if n != len(rows):
@@ -131,7 +131,7 @@ def _insert(file: AccountFile, table: str, rows: list[bytes], name: str) -> None
         make_tags(ids)
 
 
-def _insert_of(file: AccountFile, table: str) -> str:
+def _build_insert(file: AccountFile, table: str) -> str:
     """Return the statement for rows of a table: what the file must not decide is put in here."""
     overrides = {"account_id": "%(account)s"} | FILLED.get(table, {})
     fixed_values = {"id": "%(account)s", "name": "%(name)s", "off_at": "now()"} if table == ACCOUNT else overrides

@@ -12,7 +12,7 @@ from django.db import connections, models
 from evalsvc.accounts.models import Account
 from evalsvc.ops.moving.export import MIGRATIONS
 from evalsvc.ops.moving.file import AccountFile, ImportRefused
-from evalsvc.ops.moving.tables import MEMBERS, MovingTable, account_models, taken_tables
+from evalsvc.ops.moving.tables import MEMBERS, MovingTable, account_models, get_moving_tables
 from evalsvc.tenancy.scope import SYSTEM
 
 
@@ -65,7 +65,7 @@ def check_own(file: AccountFile) -> None:
 def recounted_rows(file: AccountFile) -> dict[str, int]:
     """Count the account's rows as everybody finds them. Raises ImportRefused where they are not those of the file."""
     with connections[SYSTEM].cursor() as cursor:
-        counts = {table.name: _count_rows(cursor, table, file.account_id) for table in taken_tables()}
+        counts = {table.name: _count_rows(cursor, table, file.account_id) for table in get_moving_tables()}
         cursor.execute(f"SELECT count(*) FROM {MEMBERS} WHERE account_id = %s", [file.account_id])
         counts[MEMBERS] = int(cursor.fetchone()[0])
     for name, n in file.counts.items():
@@ -83,7 +83,7 @@ def _count_rows(cursor: Any, table: MovingTable, account_id: int) -> int:
 
 def _references() -> Iterator[tuple[MovingTable, str, str]]:
     """Yield each column that points to another table that goes along."""
-    tables = {table.name: table for table in taken_tables()}
+    tables = {table.name: table for table in get_moving_tables()}
     for model in account_models():
         for field in model._meta.concrete_fields:
             parent = field.related_model

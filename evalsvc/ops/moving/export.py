@@ -18,7 +18,7 @@ from evalsvc import __version__
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.infra.locks import EXPORT, EXPORT_PLACE
-from evalsvc.ops.moving.tables import FORMAT, MEMBERS, VERSION, taken_tables
+from evalsvc.ops.moving.tables import FORMAT, MEMBERS, VERSION, get_moving_tables
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -109,7 +109,7 @@ def _lines(account: Account) -> Any:
         with account_scope(account.pk, one_snapshot=True):
             _take_place(account.pk)
             manifest = _manifest(account)
-            yield _counted(digest, _line(manifest))
+            yield _update_digest(digest, _line(manifest))
             yield from _tables(account.pk, digest, row_counts)
             yield _line({"end": {"tables": row_counts, "sha256": digest.hexdigest()}})
     except Error:
@@ -124,11 +124,13 @@ def _tables(account_id: int, digest: Any, told: dict[str, int]) -> Iterator[byte
         head = b'{"table":"' + name.encode() + b'","row":'
         for rows in _pages(query, account_id):
             told[name] += len(rows)
-            yield from (_counted(digest, chunk) for chunk in _joined(head + row.encode() + b"}\n" for row in rows))
+            yield from (
+                _update_digest(digest, chunk) for chunk in _join_lines(head + row.encode() + b"}\n" for row in rows)
+            )
 
 
 def _queries() -> list[tuple[str, str]]:
-    return [*((table.name, table.select) for table in taken_tables()), (MEMBERS, SELECT_MEMBERS)]
+    return [*((table.name, table.select) for table in get_moving_tables()), (MEMBERS, SELECT_MEMBERS)]
 
 
 def _pages(query: str, account_id: int) -> Iterator[list[str]]:
@@ -142,7 +144,7 @@ def _pages(query: str, account_id: int) -> Iterator[list[str]]:
             n = max(1, min(MOST_ROWS, 2 * n, PAGE_BYTES * len(rows) // n_bytes))
 
 
-def _joined(lines: Iterator[bytes]) -> Iterator[bytes]:
+def _join_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
     """Join short lines to pieces of a size that is worth sending."""
     pieces: list[bytes] = []
     size = 0
@@ -172,13 +174,13 @@ def _manifest(account: Account) -> dict[str, Any]:
             "account": {"id": str(account.pk), "name": name},
             "taken_at": taken_at,
             "tables": {table: _n_rows(cursor, query, values) for table, query in _count_queries()},
-            "columns": {table.name: table.columns for table in taken_tables()},
+            "columns": {table.name: table.columns for table in get_moving_tables()},
             "needs": {what: _first_column(cursor, query, values) for what, query in NEEDS.items()},
         }
 
 
 def _count_queries() -> list[tuple[str, str]]:
-    return [*((table.name, table.count) for table in taken_tables()), (MEMBERS, f"SELECT count(*) {MEMBERS_ROWS}")]
+    return [*((table.name, table.count) for table in get_moving_tables()), (MEMBERS, f"SELECT count(*) {MEMBERS_ROWS}")]
 
 
 def _n_rows(cursor: Any, query: str, values: dict[str, Any]) -> int:
@@ -207,6 +209,6 @@ def _line(value: dict[str, Any]) -> bytes:
     return orjson.dumps(value) + b"\n"
 
 
-def _counted(digest: Any, part: bytes) -> bytes:
+def _update_digest(digest: Any, part: bytes) -> bytes:
     digest.update(part)
     return part

@@ -14,7 +14,7 @@ from typing import IO, Any, cast
 
 import orjson
 
-from evalsvc.ops.moving.tables import FORMAT, MEMBERS, VERSION, taken_tables
+from evalsvc.ops.moving.tables import FORMAT, MEMBERS, VERSION, get_moving_tables
 
 GZIP = b"\x1f\x8b"
 ROW = re.compile(rb'\{"table":"(\w{1,63})","row":(\{.*\})\}\n', re.DOTALL)
@@ -114,7 +114,7 @@ def _check_manifest(path: Path, manifest: dict[str, Any]) -> None:
         values = manifest[word]
         if not isinstance(values, dict) or not all(isinstance(value, kind) for value in values.values()):
             raise _altered(path, 1, f"{word} is of another shape")
-    known_columns = {table.name: {*table.columns} for table in taken_tables()}
+    known_columns = {table.name: {*table.columns} for table in get_moving_tables()}
     if later := manifest["tables"].keys() - {*known_columns, MEMBERS}:
         raise _later(path, manifest, f"table {min(later)}")
     for name, columns in manifest["columns"].items():

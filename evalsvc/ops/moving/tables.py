@@ -156,7 +156,7 @@ class MovingTable:
     def select(self) -> str:
         """Return the query of the rows as JSON, in order of creation where the primary key reflects it."""
         values = ", ".join(f'{self._value(name)} AS "{name}"' for name in self.columns)
-        order = "ORDER BY t.id" if self.name in _counted() else ""
+        order = "ORDER BY t.id" if self.name in _get_numbered_tables() else ""
         return f"SELECT row_to_json(r)::text FROM (SELECT {values} {self.rows} {order}) r"
 
     def _value(self, column: str) -> str:
@@ -169,7 +169,7 @@ class MovingTable:
 
 
 @cache
-def taken_tables() -> tuple[MovingTable, ...]:
+def get_moving_tables() -> tuple[MovingTable, ...]:
     """Return the tables that go along, each after those that it points to; members are apart."""
     models_of = {model._meta.db_table: model for model in account_models() if model._meta.db_table not in STAYS}
     models_of.pop(MEMBERS)
@@ -213,6 +213,6 @@ def _columns(model: type[models.Model]) -> tuple[str, ...]:
 
 
 @cache
-def _counted() -> frozenset[str]:
+def _get_numbered_tables() -> frozenset[str]:
     """Return the tables with automatic primary keys: their rows are numbered again on import, in the same order."""
     return frozenset(model._meta.db_table for model in account_models() if isinstance(model._meta.pk, models.AutoField))

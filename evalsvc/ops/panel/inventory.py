@@ -12,7 +12,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from redis.exceptions import RedisError
 
 from evalsvc.infra.functions import functions_digest, installed_digests, is_fully_migrated
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.local.embedded.home import evalsvc_home
 from evalsvc.ops.metering.installation import KeptAnswer
 from evalsvc.tenancy.scope import SYSTEM
@@ -155,7 +155,7 @@ def _table(cursor: Any, name: str, size: Any, estimate: float, is_unknown: bool,
 def _valkey() -> str | None:
     """Return what answers as Redis, and its version; None when it does not answer."""
     try:
-        info: dict[str, Any] = shared_client().info("server")
+        info: dict[str, Any] = get_shared_client().info("server")
     except RedisError:
         return None
     if "valkey_version" in info:

@@ -75,17 +75,17 @@ class PanelReading:
 def read_panel(now: datetime) -> PanelReading:
     """Query all parts. Takes a few seconds at most, also if nothing answers."""
     return PanelReading(
-        backlog=_asked(lambda: installation.backlog.get()),
-        beats=_asked(lambda: [Beat(*row) for row in alive.beats()]),
-        tasks=_asked(_tasks),
-        figures=_asked(_figures) or {},
-        judges=_asked(failing_judges),
-        deliveries=_asked(lambda: deliveries_everywhere(now=now)),
-        inventory=_asked(lambda: inventory.inventory.get()),
+        backlog=_try_query(lambda: installation.backlog.get()),
+        beats=_try_query(lambda: [Beat(*row) for row in alive.beats()]),
+        tasks=_try_query(_tasks),
+        figures=_try_query(_figures) or {},
+        judges=_try_query(failing_judges),
+        deliveries=_try_query(lambda: deliveries_everywhere(now=now)),
+        inventory=_try_query(lambda: inventory.inventory.get()),
     )
 
 
-def _asked(ask: Callable[[], T]) -> T | None:
+def _try_query(ask: Callable[[], T]) -> T | None:
     try:
         return ask()
     except (DatabaseError, RedisError):

@@ -25,7 +25,7 @@ class Alert:
     tone: str = "error"
 
 
-def troubles_of(reading: PanelReading) -> list[Alert]:
+def find_alerts(reading: PanelReading) -> list[Alert]:
     """Return what is wrong, the most urgent first."""
     return [
         *_silence(reading),

@@ -13,7 +13,7 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.parts.calls import base_address
 from evalsvc.ops.panel import tables
 from evalsvc.ops.panel.snapshot import read_panel
-from evalsvc.ops.panel.troubles import troubles_of
+from evalsvc.ops.panel.troubles import find_alerts
 
 
 # Not scoped: the queries concern no single account, and might wait for a server that is down.
@@ -27,7 +27,7 @@ def operator_page(request: PageRequest) -> HttpResponse:
     inventory = reading.inventory
     context = {
         "reading": reading,
-        "troubles": troubles_of(reading),
+        "troubles": find_alerts(reading),
         "lanes": tables.lanes_table(reading),
         "workers": tables.workers_table(reading),
         "tasks": tables.tasks_table(reading),

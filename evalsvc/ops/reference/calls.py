@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.ops.reference.document import openapi
-from evalsvc.ops.reference.keys import READER, Key, inline_html, kind_in_words, named_schema, shape_keys
+from evalsvc.ops.reference.keys import READER, Key, inline_html, kind_in_words, resolve_schema, shape_keys
 
 JSON = "application/json"
 LONGEST_QUERY = 200
@@ -141,11 +141,13 @@ def _contents(status: str, part: dict[str, Any]) -> Iterator[CallContent]:
     for media, content in contents.items():
         schema = content.get("schema", {})
         example_value = next((example["value"] for example in content.get("examples", {}).values()), None)
-        name, _ = named_schema(schema)
-        yield CallContent(status, media, name, part.get("description", ""), shape_keys(schema), _written(example_value))
+        name, _ = resolve_schema(schema)
+        yield CallContent(
+            status, media, name, part.get("description", ""), shape_keys(schema), _format_example(example_value)
+        )
 
 
-def _written(example: Any) -> str:
+def _format_example(example: Any) -> str:
     if example is None or isinstance(example, str):
         return example or ""
     return json.dumps(example, indent=2, ensure_ascii=False)
@@ -159,7 +161,7 @@ def _curl(method: str, path: str, operation: dict[str, Any], asked: tuple[CallCo
     ]
     query = "?" + "&".join(f"{name}=…" for name in needed) if needed else ""
     verb = "" if method == "GET" else f"-X {method} "
-    parts = [f'curl {verb}"$EVALSVC_URL{_named_ids(path)}{query}"', _head]
+    parts = [f'curl {verb}"$EVALSVC_URL{_replace_ids(path)}{query}"', _head]
     body = next((content.example for content in asked if content.media == JSON and content.example), "")
     if body:
         quoted = body.replace("'", "'\\''")
@@ -167,6 +169,6 @@ def _curl(method: str, path: str, operation: dict[str, Any], asked: tuple[CallCo
     return " \\\n  ".join(parts)
 
 
-def _named_ids(path: str) -> str:
+def _replace_ids(path: str) -> str:
     """Return the address with variables of a shell for its ids."""
     return re.sub(r"\{(\w+)\}", lambda found: "${" + found[1] + "}", path)

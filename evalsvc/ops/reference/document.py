@@ -16,11 +16,11 @@ _one_at_a_time = threading.Lock()
 def openapi_bytes() -> bytes:
     """Return the document as it is sent."""
     with _one_at_a_time:
-        return _made()
+        return _build_document()
 
 
 @cache
-def _made() -> bytes:
+def _build_document() -> bytes:
     generator = SchemaGenerator()  # type: ignore[no-untyped-call]
     return orjson.dumps(generator.get_schema(request=None, public=True), default=str)  # type: ignore[no-untyped-call]
 

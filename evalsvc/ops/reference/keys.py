@@ -43,7 +43,7 @@ def shape_keys(schema: dict[str, Any], within: tuple[str, ...] = ()) -> tuple[Ke
 
 
 def _key(name: str, schema: dict[str, Any], is_required: bool, within: tuple[str, ...]) -> Key:
-    text = schema.get("description") or named_schema(schema)[1].get("description", "")
+    text = schema.get("description") or resolve_schema(schema)[1].get("description", "")
     return Key(name, kind_in_words(schema), is_required, inline_html(text), shape_keys(schema, within))
 
 
@@ -54,7 +54,7 @@ def inline_html(markdown: str) -> SafeString:
 
 def _objects(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects that a value can be or contain, by name; an unnamed one is identified by its `id`."""
-    name, part = named_schema(schema)
+    name, part = resolve_schema(schema)
     if "properties" in part:
         yield name or str(id(part)), part
     for inner in (*part.get("anyOf", ()), *part.get("oneOf", ()), *part.get("allOf", ())):
@@ -64,7 +64,7 @@ def _objects(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _objects(inner)
 
 
-def named_schema(schema: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def resolve_schema(schema: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the name of what a schema refers to, and that; or no name, and the schema itself."""
     name = schema.get("$ref", "").rpartition("/")[2]
     return (name, openapi()["components"]["schemas"][name]) if name else ("", schema)
@@ -72,7 +72,7 @@ def named_schema(schema: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def kind_in_words(schema: dict[str, Any]) -> str:
     """Return in a few words what a value is."""
-    name, part = named_schema(schema)
+    name, part = resolve_schema(schema)
     if choice := part.get("enum"):
         return "one of " + ", ".join("null" if value is None else str(value) for value in choice)
     if "const" in part:

@@ -32,13 +32,13 @@ class TrackedBody:
 
     def read(self, size: int = -1) -> bytes:
         """Return so many bytes, or fewer at the end."""
-        data = self._heard(self._body.read, size)
-        return self._counted(data, is_end=size < 0 or len(data) < size)
+        data = self._try_read(self._body.read, size)
+        return self._count_read(data, is_end=size < 0 or len(data) < size)
 
     def readline(self, size: int = -1) -> bytes:
         """Return a line."""
-        data = self._heard(self._body.readline, size)
-        return self._counted(data, is_end=not data and size != 0)
+        data = self._try_read(self._body.readline, size)
+        return self._count_read(data, is_end=not data and size != 0)
 
     def __iter__(self) -> TrackedBody:
         return self
@@ -64,7 +64,7 @@ class TrackedBody:
             unreader.take_in(n_left)
         return n_bytes <= min(unreader.n_buffered(), MOST_TAKEN_IN)
 
-    def _heard(self, read: Callable[[int], bytes], size: int) -> bytes:
+    def _try_read(self, read: Callable[[int], bytes], size: int) -> bytes:
         try:
             return read(size)
         except (ParseException, NoMoreData) as exc:
@@ -77,7 +77,7 @@ class TrackedBody:
             self._has_failed = True
             raise
 
-    def _counted(self, data: bytes, *, is_end: bool) -> bytes:
+    def _count_read(self, data: bytes, *, is_end: bool) -> bytes:
         self._n_read += len(data)
         self._has_ended |= is_end
         if is_end and self._announced is not None and self._n_read < self._announced:

@@ -7,7 +7,7 @@ from gunicorn.http import errors
 from evalsvc.ops.serving.access import UNREAD, write_line
 from evalsvc.ops.serving.pace import HEAD_SECONDS
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
-from evalsvc.rest.edge.policy import standing_headers
+from evalsvc.rest.edge.policy import get_default_headers
 from evalsvc.rest.problems import Problem, problem_response
 
 CODES: dict[type[Exception], str] = {
@@ -47,7 +47,7 @@ def last_answer(problem: Problem) -> bytes:
     write_line("other", UNREAD, response.status_code, request_id=request_id)
     headers = {
         **response.headers,
-        **standing_headers(),
+        **get_default_headers(),
         HEADER: request_id,
         "Content-Length": str(len(response.content)),
         "Connection": "close",

@@ -65,7 +65,7 @@ class WebWorker(ThreadWorker):
     def enqueue_req(self, conn: ClientConnection) -> None:
         """Have a request of a connection served when it is its turn, by the account of the one before it."""
         conn.visit = AdmittedRequest(partial(super().enqueue_req, conn), conn.account_id)
-        door.come(conn.visit)
+        door.admit(conn.visit)
 
     def handle(self, conn: ClientConnection) -> object:
         """Serve a request, in a thread of the pool."""

@@ -14,7 +14,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.projects import services
 from evalsvc.projects.models import MAX_NAME
 from evalsvc.projects.selectors import get_project, list_apps, list_projects
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Moment, answers_with, build_shape
 from evalsvc.rest.bodies.fields import StrictText
 
 LARGEST = 2**31 - 1
@@ -68,7 +68,7 @@ class PageQuery(serializers.Serializer[Any]):
 
 def requested_page(view: AccountView, request: Request) -> slice:
     """Return the slice of rows that the query requests; unknown parameters are reported in `warnings`."""
-    query = view.asked(request, PageQuery)
+    query = view.parse_query(request, PageQuery)
     start: int = query["offset"]
     return slice(start, start + query["limit"])
 
@@ -85,7 +85,7 @@ class AppsView(AccountView):
     def get(self, request: Request) -> Response:
         """List apps by name. An app is made by the first evaluation that names it."""
         rows = list_apps(account=self.account)[requested_page(self, request)]
-        return Response(Apps(apps=[shape_of(row, AppOut) for row in rows]))
+        return Response(Apps(apps=[build_shape(row, AppOut) for row in rows]))
 
 
 class ProjectsView(AccountView):
@@ -102,7 +102,7 @@ class ProjectsView(AccountView):
     def get(self, request: Request) -> Response:
         """List projects, newest first."""
         rows = list_projects(account=self.account)[requested_page(self, request)]
-        return Response(ProjectPage(projects=[shape_of(row, ProjectFacts) for row in rows]))
+        return Response(ProjectPage(projects=[build_shape(row, ProjectFacts) for row in rows]))
 
     @extend_schema(
         operation_id="create_project", tags=["projects"], request=ProjectIn, responses=answers_with(ProjectFacts)
@@ -113,7 +113,7 @@ class ProjectsView(AccountView):
         self.lenient(body)
         name = body.validated_data["name"]
         project = services.create_project(account=self.account, name=name, actor=self.caller.actor)
-        return Response(shape_of(project, ProjectFacts))
+        return Response(build_shape(project, ProjectFacts))
 
 
 class ProjectView(AccountView):
@@ -126,7 +126,7 @@ class ProjectView(AccountView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """Return a project."""
-        return Response(ProjectAnswer(project=shape_of(get_project(account=self.account, id=id), ProjectFacts)))
+        return Response(ProjectAnswer(project=build_shape(get_project(account=self.account, id=id), ProjectFacts)))
 
     @extend_schema(operation_id="delete_project", tags=["projects"], responses={204: None})
     def delete(self, request: Request, id: uuid.UUID) -> Response:

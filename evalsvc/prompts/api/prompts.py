@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent, sent_once
+from evalsvc.accounts.views import AccountView, get_query_params, get_unique_query_params, validate_strict
 from evalsvc.prompts import services
 from evalsvc.prompts.bodies import DefinitionBody, LabelsBody, NewRevisionBody
 from evalsvc.prompts.evidence import LabelEvidence, evidence_from
@@ -25,7 +25,7 @@ from evalsvc.prompts.selectors import (
     list_prompts,
     page_of_revisions,
 )
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment, answers_with, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment, answers_with, build_shape
 from evalsvc.rest.bodies.schemas import body_schema
 
 LARGEST = 2**31 - 1
@@ -44,7 +44,7 @@ class PromptsQuery(serializers.Serializer[Any]):
         """Return limit and offset."""
         return self.validated_data["limit"], self.validated_data["offset"]
 
-    def of(self, prefix: str = "") -> PromptFilters:
+    def build_prompt_filters(self, prefix: str = "") -> PromptFilters:
         """Return the filters on prompts; their names are read from parameters that start with `prefix`."""
         data = self.validated_data
         names = {name: data.get(prefix + name) for name in ("name", "name_startswith")}
@@ -147,14 +147,16 @@ class PromptRevisionPage(AnswerWithWarnings):
 
 def prompt_definition_out(row: Prompt) -> PromptDefinitionFacts:
     """Return a prompt as the API shows it."""
-    return shape_of(row, PromptDefinitionFacts, project_name=row.project.name, latest_revision=row.n_revisions or None)
+    return build_shape(
+        row, PromptDefinitionFacts, project_name=row.project.name, latest_revision=row.n_revisions or None
+    )
 
 
 def prompt_revision_out(row: PromptRevision) -> PromptRevisionFacts:
     """Return a revision as the API shows it."""
     labels = list(row.labels.all())
     evidence = {label.name: evidence_from(label.evidence) for label in labels if label.evidence is not None}
-    return shape_of(
+    return build_shape(
         row,
         PromptRevisionFacts,
         prompt_definition_id=row.prompt_id,
@@ -179,10 +181,10 @@ class PromptDefinitionsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List prompts, newest first. `warnings` names unknown parameters."""
-        query = DefinitionsQuery(data=sent(request))
+        query = DefinitionsQuery(data=get_query_params(request))
         self.lenient(query)
         limit, offset = query.page()
-        rows = list_prompts(account=self.account, filters=query.of())[offset : offset + limit]
+        rows = list_prompts(account=self.account, filters=query.build_prompt_filters())[offset : offset + limit]
         return Response(PromptDefinitionPage(prompt_definitions=[prompt_definition_out(row) for row in rows]))
 
     @extend_schema(
@@ -194,7 +196,7 @@ class PromptDefinitionsView(AccountView):
     def delete(self, request: Request) -> Response:
         """Delete a prompt, or all prompts of a project, with their revisions. At least one of both has to be named."""
         # An unknown parameter was to narrow it.
-        query = checked(PromptDeletionQuery(data=sent_once(request)))
+        query = validate_strict(PromptDeletionQuery(data=get_unique_query_params(request)))
         services.delete_prompts(
             account=self.account,
             id=query.get("prompt_id"),
@@ -238,10 +240,12 @@ class PromptRevisionsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List revisions, the newest of each prompt first. `warnings` names unknown parameters."""
-        query = RevisionsQuery(data=sent(request))
+        query = RevisionsQuery(data=get_query_params(request))
         self.lenient(query)
         limit, offset = query.page()
-        rows = list_prompt_revisions(account=self.account, of=query.of("prompt_"), filters=query.filters())
+        rows = list_prompt_revisions(
+            account=self.account, of=query.build_prompt_filters("prompt_"), filters=query.filters()
+        )
         page = page_of_revisions(rows, limit=limit, offset=offset)
         return Response(PromptRevisionPage(prompt_revisions=[prompt_revision_out(row) for row in page]))
 

@@ -17,10 +17,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.datasets.api.receiver import CHUNK, CountedBody, Form, is_form, receive_form, upload_too_large
 from evalsvc.experiments.api.answers.runs import ExperimentFacts
-from evalsvc.experiments.api.shapes import planned_experiment_out
+from evalsvc.experiments.api.shapes import experiment_out
 from evalsvc.experiments.selectors import get_experiment, get_plan
 from evalsvc.reports.bundles.importer import ImportedCopy, ImportOptions, import_bundle
 from evalsvc.reports.bundles.writer import bundle_experiment
@@ -128,7 +128,7 @@ class ImportView(AccountView):
         options: dict[str, Any] = {}
         file = self.file
         if self.form is not None:
-            options = dict(checked(ImportForm(data={**self.form.fields, **dict(self.form.files.items())})))
+            options = dict(validate_strict(ImportForm(data={**self.form.fields, **dict(self.form.files.items())})))
             (file, *others) = [upload for _, upload in self.form.uploads("file")]
             if others:
                 raise Invalid(FieldError("/file", "One bundle at a time."))
@@ -146,7 +146,7 @@ class ImportView(AccountView):
         experiment = get_experiment(account=self.account, id=made.experiment.pk)
         dataset = made.version.dataset
         return ImportAnswer(
-            experiment=planned_experiment_out(experiment, with_configs=True),
+            experiment=experiment_out(experiment, with_configs=True),
             dataset=CopiedDataset(
                 id=str(dataset.pk), name=dataset.name, version=made.version.number, created=made.is_new_dataset
             ),

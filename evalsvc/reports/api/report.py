@@ -14,23 +14,23 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.comparisons.api.shapes import answer_out
 from evalsvc.experiments.api.shapes import plan_out
 from evalsvc.experiments.bodies.aggregates import AggregatesIn
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.reports.api.answers import ReportAnswer
-from evalsvc.reports.content.builder import ReportQuestion, gather_report, reported_comparisons
-from evalsvc.reports.markdown import markdown_of
-from evalsvc.reports.page.html import page_of
+from evalsvc.reports.content.builder import ReportQuestion, gather_report, list_report_comparisons
+from evalsvc.reports.markdown import render_markdown
+from evalsvc.reports.page.html import render_page
 from evalsvc.rest.answering.shapes import answer_with
 from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.edge.policy import FILE, HEADER
 
 MAX_EXAMPLES = 50
 FILES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str | bytes]]] = {
-    "html": ("text/html; charset=utf-8", page_of),
-    "md": ("text/markdown; charset=utf-8", markdown_of),
+    "html": ("text/html; charset=utf-8", render_page),
+    "md": ("text/markdown; charset=utf-8", render_markdown),
 }
 
 
@@ -65,10 +65,10 @@ class ReportView(AccountView):
         `format=html` is one file without scripts, `format=md` Markdown. Long texts are cut; results have them whole.
         """
         plan = get_plan(account=self.account, id=id)
-        query = checked(ReportIn(data=sent(request)))
-        slices = checked(AggregatesIn(data={"by": query["by"]})) if "by" in query else None
+        query = validate_strict(ReportIn(data=get_query_params(request)))
+        slices = validate_strict(AggregatesIn(data={"by": query["by"]})) if "by" in query else None
         options = ReportQuestion(n_examples=query["n_examples"], now=timezone.now(), slices=slices)
-        rankings = [answer_out(row, with_elo=False) for row in reported_comparisons(self.account, plan)]
+        rankings = [answer_out(row, with_elo=False) for row in list_report_comparisons(self.account, plan)]
         report = {**gather_report(self.account, plan, options), "plan": plan_out(plan), "comparisons": rankings}
         if query["format"] == "json":
             return Response(report)

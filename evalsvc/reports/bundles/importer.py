@@ -32,7 +32,7 @@ from evalsvc.experiments.services import DEFAULT_PROJECT, ITEMS
 from evalsvc.projects.models import Experiment
 from evalsvc.projects.services import hold_project
 from evalsvc.reports.bundles import tables
-from evalsvc.reports.bundles.reader import Bundle, BundledExperiment, opened_bundle
+from evalsvc.reports.bundles.reader import Bundle, BundledExperiment, open_bundle
 from evalsvc.reports.bundles.records.importer import insert_records
 from evalsvc.reports.bundles.tables import TABLES, BundleTable
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -88,7 +88,7 @@ def import_bundle(*, account: Account, file: BinaryIO, wish: ImportOptions, now:
     It uses an existing dataset version of the account if one has the same content. Its totals are recomputed from the
     scores, and a bundle with different totals is refused. Nothing of it runs or enters a history.
     """
-    with opened_bundle(file) as bundle:
+    with open_bundle(file) as bundle:
         bundled_experiment, plan = bundle.experiment()
         try:
             with account_scope(account.pk):
@@ -168,7 +168,7 @@ def _plan(account: Account, experiment: Experiment, version: DatasetVersion, sai
 
 
 def _insert_all(account: Account, experiment: Experiment, bundle: Bundle, table: BundleTable, now: datetime) -> None:
-    query, parents, reused = insert_of(table), _Pairs(), _Pairs()
+    query, parents, reused = build_insert(table), _Pairs(), _Pairs()
     rows = bundle.rows(table)
     stages = _stages(experiment) if table.model is Output else {}
     while batch := list(islice(rows, ROWS_AT_ONCE)):
@@ -226,7 +226,7 @@ def _note(table: BundleTable, number: int, row: Any, parents: _Pairs, reused: _P
         reused.rows.append((row.config, row.pos, *row.reused_from))
 
 
-def insert_of(table: BundleTable) -> str:
+def build_insert(table: BundleTable) -> str:
     """Return the statement that inserts rows of a table, which come as one JSON document."""
     names = [f'"{column.column}"' for column in table.columns]
     # Parents are configs too, and some are not inserted yet.

@@ -58,7 +58,7 @@ class Manifest(AnswerShape, forbid_unknown_fields=True):
     left_out: list[LeftOut] = msgspec.field(default_factory=list)
 
 
-def content_hash_of(files: Sequence[BundledFile]) -> str:
+def compute_content_hash(files: Sequence[BundledFile]) -> str:
     """Return the digest of a bundle's content, from the digests of its files.
 
     Independent of who exported it and when.

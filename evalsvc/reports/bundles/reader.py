@@ -21,7 +21,7 @@ from evalsvc.reports.bundles.manifest import (
     VERSION,
     BundledFile,
     Manifest,
-    content_hash_of,
+    compute_content_hash,
 )
 from evalsvc.reports.bundles.records.kinds import RECORD_FILES, RecordKind, record_type
 from evalsvc.reports.bundles.tables import BundleTable, plan_type, row_type
@@ -104,13 +104,13 @@ class Bundle:
                 raise refuse(f"{name}, line {number}: {exc}.") from None
 
 
-def files_of(version: int) -> tuple[str, ...]:
+def list_files(version: int) -> tuple[str, ...]:
     """Return the files that a bundle of a version has."""
     return tables.FILES if version == FIRST_VERSION else (*tables.FILES, *RECORD_FILES)
 
 
 @contextmanager
-def opened_bundle(file: BinaryIO) -> Iterator[Bundle]:
+def open_bundle(file: BinaryIO) -> Iterator[Bundle]:
     """Open a bundle, after verifying all of its files once; the error names a file that differs from the manifest."""
     file.seek(0)
     with open_archive(file, Budget(MAX_GROWTH * settings.MAX_UPLOAD_BYTES)) as archive:
@@ -146,7 +146,7 @@ def _manifest(archive: Archive) -> Manifest:
 
 def _check_names(manifest: Manifest, names: list[str]) -> None:
     manifest_names = [file.name for file in manifest.files]
-    expected = files_of(manifest.version)
+    expected = list_files(manifest.version)
     if sorted(manifest_names) != sorted(expected):
         wrong = next(iter(sorted(set(manifest_names) ^ set(expected))), tables.MANIFEST)
         raise refuse(f"{tables.MANIFEST}: it must name each file of a bundle once, and {wrong[:100]!r} is not so.")
@@ -154,7 +154,7 @@ def _check_names(manifest: Manifest, names: list[str]) -> None:
         raise refuse(f"{min(unknown)[:100]!r} is in the archive and not in the manifest.")
     if missing := set(manifest_names) - set(names):
         raise refuse(f"{min(missing)} is in the manifest and not in the archive.")
-    if content_hash_of(manifest.files) != manifest.content_hash:
+    if compute_content_hash(manifest.files) != manifest.content_hash:
         raise refuse(f"{tables.MANIFEST}: `content_hash` is not that of the files.")
 
 

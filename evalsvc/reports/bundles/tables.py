@@ -117,12 +117,14 @@ def restaged(said: Any, names: Mapping[str, str]) -> Any:
     """Return the `stages` of an output with stage ids replaced; KeyError for a stage without a new name."""
     if not isinstance(said, dict):
         return said
-    result = _told(said, names)
+    result = _rename_mode_stages(said, names)
     # For an example that was sampled several times, each sample has its own stages.
-    return result | ({SAMPLES: [_told(sample, names) for sample in said[SAMPLES]]} if SAMPLES in said else {})
+    return result | (
+        {SAMPLES: [_rename_mode_stages(sample, names) for sample in said[SAMPLES]]} if SAMPLES in said else {}
+    )
 
 
-def _told(said: Any, names: Mapping[str, str]) -> Any:
+def _rename_mode_stages(said: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(said, dict):
         return said
     return said | {mode: _renamed(said[mode], names) for mode in STAGE_MODES if isinstance(said.get(mode), dict)}
@@ -160,7 +162,7 @@ def plan_type() -> type[msgspec.Struct]:
 
 def line_field(column: models.Field[Any, Any], *, raw: bool) -> tuple[Any, ...]:
     """Return a column as a field of a line; one that an older bundle did not know is as the model has it by default."""
-    shape = type_of(column, raw=raw)
+    shape = get_json_type(column, raw=raw)
     if not (column.null or column.has_default()):
         return column.column, shape
     is_raw = raw and isinstance(column, models.JSONField)
@@ -172,18 +174,18 @@ def line_field(column: models.Field[Any, Any], *, raw: bool) -> tuple[Any, ...]:
     return column.column, shape, msgspec.field(default_factory=default)
 
 
-def type_of(column: models.Field[Any, Any], *, raw: bool) -> Any:
+def get_json_type(column: models.Field[Any, Any], *, raw: bool) -> Any:
     """Return the JSON type of a column's values; with `raw`, JSON columns are passed through undecoded."""
-    json_type = _type_of(column, raw=raw)
+    json_type = _get_base_type(column, raw=raw)
     # JSON has a null of its own.
     return json_type | None if column.null and json_type not in (Any, msgspec.Raw) else json_type
 
 
-def _type_of(column: models.Field[Any, Any], *, raw: bool) -> Any:
+def _get_base_type(column: models.Field[Any, Any], *, raw: bool) -> Any:
     if isinstance(column, models.JSONField):
         return msgspec.Raw if raw else Any
     if isinstance(column, ArrayField):
-        return list[type_of(column.base_field, raw=raw)]
+        return list[get_json_type(column.base_field, raw=raw)]
     if isinstance(column, models.BooleanField):
         return bool
     if isinstance(column, models.FloatField):

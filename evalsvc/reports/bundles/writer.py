@@ -19,11 +19,11 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.exports import jsonl
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, StageOutput, WorkUnit
 from evalsvc.reports.bundles import tables
-from evalsvc.reports.bundles.manifest import FORMAT, VERSION, BundledFile, BundleSource, Manifest, content_hash_of
+from evalsvc.reports.bundles.manifest import FORMAT, VERSION, BundledFile, BundleSource, Manifest, compute_content_hash
 from evalsvc.reports.bundles.records.kinds import RECORDS
-from evalsvc.reports.bundles.records.writer import left_out_of, names_of_records, record_lines
+from evalsvc.reports.bundles.records.writer import list_omissions, names_of_records, record_lines
 from evalsvc.reports.bundles.tables import BundleTable
-from evalsvc.reports.secrets import without_secrets
+from evalsvc.reports.secrets import strip_secrets
 from evalsvc.rest.answering.renderers import dumps
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import current_role
@@ -62,12 +62,12 @@ def bundle_experiment(*, account: Account, plan: ExperimentPlan, file: IO[bytes]
         manifest = Manifest(
             format=FORMAT,
             version=VERSION,
-            content_hash=content_hash_of(files),
+            content_hash=compute_content_hash(files),
             source=_source(plan, now),
             files=files,
-            left_out=left_out_of(names),
+            left_out=list_omissions(names),
         )
-        with _opened(archive, tables.MANIFEST) as member:
+        with _open_member(archive, tables.MANIFEST) as member:
             member.write(dumps(manifest))
 
 
@@ -98,7 +98,7 @@ def _source(plan: ExperimentPlan, now: datetime) -> BundleSource:
 
 def _write(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes], n_rows: int | None = None) -> BundledFile:
     digest, n_bytes, n_lines = hashlib.sha256(), 0, 0
-    with _opened(archive, name) as member:
+    with _open_member(archive, name) as member:
         for part in parts:
             member.write(part)
             digest.update(part)
@@ -109,7 +109,7 @@ def _write(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes], n_rows: 
 
 
 @contextmanager
-def _opened(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
+def _open_member(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
     info = zipfile.ZipInfo(name, LONG_AGO)
     info.compress_type = zipfile.ZIP_DEFLATED
     with archive.open(info, "w", force_zip64=True) as member:
@@ -117,9 +117,9 @@ def _opened(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
 
 
 def _rows(table: BundleTable, plan: ExperimentPlan) -> Iterator[bytes]:
-    lines = _lines(query_of(table), plan)
+    lines = _lines(build_query(table), plan)
     if table.model is Config:
-        return _guarded(lines)
+        return _strip_secrets(lines)
     if table.model is Output:
         stages = StageOutput.objects.filter(experiment_id=plan.pk).values_list("id", "key")
         keys = {str(id): key for id, key in stages.iterator(ROWS_AT_ONCE)}
@@ -135,15 +135,15 @@ def _staged(lines: Iterable[bytes], keys: Mapping[str, str]) -> Iterator[bytes]:
             yield dumps({**row, tables.STAGES: tables.restaged(row[tables.STAGES], keys)}) + b"\n"
 
 
-def _guarded(lines: Iterable[bytes]) -> Iterator[bytes]:
+def _strip_secrets(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Leave the values of headers out of configs."""
     for part in lines:
         for line in part.splitlines():
             row = orjson.loads(line)
-            yield dumps(row | {"parameters": without_secrets(row["kind"], row["parameters"])}) + b"\n"
+            yield dumps(row | {"parameters": strip_secrets(row["kind"], row["parameters"])}) + b"\n"
 
 
-def query_of(table: BundleTable) -> str:
+def build_query(table: BundleTable) -> str:
     """Return the query for the lines of a table's file."""
     names = [*table.configs, *table.loose]
     columns = [f'c{i}.arrival AS "{name}"' for i, name in enumerate(names)]

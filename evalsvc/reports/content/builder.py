@@ -11,19 +11,19 @@ from evalsvc.accounts.models import Account
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.selectors import list_comparisons
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.queries import aggregates_of
-from evalsvc.experiments.inference.gaps import gaps_view, twins_of
+from evalsvc.experiments.inference.aggregates.queries import compute_aggregates
+from evalsvc.experiments.inference.gaps import gaps_view, pair_twins
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import decision_out, live_view
-from evalsvc.experiments.reporting.references import references_of
+from evalsvc.experiments.reporting.references import load_references
 from evalsvc.experiments.selectors import list_configs, list_decisions
-from evalsvc.gates.selectors import evidence_of, list_gates
+from evalsvc.gates.selectors import list_gates, load_evidence
 from evalsvc.reports.content.examples import instructive_examples, worst_examples
-from evalsvc.reports.content.measured import errors_of, measured_of
-from evalsvc.reports.content.sweeps import sweep_of
-from evalsvc.reports.secrets import without_secrets
+from evalsvc.reports.content.measured import compute_output_quantiles, count_errors
+from evalsvc.reports.content.sweeps import build_sweep
+from evalsvc.reports.secrets import strip_secrets
 
 MAX_DECISIONS, MAX_GATES, MAX_COMPARISONS = 50, 20, 10
 GATE_FACTS = ("level", "looks", "covers", "summary", "candidate", "baseline", "history", "spending")
@@ -43,31 +43,31 @@ class ReportQuestion:
 
 def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion) -> dict[str, Any]:
     """Return the report of an experiment, within one snapshot; what it costs does not grow with its texts."""
-    live = {**live_view(plan), "references": references_of(plan)}
+    live = {**live_view(plan), "references": load_references(plan)}
     configs = list(list_configs(account=account, experiment_id=plan.pk))
     leader = next((config for config in configs if str(config.pk) == live["leader"]), None)
     decisions = list_decisions(account=account, experiment_id=plan.pk).order_by("-id")
     pareto, why_no_pareto = _pareto(plan, configs)
     return {
         "generated_at": asked.now,
-        "summary": summary_of(plan, live),
+        "summary": build_summary(plan, live),
         "tags": plan.experiment.tags or {},
         "metadata": plan.experiment.metadata,
-        "dataset": reported_dataset(plan),
+        "dataset": describe_dataset(plan),
         "live": live,
         "pareto": pareto,
         "why_no_pareto": why_no_pareto,
-        "sweep": sweep_of(configs),
+        "sweep": build_sweep(configs),
         "decisions": [decision_out(row) for row in decisions[:MAX_DECISIONS]],
         "n_decisions": decisions.count(),
-        "slices": aggregates_of(account, plan, asked.slices) if asked.slices else None,
+        "slices": compute_aggregates(account, plan, asked.slices) if asked.slices else None,
         "gates": gates_about(account, plan),
-        "components": gaps_view(plan, configs) if twins_of([Metric.from_json(row) for row in plan.metrics]) else None,
-        "measured": measured_of(plan, configs),
-        "errors": errors_of(configs),
+        "components": gaps_view(plan, configs) if pair_twins([Metric.from_json(row) for row in plan.metrics]) else None,
+        "measured": compute_output_quantiles(plan, configs),
+        "errors": count_errors(configs),
         "worst_examples": worst_examples(account, plan, leader or next(iter(configs), None), asked.n_examples),
         "instructive_examples": instructive_examples(account, plan, configs, asked.n_examples),
-        "target_snapshot": {config.name: snapshot_of(config) for config in configs},
+        "target_snapshot": {config.name: build_snapshot(config) for config in configs},
         "warnings": _warnings(live),
     }
 
@@ -76,18 +76,18 @@ def gates_about(account: Account, plan: ExperimentPlan) -> list[dict[str, Any]]:
     """Return the newest decisions about configs of the experiment, as the list of gates has them."""
     rows = list_gates(account=account, experiment_id=str(plan.pk)).order_by("-id")[:MAX_GATES]
     return [
-        {name: getattr(evidence_of(row), name) for name in GATE_FACTS}
+        {name: getattr(load_evidence(row), name) for name in GATE_FACTS}
         | {"id": str(row.pk), "name": row.name, "outcome": row.outcome, "created_at": row.created_at}
         for row in rows
     ]
 
 
-def reported_comparisons(account: Account, plan: ExperimentPlan) -> list[OutputComparison]:
+def list_report_comparisons(account: Account, plan: ExperimentPlan) -> list[OutputComparison]:
     """Return the newest comparisons of the experiment's outputs."""
     return list(list_comparisons(account=account, experiment_id=plan.pk).order_by("-id")[:MAX_COMPARISONS])
 
 
-def reported_dataset(plan: ExperimentPlan) -> dict[str, Any]:
+def describe_dataset(plan: ExperimentPlan) -> dict[str, Any]:
     """Return which examples a report rests on."""
     version = plan.dataset_version
     return {
@@ -99,16 +99,16 @@ def reported_dataset(plan: ExperimentPlan) -> dict[str, Any]:
     }
 
 
-def snapshot_of(config: Config) -> dict[str, Any]:
+def build_snapshot(config: Config) -> dict[str, Any]:
     """Return what made a config's outputs, and the digest of it; headers without their values."""
     return {
         "kind": config.kind,
-        "parameters": without_secrets(config.kind, config.parameters),
+        "parameters": strip_secrets(config.kind, config.parameters),
         "hash": config.parameters_hash,
     }
 
 
-def summary_of(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, Any]:
+def build_summary(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, Any]:
     """Return who leads by how much, and how sure that is."""
     leader = next((config for config in live["configs"] if config["id"] == live["leader"]), None)
     estimate = leader["metrics"][plan.primary_metric] if leader else None

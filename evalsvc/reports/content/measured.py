@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
-from evalsvc.experiments.inference.clusters.views import without_ends
+from evalsvc.experiments.inference.clusters.views import remove_bounds
 from evalsvc.experiments.inference.estimates.spread import quantile_ranks, quantiles_out
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.tenancy.scope import current_role
@@ -43,7 +43,7 @@ WHERE s.config_id = ANY (%(configs)s) AND s.error_code <> 'not_applicable' GROUP
 """
 
 
-def measured_of(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, dict[str, Any]]:
+def compute_output_quantiles(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, dict[str, Any]]:
     """Return, by config id, p50, p95 and p99 of latency and cost of new data, over the outputs that are answers."""
     ids = [config.pk for config in configs]
     with connections[current_role()].cursor() as cursor:
@@ -56,7 +56,7 @@ def measured_of(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, di
         cursor.execute(SORTED, [orjson.dumps(rank_queries).decode()])
         results = {(config_id, name): quantiles_out(ends, plan.level) for config_id, name, ends in cursor.fetchall()}
     if plan.cluster_by is not None:
-        results = {key: without_ends(quantiles) for key, quantiles in results.items()}
+        results = {key: remove_bounds(quantiles) for key, quantiles in results.items()}
     return {
         str(id): {
             name: {"n": counts[id, name], "level": plan.level, "quantiles": results[id, name]}
@@ -67,7 +67,7 @@ def measured_of(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, di
     }
 
 
-def errors_of(configs: Sequence[Config]) -> list[dict[str, Any]]:
+def count_errors(configs: Sequence[Config]) -> list[dict[str, Any]]:
     """Return how many outputs, or scores of a metric, ended in each type of error; the most frequent first."""
     names = {config.pk: config.name for config in configs}
     with connections[current_role()].cursor() as cursor:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsvc.experiments.models import Config
-from evalsvc.reports.secrets import without_secrets
+from evalsvc.reports.secrets import strip_secrets
 from evalsvc.rest.answering.renderers import dumps
 
 MAX_KNOBS, MAX_VALUE = 8, 80
@@ -14,12 +14,12 @@ MISSING = "not set"
 DEEPEST = 6
 
 
-def sweep_of(configs: Sequence[Config]) -> dict[str, Any] | None:
+def build_sweep(configs: Sequence[Config]) -> dict[str, Any] | None:
     """Return the parameters with values that differ between configs, and these values; None if all are equal.
 
     A text that is longer than a cell is truncated: `target_snapshot` contains the full value.
     """
-    flat = {config.pk: dict(_leaves(without_secrets(config.kind, config.parameters), "")) for config in configs}
+    flat = {config.pk: dict(_leaves(strip_secrets(config.kind, config.parameters), "")) for config in configs}
     names = list(dict.fromkeys(name for values in flat.values() for name in values))
     differing = [name for name in names if len({_key(values.get(name, MISSING)) for values in flat.values()}) > 1]
     if not differing:

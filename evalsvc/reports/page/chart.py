@@ -26,13 +26,15 @@ class Reach:
     low: float
     high: float
 
-    def at(self, value: float, start: float, end: float) -> float:
+    def scale(self, value: float, start: float, end: float) -> float:
         """Return where a number lies between two places of the picture; ends that are infinite stay within."""
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         return round(start + (end - start) * min(max(share, 0.0), 1.0), 1)
 
 
-def drawn_reach(rows: Iterable[Mapping[str, Any] | None], *, value: str = "value", zero: bool = False) -> Reach | None:
+def compute_axis_range(
+    rows: Iterable[Mapping[str, Any] | None], *, value: str = "value", zero: bool = False
+) -> Reach | None:
     """Return the reach of all values and their ends; None where there are none."""
     values = [0.0] if zero else []
     for row in rows:
@@ -51,7 +53,7 @@ def interval_picture(row: Mapping[str, Any], span: Reach | None, *, value: str =
         return None
 
     def x(number: float) -> float:
-        return span.at(number, EDGE, WIDTH - EDGE)
+        return span.scale(number, EDGE, WIDTH - EDGE)
 
     middle = HEIGHT / 2
     parts = [element("line", class_="axis", x1=EDGE, x2=WIDTH - EDGE, y1=middle, y2=middle)]
@@ -76,14 +78,15 @@ def front_picture(pareto: Mapping[str, Any]) -> SafeString | None:
     dots = [dot for dot in dots if dot[1] is not None and dot[2] is not None]
     if not dots:
         return None
-    across = drawn_reach([{"value": dot[1]} for dot in dots])
-    up = drawn_reach([{"value": dot[2]} for dot in dots])
+    across = compute_axis_range([{"value": dot[1]} for dot in dots])
+    up = compute_axis_range([{"value": dot[2]} for dot in dots])
     if across is None or up is None:
         return None
     floor, end = PLOT_HEIGHT - BOTTOM, PLOT_WIDTH - RIGHT
     parts = [
         element(
-            "title", f"{second['name']} against {first['name']}: {len(dots)} configs, {_on_front(dots)} on the front"
+            "title",
+            f"{second['name']} against {first['name']}: {len(dots)} configs, {_count_on_front(dots)} on the front",
         ),
         element("line", class_="axis", x1=LEFT, x2=end, y1=floor, y2=floor),
         element("line", class_="axis", x1=LEFT, x2=LEFT, y1=TOP, y2=floor),
@@ -93,7 +96,7 @@ def front_picture(pareto: Mapping[str, Any]) -> SafeString | None:
     ]
     label_positions: list[tuple[float, float]] = []
     for i, (config, a, b) in enumerate(sorted(dots, key=lambda dot: dot[0]["on_front"])):
-        x, y = across.at(a, LEFT + 10, end - 10), up.at(b, floor - 10, TOP + 10)
+        x, y = across.scale(a, LEFT + 10, end - 10), up.scale(b, floor - 10, TOP + 10)
         parts.append(element("circle", class_="dot" if config["on_front"] else "off", cx=x, cy=y, r=5))
         if len(dots) - i <= MAX_LABELS and not any(abs(y - b) < NEAR and abs(x - a) < WIDE for a, b in label_positions):
             right = x > PLOT_WIDTH * 0.7
@@ -116,7 +119,7 @@ def _axis(metric: Mapping[str, Any]) -> str:
     return f"{_short(metric['name'])} ({'higher' if metric['higher_is_better'] else 'lower'} is better)"
 
 
-def _on_front(dots: Sequence[Any]) -> int:
+def _count_on_front(dots: Sequence[Any]) -> int:
     return sum(1 for config, _, _ in dots if config["on_front"])
 
 

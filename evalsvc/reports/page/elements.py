@@ -20,10 +20,10 @@ def element(tag: str, /, *parts: Part, **attributes: object) -> SafeString:
     )
     if tag in EMPTY and not parts:
         return SafeString(f"<{tag}{attribute_text}/>" if tag != "meta" else f"<{tag}{attribute_text}>")  # nosec
-    return SafeString(f"<{tag}{attribute_text}>{joined_parts(parts)}</{tag}>")  # nosec - every part is escaped
+    return SafeString(f"<{tag}{attribute_text}>{join_parts(parts)}</{tag}>")  # nosec - every part is escaped
 
 
-def joined_parts(parts: Sequence[Part]) -> SafeString:
+def join_parts(parts: Sequence[Part]) -> SafeString:
     """Return parts one after the other."""
     return SafeString("".join([_escaped(part) for part in parts if part is not None]))  # nosec
 
@@ -63,7 +63,7 @@ def page_table(
         element("tbody", *(element("tr", *row) for row in rows)),
     )
     box = element("div", table, class_="scroll", tabindex="0", role="region", aria_label=caption)
-    return joined_parts([box, left_out])
+    return join_parts([box, left_out])
 
 
 def section(title: str, *parts: Part) -> SafeString:

@@ -8,27 +8,27 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.digits import level_text
-from evalsvc.reports.page.chart import drawn_reach, interval_picture
+from evalsvc.reports.page.chart import compute_axis_range, interval_picture
 from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
 from evalsvc.reports.words import (
     LIMITS,
     NOTHING,
-    asked_rows,
+    build_basis_rows,
     interval_text,
     moment_text,
     number_text,
-    ranked,
+    rank_configs,
     slice_name,
     together_words,
 )
 
 
-def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+def quantiles_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield the quantiles of latency and cost."""
     rows = [
         [
-            row_head(room.shown(config["name"], 100)),
+            row_head(room.truncate(config["name"], 100)),
             table_cell({"latency_ms": "latency, ms", "cost": "cost"}[what]),
             table_cell(number_text(measurement["n"]), kind="n"),
             *(
@@ -36,7 +36,7 @@ def measured_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
                 for quantile in measurement["quantiles"]
             ),
         ]
-        for config in ranked(report)
+        for config in rank_configs(report)
         for what, measurement in report["measured"].get(config["id"], {}).items()
     ]
     if rows:
@@ -50,11 +50,11 @@ def slices_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     slices = report["slices"]
     if slices is None:
         return
-    span = drawn_reach(slices["rows"])
+    span = compute_axis_range(slices["rows"])
     rows = [
         [
-            row_head(room.shown(slice_name(row), 200)),
-            table_cell(room.shown(", ".join(row["configs"]), 200)),
+            row_head(room.truncate(slice_name(row), 200)),
+            table_cell(room.truncate(", ".join(row["configs"]), 200)),
             table_cell(number_text(row["value"]), kind="n"),
             table_cell(interval_picture(row, span)),
             table_cell(interval_text(row), kind="i"),
@@ -65,7 +65,7 @@ def slices_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     ]
     heads = [("slice", None), ("configs", None), ("value", "n"), ("interval drawn", None), ("interval", None)]
     heads += [("n", "n"), ("errors", "n")]
-    caption = f"{room.shown(slices['metric'], 100)}. {together_words(slices)}"
+    caption = f"{room.truncate(slices['metric'], 100)}. {together_words(slices)}"
     yield section("Slices", page_table(caption, heads, rows, len(slices["rows"]) - len(rows)))
 
 
@@ -73,9 +73,9 @@ def gates_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield what gates have decided about configs of the experiment."""
     rows = [
         [
-            row_head(room.shown(gate["name"] or gate["id"], 100)),
+            row_head(room.truncate(gate["name"] or gate["id"], 100)),
             table_cell(gate["outcome"]),
-            table_cell(room.shown(gate["summary"], 400)),
+            table_cell(room.truncate(gate["summary"], 400)),
             table_cell(moment_text(gate["created_at"])),
         ]
         for gate in report["gates"][: room.rows]
@@ -93,12 +93,14 @@ def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         return
     rows = [
         [
-            row_head(room.shown(decision["config"], 100)),
+            row_head(room.truncate(decision["config"], 100)),
             table_cell(decision["reason"]),
-            table_cell(room.shown(decision["against"], 100)),
+            table_cell(room.truncate(decision["against"], 100)),
             table_cell(number_text(decision["watermark"]), kind="n"),
             table_cell(
-                room.shown(", ".join(f"{key} {number_text(value)}" for key, value in decision["evidence"].items()), 300)
+                room.truncate(
+                    ", ".join(f"{key} {number_text(value)}" for key, value in decision["evidence"].items()), 300
+                )
             ),
             table_cell(moment_text(decision["created_at"])),
         ]
@@ -116,11 +118,11 @@ def errors_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         return
     rows = [
         [
-            row_head(room.shown(error["config"], 100)),
-            table_cell(room.shown(error["metric"], 100) if error["metric"] else "output"),
+            row_head(room.truncate(error["config"], 100)),
+            table_cell(room.truncate(error["metric"], 100) if error["metric"] else "output"),
             table_cell(error["error_type"]),
             table_cell(number_text(error["n"]), kind="n"),
-            table_cell(room.shown(error["message"], 200)),
+            table_cell(room.truncate(error["message"], 200)),
         ]
         for error in errors[: room.rows]
     ]
@@ -132,7 +134,7 @@ def examples_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield the worst and the most instructive examples."""
     worst, disputed = report["worst_examples"][: room.rows], report["instructive_examples"][: room.rows]
     if worst:
-        config = room.shown(worst[0]["config"], 100)
+        config = room.truncate(worst[0]["config"], 100)
         yield section(
             "Worst examples", element("p", f"Of {config}."), *(_example(example, [example], room) for example in worst)
         )
@@ -146,31 +148,31 @@ def examples_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 def _example(one: Mapping[str, Any], answers: Sequence[Mapping[str, Any]], room: PageRoom) -> SafeString:
     parts: list[Part] = []
     for name in ("input", "expected"):
-        parts += [element("dt", name), element("dd", element("pre", room.shown(one[name])))]
+        parts += [element("dt", name), element("dd", element("pre", room.truncate(one[name])))]
     for answer in answers:
         scores = ", ".join(
-            f"{room.shown(name, 60)} {score['error_code'] or number_text(score['value'])}"
+            f"{room.truncate(name, 60)} {score['error_code'] or number_text(score['value'])}"
             for name, score in list(answer["scores"].items())[: room.metrics]
         )
         parts += [
-            element("dt", room.shown(answer["config"], 100)),
-            element("dd", element("pre", room.shown(answer["output"])), element("span", scores, class_="quiet")),
+            element("dt", room.truncate(answer["config"], 100)),
+            element("dd", element("pre", room.truncate(answer["output"])), element("span", scores, class_="quiet")),
         ]
-    return element("article", element("h3", f"Example {room.shown(one['example_id'], 100)}"), element("dl", *parts))
+    return element("article", element("h3", f"Example {room.truncate(one['example_id'], 100)}"), element("dl", *parts))
 
 
-def asked_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+def basis_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield the dataset, the rules, the metrics, and what to mind."""
     terms = [
         part
-        for name, value in asked_rows(report)
-        for part in (element("dt", name), element("dd", room.shown(value, 300)))
+        for name, value in build_basis_rows(report)
+        for part in (element("dt", name), element("dd", room.truncate(value, 300)))
     ]
     yield section("What this rests on", element("dl", *terms), element("p", LIMITS))
     rows = [
         [
-            row_head(room.shown(metric.name, 100)),
-            table_cell(room.shown(metric.evaluator or metric.source, 200)),
+            row_head(room.truncate(metric.name, 100)),
+            table_cell(room.truncate(metric.evaluator or metric.source, 200)),
             table_cell(_profile(metric, room)),
             table_cell(
                 NOTHING if metric.value_range is None else f"{metric.value_range[0]:g} to {metric.value_range[1]:g}"
@@ -188,9 +190,9 @@ def asked_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     if warnings:
         warning_rows = [
             [
-                row_head(room.shown(warning["metric"], 100)),
-                table_cell(room.shown(warning["warning"], 200)),
-                table_cell(room.shown(", ".join(warning["configs"]), 300)),
+                row_head(room.truncate(warning["metric"], 100)),
+                table_cell(room.truncate(warning["warning"], 200)),
+                table_cell(room.truncate(", ".join(warning["configs"]), 300)),
             ]
             for warning in warnings[: room.rows]
         ]
@@ -200,4 +202,4 @@ def asked_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 
 
 def _profile(metric: Any, room: PageRoom) -> str:
-    return f"{room.shown(metric.criteria, 100)}, revision {metric.criteria_revision}" if metric.criteria else NOTHING
+    return f"{room.truncate(metric.criteria, 100)}, revision {metric.criteria_revision}" if metric.criteria else NOTHING

@@ -23,19 +23,19 @@ SECTIONS = (
         standings.sweep_section,
         standings.pareto_section,
         grounds.slices_section,
-        grounds.measured_section,
+        grounds.quantiles_section,
     ),
     *(
         grounds.gates_section,
         grounds.decisions_section,
         grounds.errors_section,
         grounds.examples_section,
-        grounds.asked_section,
+        grounds.basis_section,
     ),
 )
 
 
-def page_of(report: Report) -> bytes:
+def render_page(report: Report) -> bytes:
     """Return the page, in UTF-8; with fewer rows and shorter texts where it would be too large."""
     room = PageRoom()
     while True:
@@ -51,7 +51,7 @@ def _style() -> SafeString:
 
 
 def _page(report: Report, room: PageRoom) -> str:
-    name = room.shown(report["live"]["experiment"]["name"], 200)
+    name = room.truncate(report["live"]["experiment"]["name"], 200)
     head = element(
         "head",
         element("meta", charset="utf-8"),

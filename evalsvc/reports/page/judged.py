@@ -8,8 +8,8 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.digits import level_text
-from evalsvc.reports.page.chart import drawn_reach, interval_picture
-from evalsvc.reports.page.elements import Part, element, joined_parts, page_table, row_head, section, table_cell
+from evalsvc.reports.page.chart import compute_axis_range, interval_picture
+from evalsvc.reports.page.elements import Part, element, join_parts, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
 from evalsvc.reports.words import (
     bottleneck_sentence,
@@ -27,12 +27,12 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     if components is None:
         return
     gaps = gap_rows(components)
-    span = drawn_reach((row["gap"] for _, row in gaps), zero=True)
+    span = compute_axis_range((row["gap"] for _, row in gaps), zero=True)
     rows = [
         [
-            row_head(room.shown(config, 100)),
-            table_cell(room.shown(row["component"], 100)),
-            table_cell(room.shown(row["metric"], 100)),
+            row_head(room.truncate(config, 100)),
+            table_cell(room.truncate(row["component"], 100)),
+            table_cell(room.truncate(row["metric"], 100)),
             table_cell(number_text(row["integrated"]), kind="n"),
             table_cell(number_text(row["isolated"]), kind="n"),
             table_cell(number_text(row["gap"]["value"]), kind="n"),
@@ -49,7 +49,7 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         f"{gaps_text(components['n_comparisons'])} at {level_text(components['level'])}."
     )
     sentences = [
-        element("p", room.shown(bottleneck_sentence(entry), 600)) for entry in components["configs"][: room.rows]
+        element("p", room.truncate(bottleneck_sentence(entry), 600)) for entry in components["configs"][: room.rows]
     ]
     yield section("What holds it back", *sentences, page_table(caption, heads, rows, len(gaps) - len(rows)))
 
@@ -70,10 +70,10 @@ def _comparison(one: Mapping[str, Any], room: PageRoom) -> SafeString:
     ranking, head = one["ranking"], one["comparison"]
     places = ranking["places"]
     intervals = [{"value": place["strength"], "lower": place["lower"], "upper": place["upper"]} for place in places]
-    span = drawn_reach(intervals)
+    span = compute_axis_range(intervals)
     rows = [
         [
-            row_head(room.shown(place["config"], 100)),
+            row_head(room.truncate(place["config"], 100)),
             table_cell(rank_range(place), kind="i"),
             table_cell(number_text(place["strength"]), kind="n"),
             table_cell(interval_picture(interval, span)),
@@ -90,6 +90,6 @@ def _comparison(one: Mapping[str, Any], room: PageRoom) -> SafeString:
         f"Strengths that sum to 0, with intervals at {level_text(ranking['level'])} for new data "
         f"(n = {number_text(ranking['n_examples'])} examples); all ranges of ranks hold together."
     )
-    title = element("h3", room.shown(head.name, 100))
-    summary = element("p", room.shown(comparison_sentence(one), 600))
-    return joined_parts([title, summary, page_table(caption, heads, rows, len(places) - len(rows))])
+    title = element("h3", room.truncate(head.name, 100))
+    summary = element("p", room.truncate(comparison_sentence(one), 600))
+    return join_parts([title, summary, page_table(caption, heads, rows, len(places) - len(rows))])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.reports.words import text_of
+from evalsvc.reports.words import format_value
 
 Report = Mapping[str, Any]
 
@@ -23,7 +23,7 @@ class PageRoom:
         """Return half of it."""
         return PageRoom(max(self.rows // 2, 5), max(self.metrics // 2, 2), max(self.text // 2, 60))
 
-    def shown(self, value: Any, longest: int | None = None) -> str:
+    def truncate(self, value: Any, longest: int | None = None) -> str:
         """Return a value as text, cut to what there is room for."""
-        text, most = text_of(value), longest or self.text
+        text, most = format_value(value), longest or self.text
         return text if len(text) <= most else text[: most - 1] + "…"

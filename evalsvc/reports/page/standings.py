@@ -8,18 +8,18 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.digits import level_text
-from evalsvc.reports.page.chart import drawn_reach, front_picture, interval_picture
+from evalsvc.reports.page.chart import compute_axis_range, front_picture, interval_picture
 from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
 from evalsvc.reports.words import (
     NOTHING,
     component_rows,
+    format_verdict,
     interval_text,
     leading_sentence,
     moment_text,
     number_text,
-    ranked,
-    word_of,
+    rank_configs,
 )
 
 WORD_CLASSES = {"better": "word better", "worse": "word worse"}
@@ -28,8 +28,8 @@ WORD_CLASSES = {"better": "word better", "worse": "word worse"}
 def top_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield the name, and one sentence about the leader."""
     head = report["live"]["experiment"]
-    yield element("h1", room.shown(head["name"], 200))
-    yield element("p", room.shown(leading_sentence(report["summary"]), 600), class_="lead")
+    yield element("h1", room.truncate(head["name"], 200))
+    yield element("p", room.truncate(leading_sentence(report["summary"]), 600), class_="lead")
     yield element(
         "p", f"Experiment {head['id']}, {head['state']}. Written {moment_text(report['generated_at'])}.", class_="quiet"
     )
@@ -43,15 +43,15 @@ def _examples_text(shown: Mapping[str, Any]) -> str:
 
 def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield every config by the primary metric, with its interval drawn."""
-    name, configs = report["plan"].primary_metric, ranked(report)
-    span = drawn_reach(config["metrics"][name] for config in configs)
+    name, configs = report["plan"].primary_metric, rank_configs(report)
+    span = compute_axis_range(config["metrics"][name] for config in configs)
     rows = []
     for config in configs[: room.rows]:
         result = config["metrics"][name]
         leads = element("span", "leads", class_="leads") if config["id"] == report["live"]["leader"] else None
         rows.append(
             [
-                row_head(room.shown(config["name"], 100), leads),
+                row_head(room.truncate(config["name"], 100), leads),
                 table_cell(number_text(result["value"]), kind="n"),
                 table_cell(interval_picture(result, span)),
                 table_cell(interval_text(result), kind="i"),
@@ -65,27 +65,27 @@ def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     heads = [("config", None), ("value", "n"), ("interval drawn", None), ("interval", None), ("of", None)]
     heads += [("n", "n"), ("errors", "n"), ("state", None), ("cost", "n")]
     clusters = report["plan"].cluster_by
-    over = f" over clusters of {room.shown(clusters, 100)}" if clusters else ""
-    caption = f"{room.shown(name, 100)}, with intervals at {level_text(report['plan'].level)}{over}"
+    over = f" over clusters of {room.truncate(clusters, 100)}" if clusters else ""
+    caption = f"{room.truncate(name, 100)}, with intervals at {level_text(report['plan'].level)}{over}"
     yield section("Leaderboard", page_table(caption, heads, rows, len(configs) - len(rows)))
 
 
 def differences_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     """Yield how each config compares with the leader, or with the baseline."""
-    pairs = [(config, config["versus_leader"]) for config in ranked(report) if config["versus_leader"]]
+    pairs = [(config, config["versus_leader"]) for config in rank_configs(report) if config["versus_leader"]]
     if not pairs:
         return
     names = {config["id"]: config["name"] for config in report["live"]["configs"]}
     against, first = names.get(pairs[0][1]["config_id"], NOTHING), pairs[0][1]
-    span = drawn_reach((versus for _, versus in pairs), value="delta", zero=True)
+    span = compute_axis_range((versus for _, versus in pairs), value="delta", zero=True)
     rows = [
         [
-            row_head(room.shown(config["name"], 100)),
+            row_head(room.truncate(config["name"], 100)),
             table_cell(number_text(versus["delta"]), kind="n"),
             table_cell(interval_picture(versus, span, value="delta", zero=True)),
             table_cell(interval_text(versus), kind="i"),
             table_cell(number_text(versus["n"]), kind="n"),
-            table_cell(word_of(versus), kind=WORD_CLASSES.get(versus["word"] or "", "word")),
+            table_cell(format_verdict(versus), kind=WORD_CLASSES.get(versus["word"] or "", "word")),
             table_cell(_more(versus)),
         ]
         for config, versus in pairs[: room.rows]
@@ -93,7 +93,7 @@ def differences_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     heads = [("config", None), ("difference", "n"), ("interval drawn", None), ("interval", None), ("n", "n")]
     heads += [("word", None), ("to settle it", None)]
     together = f"{number_text(first['n_comparisons'])} comparisons hold together at {level_text(first['level'])}"
-    caption = f"Against {room.shown(against, 100)}, example by example; above 0 is better. {together}."
+    caption = f"Against {room.truncate(against, 100)}, example by example; above 0 is better. {together}."
     yield section("Paired differences", page_table(caption, heads, rows, len(pairs) - len(rows)))
 
 
@@ -118,11 +118,11 @@ def metrics_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
 
 
 def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
-    configs = ranked(report)
-    span = drawn_reach(config["metrics"][name] for config in configs)
+    configs = rank_configs(report)
+    span = compute_axis_range(config["metrics"][name] for config in configs)
     rows = [
         [
-            row_head(room.shown(config["name"], 100)),
+            row_head(room.truncate(config["name"], 100)),
             table_cell(number_text(result["value"]), kind="n"),
             table_cell(interval_picture(result, span)),
             table_cell(interval_text(result), kind="i"),
@@ -140,7 +140,7 @@ def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
         ("n", "n"),
         ("errors", "n"),
     ]
-    return page_table(room.shown(name, 100), heads, rows, len(configs) - len(rows))
+    return page_table(room.truncate(name, 100), heads, rows, len(configs) - len(rows))
 
 
 def components_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
@@ -148,12 +148,12 @@ def components_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     component_results = component_rows(report)
     if not component_results:
         return
-    span = drawn_reach(row.shown for row in component_results)
+    span = compute_axis_range(row.shown for row in component_results)
     rows = [
         [
-            row_head(room.shown(row.config, 100)),
-            table_cell(room.shown(row.component, 100)),
-            table_cell(room.shown(row.metric, 100)),
+            row_head(room.truncate(row.config, 100)),
+            table_cell(room.truncate(row.component, 100)),
+            table_cell(room.truncate(row.metric, 100)),
             table_cell(row.mode),
             table_cell(number_text(row.shown["value"]), kind="n"),
             table_cell(interval_picture(row.shown, span)),
@@ -174,19 +174,22 @@ def sweep_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     if sweep is None:
         return
     results = {config["id"]: config["metrics"][name] for config in report["live"]["configs"]}
-    order = {config["id"]: i for i, config in enumerate(ranked(report))}
+    order = {config["id"]: i for i, config in enumerate(rank_configs(report))}
     sorted_rows = sorted(sweep["rows"], key=lambda row: order[row["config_id"]])
     rows = [
         [
-            row_head(room.shown(row["config"], 100)),
-            *(table_cell(room.shown(row["values"][knob], 100)) for knob in sweep["knobs"]),
+            row_head(room.truncate(row["config"], 100)),
+            *(table_cell(room.truncate(row["values"][knob], 100)) for knob in sweep["knobs"]),
             table_cell(number_text(results[row["config_id"]]["value"]), kind="n"),
             table_cell(interval_text(results[row["config_id"]]), kind="i"),
         ]
         for row in sorted_rows[: room.rows]
     ]
-    heads: list[tuple[str, str | None]] = [("config", None), *((room.shown(knob, 60), None) for knob in sweep["knobs"])]
-    heads += [(room.shown(name, 60), "n"), ("interval", None)]
+    heads: list[tuple[str, str | None]] = [
+        ("config", None),
+        *((room.truncate(knob, 60), None) for knob in sweep["knobs"]),
+    ]
+    heads += [(room.truncate(name, 60), "n"), ("interval", None)]
     caption = "The parameters in which configs differ, best config first"
     yield section("Sweep", page_table(caption, heads, rows, len(sorted_rows) - len(rows)))
 
@@ -202,7 +205,7 @@ def pareto_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     configs = sorted(pareto["configs"], key=lambda config: not config["on_front"])
     rows = [
         [
-            row_head(room.shown(config["name"], 100)),
+            row_head(room.truncate(config["name"], 100)),
             *(table_cell(number_text(config["values"][name]["value"]), kind="n") for name in metrics),
             table_cell("on the front" if config["on_front"] else f"beaten by {config['n_dominated_by']}"),
             table_cell(config["is_dominated"] or NOTHING),
@@ -211,10 +214,10 @@ def pareto_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     ]
     heads = [
         ("config", None),
-        *((room.shown(name, 60), "n") for name in metrics),
+        *((room.truncate(name, 60), "n") for name in metrics),
         ("front", None),
         ("how surely", None),
     ]
     together = f"{number_text(pareto['n_comparisons'])} comparisons hold together at {level_text(pareto['level'])}"
-    caption = f"Who is beaten by nobody on {', '.join(room.shown(name, 60) for name in metrics)}. {together}."
+    caption = f"Who is beaten by nobody on {', '.join(room.truncate(name, 60) for name in metrics)}. {together}."
     yield section("Trade-off", front_picture(pareto), page_table(caption, heads, rows, len(configs) - len(rows)))

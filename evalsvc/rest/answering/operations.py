@@ -16,7 +16,7 @@ def name_operations(document: dict[str, Any]) -> None:
         for operation in methods.values():
             operation["summary"] = _first_sentence(operation.get("description", ""))
             for kind, content in _json_contents(operation):
-                content["schema"] = _named(content["schema"], schemas, operation["operationId"] + kind)
+                content["schema"] = _register_schema(content["schema"], schemas, operation["operationId"] + kind)
 
 
 def forget_null_defaults(part: Any) -> None:
@@ -47,7 +47,7 @@ def _json_contents(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
             yield kind, content
 
 
-def _named(schema: dict[str, Any], schemas: dict[str, Any], fallback: str) -> dict[str, str]:
+def _register_schema(schema: dict[str, Any], schemas: dict[str, Any], fallback: str) -> dict[str, str]:
     name = schema.get("title") or "".join(part.capitalize() for part in fallback.split("_"))
     if schemas.setdefault(name, schema) != schema:
         raise ValueError(f"Two bodies have the name {name!r} in the OpenAPI document.")

@@ -66,7 +66,7 @@ def read_number_cursor(cursor: str, *, of: str) -> tuple[float | None, int]:
         raise not_a_cursor() from None
 
 
-def by_time(
+def order_by_time(
     rows: QuerySet[Row], *, after: TimeCursor | None = None, oldest_first: bool = False, id: str = "id"
 ) -> QuerySet[Row]:
     """Order rows by `created_at` and the column `id`, newest first, and begin after a cursor."""

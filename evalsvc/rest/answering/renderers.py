@@ -35,10 +35,10 @@ def dumps(data: object) -> bytes:
         return orjson.dumps(data, default=to_plain)
     except TypeError:
         # PostgreSQL stores 1e20 as an integer of 21 digits, and orjson writes none beyond 64 bits.
-        return json.dumps(data, default=_written, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(data, default=_to_json_value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _written(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     # As orjson does: with a T between date and time.
     return value.isoformat() if isinstance(value, datetime) else to_plain(value)
 

@@ -46,7 +46,7 @@ class AnswerWithWarnings(AnswerShape, kw_only=True):
 Shape = TypeVar("Shape", bound=AnswerShape)
 
 
-def shape_of(row: object, shape: type[Shape], /, **others: object) -> Shape:
+def build_shape(row: object, shape: type[Shape], /, **others: object) -> Shape:
     """Return the shape of a row: `others`, and what the row has under the names of all other required keys."""
     return shape(**{name: getattr(row, name) for name in _required(shape) if name not in others}, **others)
 
@@ -56,7 +56,7 @@ def _required(shape: type[AnswerShape]) -> tuple[str, ...]:
     return tuple(field.name for field in msgspec.structs.fields(shape) if field.required)
 
 
-def among(words: Iterable[str]) -> msgspec.Meta:
+def build_enum(words: Iterable[str]) -> msgspec.Meta:
     """Return the OpenAPI metadata of a text that is one of these words."""
     return msgspec.Meta(extra_json_schema={"enum": [str(word) for word in words]})
 

@@ -47,7 +47,7 @@ def _warning(key: str, known: Collection[str], at: str, what: str) -> KeyWarning
     )
 
 
-def with_warnings(answer: AnswerWithWarnings | None, warnings: Sequence[KeyWarning]) -> AnswerWithWarnings | None:
+def add_warnings(answer: AnswerWithWarnings | None, warnings: Sequence[KeyWarning]) -> AnswerWithWarnings | None:
     """Return an answer with warnings added; None stays None.
 
     A type without a `warnings` field is a programming error.

@@ -17,12 +17,12 @@ METHODS = {"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"}
 _children: dict[tuple[str, str, int], tuple[object, object]] = {}
 
 
-def method_of(request: HttpRequest) -> str:
+def get_method_label(request: HttpRequest) -> str:
     """Return the request's method, which callers may invent."""
     return request.method if request.method in METHODS else "other"
 
 
-def route_of(request: HttpRequest) -> str:
+def get_route(request: HttpRequest) -> str:
     """Return the pattern of the request's route."""
     match = request.resolver_match
     return match.route if match else "unmatched"
@@ -30,7 +30,7 @@ def route_of(request: HttpRequest) -> str:
 
 def count_request(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
     """Count one answer under its route's pattern, never under the raw path (which callers choose)."""
-    key = (method_of(request), route_of(request), response.status_code)
+    key = (get_method_label(request), get_route(request), response.status_code)
     pair = _children.get(key)
     if pair is None:
         pair = _children[key] = (REQUESTS.labels(*map(str, key)), SECONDS.labels(key[1]))

@@ -21,10 +21,10 @@ def path_hint(path: str) -> str:
     Empty if the path matches a route except for an invalid identifier: then the object does not exist.
     """
     path = path[:MAX_PATH]
-    if any(_fits(path, route) for route in known_paths()):
+    if any(_fits(path, route) for route in list_paths()):
         return ""
     pattern = "/".join("{id}" if _identifier.fullmatch(part) else part for part in path.split("/"))
-    return f"There is no path {path}.{suggestion(pattern, known_paths())}"
+    return f"There is no path {path}.{suggestion(pattern, list_paths())}"
 
 
 def _fits(path: str, route: str) -> bool:
@@ -36,7 +36,7 @@ def _fits(path: str, route: str) -> bool:
 
 
 @cache
-def known_paths() -> tuple[str, ...]:
+def list_paths() -> tuple[str, ...]:
     """List the routes below /v1 as in the documentation: `/v1/experiments/{id}/live`."""
     return tuple(sorted({path for path in _paths(get_resolver().url_patterns, "/") if path.startswith("/v1/")}))
 

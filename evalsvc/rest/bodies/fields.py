@@ -132,11 +132,11 @@ def naming_choices(serializer: serializers.Serializer[Any], data: object) -> Ite
     except serializers.ValidationError as exc:
         if isinstance(exc.detail, dict) and isinstance(data, dict):
             for name, errors in exc.detail.items():
-                exc.detail[name] = _with_nearest(serializer.fields.get(str(name)), data.get(name), errors)
+                exc.detail[name] = _add_suggestions(serializer.fields.get(str(name)), data.get(name), errors)
         raise
 
 
-def _with_nearest(field: Any, sent: Any, errors: Any) -> Any:
+def _add_suggestions(field: Any, sent: Any, errors: Any) -> Any:
     if not isinstance(field, serializers.ChoiceField) or not isinstance(errors, list):
         return errors
     names = [str(name) for name in field.choices]

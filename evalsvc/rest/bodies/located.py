@@ -25,7 +25,7 @@ _types: dict[type, str] = {
 }
 
 
-def located(message: str, body: bytes | None = None) -> FieldError:
+def locate_error(message: str, body: bytes | None = None) -> FieldError:
     """Turn msgspec's "Expected `str`, got `int` - at `$.evaluators[0].evaluator`" into a pointer and a sentence.
 
     msgspec does not report which key of a mapping it means: that is the first one in the `body` with a value of the

@@ -39,7 +39,7 @@ def spell_name(name: str) -> str:
     return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
-def spellings_of(name: str) -> list[str]:
+def list_spellings(name: str) -> list[str]:
     """Return the spellings under which a name might be stored: normalized, or as it was sent to an earlier release."""
     return list(dict.fromkeys((spell_name(name), name)))
 
@@ -64,7 +64,7 @@ def clean_name(name: str, pointer: str) -> str:
     return spell_name(name)
 
 
-def kept_app(name: str | None) -> str | None:
+def normalize_app_name(name: str | None) -> str | None:
     """Return an app's name without surrounding whitespace, as it is stored; None if nothing remains."""
     return (name or "").strip() or None
 
@@ -76,7 +76,7 @@ def app_error(name: str | None) -> FieldError | None:
     """
     if name is None:
         return None
-    normalized = kept_app(name) or ""
+    normalized = normalize_app_name(name) or ""
     if not 2 <= len(normalized) <= 50:
         return FieldError("/app", "2 to 50 characters.")
     unseen = None if is_plain_name(normalized) else first_invisible_char(normalized)

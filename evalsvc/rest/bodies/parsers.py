@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from evalsvc.rest.bodies.located import located
+from evalsvc.rest.bodies.located import locate_error
 from evalsvc.rest.problems import FieldError, Invalid, Problem, escape
 
 Body = TypeVar("Body")
@@ -80,7 +80,7 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Body], *, storable: bool =
     try:
         value = decoder.decode(body)
     except msgspec.ValidationError as exc:
-        raise Invalid(located(str(exc), body)) from None
+        raise Invalid(locate_error(str(exc), body)) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         raise Problem(f"The body is not valid JSON: {exc}.", code="malformed_json") from None
     except RecursionError:
@@ -106,7 +106,7 @@ def decode_noting_unknown(
     return value, False
 
 
-def keys_of(body: bytes) -> list[str]:
+def list_body_keys(body: bytes) -> list[str]:
     """Return the top-level keys of a body that has been decoded to an object."""
     return list(_keys.decode(body))
 

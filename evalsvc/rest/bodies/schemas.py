@@ -10,14 +10,14 @@ import msgspec
 def body_schema(kind: type[msgspec.Struct]) -> dict[str, object]:
     """Return the JSON Schema of a body, its parts written out."""
     _, parts = msgspec.json.schema_components([kind])
-    return {"application/json": _written_out(parts[kind.__name__], parts)}
+    return {"application/json": _inline_refs(parts[kind.__name__], parts)}
 
 
-def _written_out(schema: Any, parts: dict[str, Any]) -> Any:
+def _inline_refs(schema: Any, parts: dict[str, Any]) -> Any:
     if isinstance(schema, list):
-        return [_written_out(item, parts) for item in schema]
+        return [_inline_refs(item, parts) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if "$ref" in schema:
-        return _written_out(parts[schema["$ref"].rpartition("/")[2]], parts)
-    return {name: _written_out(value, parts) for name, value in schema.items()}
+        return _inline_refs(parts[schema["$ref"].rpartition("/")[2]], parts)
+    return {name: _inline_refs(value, parts) for name, value in schema.items()}

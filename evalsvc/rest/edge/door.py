@@ -56,7 +56,7 @@ class ConcurrencyLimiter:
             self._pass_over_the_slow()
             return len(self._at_work)
 
-    def come(self, visit: AdmittedRequest) -> None:
+    def admit(self, visit: AdmittedRequest) -> None:
         """Let it begin, now or when it is its turn."""
         with self._lock:
             self._queues.setdefault(visit.account_id, deque()).append(visit)

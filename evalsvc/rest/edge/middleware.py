@@ -16,9 +16,9 @@ from django.middleware.csrf import CsrfViewMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from evalsvc.rest.basics.logs import ACCESS_FIELDS
-from evalsvc.rest.basics.metrics import count_request, method_of, route_of
+from evalsvc.rest.basics.metrics import count_request, get_method_label, get_route
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
-from evalsvc.rest.edge.policy import FEATURES_HEADER, NO_FEATURES, policy_of
+from evalsvc.rest.edge.policy import FEATURES_HEADER, NO_FEATURES, get_policy
 from evalsvc.rest.edge.policy import HEADER as POLICY_HEADER
 from evalsvc.rest.problems import Problem, problem_response
 
@@ -56,22 +56,22 @@ class RequestMiddleware:
         refusal = refuse_request(request)
         response = problem_response(refusal) if refusal else self.get_response(request)
         response.headers[HEADER] = request_id
-        response.headers[POLICY_HEADER] = policy_of(request, response)
+        response.headers[POLICY_HEADER] = get_policy(request, response)
         response.headers[FEATURES_HEADER] = NO_FEATURES
         if not response.streaming and "Content-Length" not in response.headers:
             # Without a length the answer would go out in chunks.
             response.headers["Content-Length"] = str(len(response.content))
         count_request(request, response, time.perf_counter() - start_time)
         request.META[ACCESS_FIELDS] = {
-            "method": method_of(request),
-            "route": route_of(request),
-            "account": account_of(request),
+            "method": get_method_label(request),
+            "route": get_route(request),
+            "account": get_account_id(request),
             "request_id": request_id,
         }
         return response
 
 
-def account_of(request: HttpRequest) -> int | None:
+def get_account_id(request: HttpRequest) -> int | None:
     """Return the id of the account that an API request was authenticated for; None if it was refused, and for pages."""
     caller = request.__dict__.get("user") if is_api(request) else None
     return getattr(getattr(caller, "account", None), "pk", None)

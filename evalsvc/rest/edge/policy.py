@@ -43,12 +43,12 @@ A view that answers with such a page sets this header itself.
 """
 
 
-def standing_headers() -> dict[str, str]:
+def get_default_headers() -> dict[str, str]:
     """Return the security headers of a response that is not a page."""
     return {HEADER: NO_PAGE, FEATURES_HEADER: NO_FEATURES, "X-Content-Type-Options": "nosniff"}
 
 
-def policy_of(request: HttpRequest, response: HttpResponse) -> str:
+def get_policy(request: HttpRequest, response: HttpResponse) -> str:
     """Return the content security policy of a response, by its content type and path."""
     if response.headers.get(HEADER) == FILE:
         return FILE

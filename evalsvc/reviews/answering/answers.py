@@ -16,7 +16,7 @@ from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.reviews.answering.labels import keep_labels
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
-from evalsvc.reviews.questions import CHOICES, checked_answers, other_side, questions_of
+from evalsvc.reviews.questions import CHOICES, other_side, parse_questions, validate_answers
 from evalsvc.reviews.selectors import get_item, get_review
 from evalsvc.tenancy.scope import account_scope
 
@@ -101,7 +101,7 @@ def skip_item(*, account: Account, review_id: uuid.UUID, item_id: int, token: uu
         raise Problem(code="already_answered" if rows.exists() else "lease_lost")
 
 
-def last_of(*, account: Account, review: Review, reviewer: str) -> ReviewAnswer | None:
+def get_last_answer(*, account: Account, review: Review, reviewer: str) -> ReviewAnswer | None:
     """Return what a person did last in a review, so that they can take it back."""
     rows = ReviewAnswer.objects.filter(account=account, review=review, reviewer=reviewer, answered_at__isnull=False)
     return rows.select_related("item", "review").order_by("-answered_at", "-id").first()
@@ -114,7 +114,7 @@ def take_back(*, account: Account, review_id: uuid.UUID, reviewer: str) -> Revie
     """
     with account_scope(account.pk):
         review = open_review(account, review_id)
-        row = last_of(account=account, review=review, reviewer=reviewer)
+        row = get_last_answer(account=account, review=review, reviewer=reviewer)
         if row is None or row.said is not None:
             return row
         free = _free_slots(account, review, row.item)
@@ -145,7 +145,7 @@ def read_said(review: Review, item: ReviewItem, said: ReviewResponse) -> SaidVal
     if review.kind != Review.Kind.PAIR:
         if said.choice is not None:
             raise Invalid(FieldError("/choice", "Only pairs are answered by a choice; send `answers`."))
-        return SaidValues(checked_answers(questions_of(review.criteria), said.answers), None, explanation)
+        return SaidValues(validate_answers(parse_questions(review.criteria), said.answers), None, explanation)
     if said.answers:
         raise Invalid(FieldError("/answers", "A pair is answered by a `choice`."))
     if said.choice not in CHOICES:

@@ -13,14 +13,14 @@ import orjson
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
-from evalsvc.datasets.exports import FORMULA_STARTS, chunked, guarded
+from evalsvc.datasets.exports import FORMULA_STARTS, chunked, guard_cell
 from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.reviews.answering.answers import SaidValues, keep_answer, open_review, read_said
-from evalsvc.reviews.answering.forms import said_in_words, words_of_answer
-from evalsvc.reviews.content import Content, as_shown, content_of
+from evalsvc.reviews.answering.forms import parse_response_row, words_of_answer
+from evalsvc.reviews.content import Content, as_shown, load_content
 from evalsvc.reviews.models import MAX_REVIEWER, Review, ReviewAnswer, ReviewItem
-from evalsvc.reviews.questions import questions_of
+from evalsvc.reviews.questions import parse_questions
 from evalsvc.reviews.selectors import get_review, list_answers, list_items
 from evalsvc.tenancy.scope import account_scope
 
@@ -59,7 +59,7 @@ def export_rows(*, account: Account, id: uuid.UUID, format: str) -> Iterator[byt
 
 def _columns(review: Review) -> list[str]:
     outputs = ["first", "second", "choice"] if review.kind == Review.Kind.PAIR else ["output"]
-    answer_columns = [f"{ANSWER}{question.name}" for question in questions_of(review.criteria)]
+    answer_columns = [f"{ANSWER}{question.name}" for question in parse_questions(review.criteria)]
     return [
         "item_id",
         "position",
@@ -76,10 +76,10 @@ def _columns(review: Review) -> list[str]:
 def _csv_parts(account: Account, review: Review, columns: Sequence[str]) -> Iterator[bytes]:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow([guarded(column) for column in columns])
+    writer.writerow([guard_cell(column) for column in columns])
     for row in _rows(account, review):
         cells = (row[name] for name in columns)
-        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
+        writer.writerow([guard_cell(cell) if isinstance(cell, str) else cell for cell in cells])
         yield buffer.getvalue().encode()
         buffer.seek(0)
         buffer.truncate()
@@ -91,7 +91,7 @@ def _rows(account: Account, review: Review) -> Iterator[dict[str, Any]]:
     for start in range(0, review.n_items, PAGE_ITEMS):
         with account_scope(account.pk):
             items = list(list_items(account=account, review=review)[start : start + PAGE_ITEMS])
-            contents = content_of(account=account, review=review, items=items)
+            contents = load_content(account=account, review=review, items=items)
             answers_by_item: dict[int, list[ReviewAnswer]] = {}
             for row in list_answers(account=account, review=review, items=[item.pk for item in items]):
                 answers_by_item.setdefault(row.item_id, []).append(row)
@@ -108,7 +108,7 @@ def _row(review: Review, item: ReviewItem, content: Content, answer: ReviewAnswe
         outputs: dict[str, Any] = {"first": output_texts[0], "second": output_texts[1], "choice": values.get("choice")}
     else:
         outputs = {"output": output_texts[0]}
-    questions = questions_of(review.criteria)
+    questions = parse_questions(review.criteria)
     answer_cells = {
         f"{ANSWER}{question.name}": words_of_answer(question, values.get(str(question.id), {}))
         for question in questions
@@ -135,13 +135,13 @@ def import_answers(*, account: Account, id: uuid.UUID, format: str, text: str, a
     rows = _read(format, text)
     with account_scope(account.pk):
         review = open_review(account, id)
-        items = {str(item.pk): item for item in _named(account, review, rows)}
+        items = {str(item.pk): item for item in _find_items(account, review, rows)}
         result = ImportedAnswers(*_keep_all(account, review, items, rows))
         record_audit(account=account, actor=actor, action="review.imported", target=review.name, answers=result.n_kept)
     return result
 
 
-def _named(account: Account, review: Review, rows: Sequence[Mapping[str, str]]) -> list[ReviewItem]:
+def _find_items(account: Account, review: Review, rows: Sequence[Mapping[str, str]]) -> list[ReviewItem]:
     ids = {int(row["item_id"]) for row in rows if _is_id(row.get("item_id", ""))}
     return list(ReviewItem.objects.filter(account=account, review=review, pk__in=ids))
 
@@ -186,7 +186,7 @@ def _keep_one(account: Account, review: Review, items: Mapping[str, ReviewItem],
     if not reviewer or len(reviewer) > MAX_IMPORTED_NAME:
         raise Invalid(FieldError("/reviewer", f"Say who has answered, in 1 to {MAX_IMPORTED_NAME} characters."))
     refuse_nul(reviewer, "/reviewer")
-    values = read_said(review, item, said_in_words(review, row))
+    values = read_said(review, item, parse_response_row(review, row))
     imported = f"{IMPORTED}{reviewer.removeprefix(IMPORTED)}"
     rows = ReviewAnswer.objects.filter(account=account, item=item, reviewer__in={reviewer, imported})
     before = rows.filter(said__isnull=False).first()

@@ -10,9 +10,9 @@ from evalsvc.accounts.models import Account
 from evalsvc.annotations.values import Category
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.reviews.answering.answers import ReviewResponse
-from evalsvc.reviews.content import as_shown, content_of
+from evalsvc.reviews.content import as_shown, load_content
 from evalsvc.reviews.models import Review, ReviewAnswer
-from evalsvc.reviews.questions import FIRST, SECOND, TIE, Question, Type, questions_of
+from evalsvc.reviews.questions import FIRST, SECOND, TIE, Question, Type, parse_questions
 from evalsvc.reviews.selectors import list_answers
 
 SHOWN_CHARACTERS = 1200
@@ -71,7 +71,7 @@ class ItemForm:
         return len(self.questions) == 1 and 0 < len(self.questions[0].options) <= MOST_BUTTONS
 
 
-def folded(title: str, text: str, scores: Sequence[Any] = ()) -> TruncatedText:
+def truncate_text(title: str, text: str, scores: Sequence[Any] = ()) -> TruncatedText:
     """Return a text in two parts; what little would be left over is not folded."""
     if len(text) <= SHOWN_CHARACTERS * 1.2:
         return TruncatedText(title, text, "", scores)
@@ -83,18 +83,18 @@ def folded(title: str, text: str, scores: Sequence[Any] = ()) -> TruncatedText:
 def item_form(account: Account, row: ReviewAnswer, typed: Mapping[str, str] | None = None) -> ItemForm:
     """Build the form of the leased item, with the reviewer's stored or typed answers. Within the scope."""
     review, item = row.review, row.item
-    content = content_of(account=account, review=review, items=[item])[item.pk]
+    content = load_content(account=account, review=review, items=[item])[item.pk]
     outputs = as_shown(content, item)
     titles = ("First", "Second") if review.kind == Review.Kind.PAIR else ("Output",)
-    before = [folded("Input", content.input)] if content.input else []
-    before += [folded(f"Context {i}", context) for i, context in enumerate(content.contexts, 1)]
-    before += [folded("Expected", content.expected)] if content.expected else []
+    before = [truncate_text("Input", content.input)] if content.input else []
+    before += [truncate_text(f"Context {i}", context) for i, context in enumerate(content.contexts, 1)]
+    before += [truncate_text("Expected", content.expected)] if content.expected else []
     others = list_answers(account=account, review=review, items=[item.pk]).exclude(pk=row.pk)
     return ItemForm(
         row,
         content.is_gone,
         before,
-        [folded(title, output.text, output.scores) for title, output in zip(titles, outputs, strict=False)],
+        [truncate_text(title, output.text, output.scores) for title, output in zip(titles, outputs, strict=False)],
         _questions(review, dict(row.said or {}), typed or {}),
         [format_response(review, answer) for answer in others] if review.show_answers else [],
         (typed or {}).get("explanation", row.explanation or ""),
@@ -106,12 +106,12 @@ def _questions(review: Review, said: Mapping[str, Any], typed: Mapping[str, str]
         choice = typed.get("choice") or said.get("choice")
         options = [AnswerOption(value, label, i, value == choice) for i, (value, label) in enumerate(PAIR_OPTIONS, 1)]
         return [QuestionForm("choice", "Which is better?", None, options, "choice")]
-    return [_question(question, said.get(str(question.id), {}), typed) for question in questions_of(review.criteria)]
+    return [_question(question, said.get(str(question.id), {}), typed) for question in parse_questions(review.criteria)]
 
 
 def _question(question: Question, said: Mapping[str, Any], typed: Mapping[str, str]) -> QuestionForm:
     field = f"{PREFIX}{question.id}"
-    selected_value = typed.get(field) or _kept(question, said)
+    selected_value = typed.get(field) or _to_form_value(question, said)
     offered = _offered(question)
     options = [
         AnswerOption(value, label, i if i <= MOST_BUTTONS else None, value == selected_value)
@@ -130,20 +130,20 @@ def _label(category: Category) -> str:
     return category.label if category.label is not None else f"{category.score:g}"
 
 
-def _kept(question: Question, said: Mapping[str, Any]) -> str:
+def _to_form_value(question: Question, said: Mapping[str, Any]) -> str:
     """Return a stored answer as its form field's value."""
     if not said:
         return ""
     if question.annotation_type == Type.BINARY:
         return "pass" if said.get("value_pass") else "fail"
     for i, category in enumerate(question.categories):
-        if _sent_for(category) == said:
+        if _to_answer_value(category) == said:
             return str(i)
     value = said.get("value_text", said.get("value_score"))
     return f"{value}"
 
 
-def _sent_for(category: Category) -> dict[str, Any]:
+def _to_answer_value(category: Category) -> dict[str, Any]:
     if category.label is not None:
         return {"value_text": category.label}
     return {"value_score": category.score}
@@ -156,7 +156,7 @@ def parse_review_form(review: Review, sent: Mapping[str, str]) -> ReviewResponse
         return ReviewResponse((), sent.get("choice"), explanation)
     answers = [
         {"criteria": str(question.id), **value}
-        for question in questions_of(review.criteria)
+        for question in parse_questions(review.criteria)
         if (value := _value(question, sent.get(f"{PREFIX}{question.id}", ""))) is not None
     ]
     return ReviewResponse(answers, None, explanation)
@@ -175,7 +175,7 @@ def _value(question: Question, sent: str) -> dict[str, Any] | None:
                 return None
     if not is_bigint(sent) or int(sent) >= len(question.categories):
         return None
-    return _sent_for(question.categories[int(sent)])
+    return _to_answer_value(question.categories[int(sent)])
 
 
 def format_response(review: Review, row: ReviewAnswer) -> str:
@@ -184,7 +184,7 @@ def format_response(review: Review, row: ReviewAnswer) -> str:
     if review.kind == Review.Kind.PAIR:
         words = dict(PAIR_OPTIONS)[values["choice"]]
     else:
-        questions = questions_of(review.criteria)
+        questions = parse_questions(review.criteria)
         words = "; ".join(
             f"{question.name}: {words_of_answer(question, values.get(str(question.id), {}))}" for question in questions
         )
@@ -197,7 +197,7 @@ def words_of_answer(question: Question, said: Mapping[str, Any]) -> str | float 
         return None
     if question.annotation_type == Type.CONTINUOUS:
         return float(said["value_score"])
-    value = _kept(question, said)
+    value = _to_form_value(question, said)
     words = dict(_offered(question))
     return value if question.annotation_type == Type.BINARY else words.get(value, value)
 
@@ -207,13 +207,13 @@ def _place(places: Mapping[str, str], sent: str) -> str:
     return places.get(sent.strip(), "") if places else sent
 
 
-def said_in_words(review: Review, row: Mapping[str, str]) -> ReviewResponse:
+def parse_response_row(review: Review, row: Mapping[str, str]) -> ReviewResponse:
     """Parse a row of an export, or of another tool; categories are given by their labels."""
     explanation = row.get("explanation", "").strip() or None
     if review.kind == Review.Kind.PAIR:
         return ReviewResponse((), row.get("choice", "").strip().lower(), explanation)
     answers = []
-    for question in questions_of(review.criteria):
+    for question in parse_questions(review.criteria):
         cell = row.get(f"answer:{question.name}", "")
         places = {label: value for value, label in _offered(question)}
         place = cell.strip().lower() if question.annotation_type == Type.BINARY else _place(places, cell)

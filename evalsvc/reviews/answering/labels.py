@@ -9,9 +9,9 @@ from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.evaluations.ingest.labels import Label, keep_label
 from evalsvc.rest.problems import NotFound
-from evalsvc.reviews.content import content_of
+from evalsvc.reviews.content import load_content
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
-from evalsvc.reviews.questions import Question, questions_of, together, value_of
+from evalsvc.reviews.questions import Question, parse_answer_value, parse_questions, together
 from evalsvc.reviews.selectors import list_answers
 
 
@@ -22,12 +22,12 @@ def keep_labels(account: Account, review: Review, item: ReviewItem) -> None:
     """
     if review.kind == Review.Kind.PAIR:
         return
-    content = content_of(account=account, review=review, items=[item])[item.pk]
+    content = load_content(account=account, review=review, items=[item])[item.pk]
     if content.label_of is None:
         return
     answers = list(list_answers(account=account, review=review, items=[item.pk]))
     # Lock in a fixed order, so that two reviews with the same criteria cannot deadlock.
-    for question in sorted(questions_of(review.criteria), key=lambda one: one.id):
+    for question in sorted(parse_questions(review.criteria), key=lambda one: one.id):
         criteria = AnnotationCriteria.everything.select_for_update().filter(account=account, pk=question.id).first()
         if criteria is None:
             continue
@@ -45,7 +45,7 @@ def _label(
     of: tuple[str, str],
     place: Mapping[str, Any] | None,
 ) -> Label:
-    value = together(question, [value_of(question, (row.said or {})[str(question.id)]) for row in answers])
+    value = together(question, [parse_answer_value(question, (row.said or {})[str(question.id)]) for row in answers])
     kind, reference = of
     return Label(
         criteria_id=question.id,

@@ -8,11 +8,11 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
+from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.reviews.answering import answers
 from evalsvc.reviews.api import item_shapes
-from evalsvc.reviews.bodies import ReviewAnswerIn, ReviewLeaseIn, ReviewSkipIn, said_in
+from evalsvc.reviews.bodies import ReviewAnswerIn, ReviewLeaseIn, ReviewSkipIn, build_response
 from evalsvc.reviews.selectors import get_item, get_review, list_answers, review_progress
 
 
@@ -31,7 +31,7 @@ class ReviewLeaseView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Give the next item to a reviewer, for a time. It is nobody else's until then, and names no config."""
         get_review(account=self.account, id=id)
-        data = checked(ReviewLeaseIn(data=request.data))
+        data = validate_strict(ReviewLeaseIn(data=request.data))
         actor, name = self.caller.actor, data.get("reviewer")
         reviewer = f"{actor}/{name}" if name else actor
         row = answers.lease_item(account=self.account, review_id=id, reviewer=reviewer, seconds=data["seconds"])
@@ -63,16 +63,16 @@ class ReviewAnswersView(AccountView):
     def post(self, request: Request, id: uuid.UUID, item_id: int) -> Response:
         """Keep what the holder of the lease says. Sent again it is kept once; too late, it is refused."""
         get_item(account=self.account, review=get_review(account=self.account, id=id), id=item_id)
-        data = checked(ReviewAnswerIn(data=request.data))
+        data = validate_strict(ReviewAnswerIn(data=request.data))
         row = answers.answer_item(
             account=self.account,
             review_id=id,
             item_id=item_id,
             token=data["lease_token"],
-            said=said_in(data),
+            said=build_response(data),
             revise=data["revise"],
         )
-        return Response(item_shapes.KeptReviewAnswer(answer=item_shapes.said_out(row)))
+        return Response(item_shapes.KeptReviewAnswer(answer=item_shapes.answer_out(row)))
 
 
 class ReviewSkipView(AccountView):
@@ -89,6 +89,6 @@ class ReviewSkipView(AccountView):
     def post(self, request: Request, id: uuid.UUID, item_id: int) -> Response:
         """Pass an item over: it counts as not answered, and waits for somebody else."""
         get_item(account=self.account, review=get_review(account=self.account, id=id), id=item_id)
-        data = checked(ReviewSkipIn(data=request.data))
+        data = validate_strict(ReviewSkipIn(data=request.data))
         answers.skip_item(account=self.account, review_id=id, item_id=item_id, token=data["lease_token"])
         return Response(status=204)

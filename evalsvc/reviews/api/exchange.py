@@ -11,8 +11,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.rest.answering.shapes import AnswerShape, answers_with, shape_of
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
+from evalsvc.rest.answering.shapes import AnswerShape, answers_with, build_shape
 from evalsvc.reviews.answering import exchange
 from evalsvc.reviews.bodies import ReviewExportQuery, ReviewImportIn
 from evalsvc.reviews.selectors import get_review
@@ -40,7 +40,7 @@ class ReviewExportView(AccountView):
     def get(self, request: Request, id: uuid.UUID) -> StreamingHttpResponse:
         """Download the items with their texts and answers, as CSV that a spreadsheet may open, or JSONL."""
         get_review(account=self.account, id=id)
-        format = checked(ReviewExportQuery(data=sent(request)))["format"]
+        format = validate_strict(ReviewExportQuery(data=get_query_params(request)))["format"]
         parts = exchange.export_rows(account=self.account, id=id, format=format)
         response = StreamingHttpResponse(parts, content_type=TYPES[format])
         response["Content-Disposition"] = content_disposition_header(True, f"review-{id}.{format}")
@@ -62,6 +62,6 @@ class ReviewImportView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Keep answers that were given elsewhere, all or none; those that are there already are not kept twice."""
         get_review(account=self.account, id=id)
-        data = checked(ReviewImportIn(data=request.data))
+        data = validate_strict(ReviewImportIn(data=request.data))
         result = exchange.import_answers(account=self.account, id=id, actor=self.caller.actor, **data)
-        return Response(shape_of(result, ImportedAnswersOut))
+        return Response(build_shape(result, ImportedAnswersOut))

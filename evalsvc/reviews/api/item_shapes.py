@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from evalsvc.accounts.models import Account
-from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, among, shape_of
-from evalsvc.reviews.content import Content, as_shown, content_of
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, build_enum, build_shape
+from evalsvc.reviews.content import Content, as_shown, load_content
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.questions import CHOICES
 from evalsvc.reviews.selectors import ITEM_STATES
@@ -20,8 +20,8 @@ class SaidFacts(AnswerShape):
     id: str
     reviewer: str
     answers: Json
-    choice: Annotated[str, among(CHOICES)] | None
-    outcome: Annotated[str, among(CHOICES)] | None
+    choice: Annotated[str, build_enum(CHOICES)] | None
+    outcome: Annotated[str, build_enum(CHOICES)] | None
     explanation: str | None
     answered_at: Moment
     n_earlier: int
@@ -32,7 +32,7 @@ class ReviewItemFacts(AnswerShape):
 
     id: str
     position: int
-    status: Annotated[str, among(ITEM_STATES)]
+    status: Annotated[str, build_enum(ITEM_STATES)]
     probability: float
     output_id: str | None
     other_output_id: str | None
@@ -104,7 +104,7 @@ class KeptReviewAnswer(AnswerShape):
     answer: SaidFacts
 
 
-def said_out(row: ReviewAnswer) -> SaidFacts:
+def answer_out(row: ReviewAnswer) -> SaidFacts:
     """Return an answer as the API shows it."""
     values = dict(row.said or {})
     assert row.answered_at is not None  # noqa: S101  a constraint has it
@@ -136,14 +136,14 @@ def item_out(review: Review, item: ReviewItem, said: Sequence[ReviewAnswer]) -> 
         other_config_id=None if item.other_config_id is None else str(item.other_config_id),
         evaluation_id=subject if review.kind == Review.Kind.EVALUATION else None,
         span_id=subject if review.kind == Review.Kind.SPAN else None,
-        answers=[said_out(row) for row in said],
+        answers=[answer_out(row) for row in said],
     )
 
 
 def lease_out(account: Account, row: ReviewAnswer, others: Sequence[ReviewAnswer]) -> LeasedItem:
     """Return what a reviewer sees of the item in their hands. Within the account's scope."""
     review, item = row.review, row.item
-    content = content_of(account=account, review=review, items=[item])[item.pk]
+    content = load_content(account=account, review=review, items=[item])[item.pk]
     assert row.lease_expires_at is not None  # noqa: S101  it was leased
     return LeasedItem(
         item_id=str(item.pk),
@@ -163,7 +163,7 @@ def _outputs_out(review: Review, item: ReviewItem, content: Content) -> list[Sho
     return [
         ShownOutput(
             text=output.text,
-            scores=[shape_of(score, ShownScoreOut) for score in output.scores] if review.show_scores else None,
+            scores=[build_shape(score, ShownScoreOut) for score in output.scores] if review.show_scores else None,
         )
         for output in as_shown(content, item)
     ]

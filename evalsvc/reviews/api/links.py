@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, shape_of
+from evalsvc.accounts.views import AccountView, validate_strict
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, build_shape
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.idempotency import release_claim
@@ -66,7 +66,7 @@ class ReviewLinksView(AccountView):
         """List the links, the newest first; their addresses are never shown again."""
         review = get_review(account=self.account, id=id)
         rows = list_links(account=self.account, review=review)
-        return Response(ReviewLinkList(links=[shape_of(row, ReviewLinkOut, opens=opens) for row, opens in rows]))
+        return Response(ReviewLinkList(links=[build_shape(row, ReviewLinkOut, opens=opens) for row, opens in rows]))
 
     @extend_schema(
         operation_id="create_review_link",
@@ -77,14 +77,14 @@ class ReviewLinksView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Make a link, and answer with its address, this once. It opens the page of this review and nothing else."""
         get_review(account=self.account, id=id)
-        data = checked(ReviewLinkIn(data=request.data))
+        data = validate_strict(ReviewLinkIn(data=request.data))
         row, token = links.issue_link(account=self.account, review_id=id, actor=self.caller.actor, **data)
         if self.claim is not None:
             # A response stored for a repeated Idempotency-Key would contain the token.
             release_claim(self.claim)
             self.claim = None
         url = link_for_others(request, f"/reviews/{id}/enter/{token}")
-        return Response(NewReviewLinkAnswer(link=shape_of(row, NewReviewLinkOut, url=url, opens=True)), status=201)
+        return Response(NewReviewLinkAnswer(link=build_shape(row, NewReviewLinkOut, url=url, opens=True)), status=201)
 
 
 class ReviewLinkView(AccountView):

@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.rest.answering.shapes import answer_with, answers_with
 from evalsvc.reviews import services
 from evalsvc.reviews.api import item_shapes, shapes
@@ -28,7 +28,7 @@ class ReviewsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List reviews, the newest first, with how far each has come."""
-        params = checked(ReviewsQuery(data=sent(request)))
+        params = validate_strict(ReviewsQuery(data=get_query_params(request)))
         rows, following = page_of_reviews(account=self.account, limit=params["limit"], cursor=params.get("cursor"))
         reviews = [shapes.review_out(row, review_progress(account=self.account, review=row)) for row in rows]
         return Response(shapes.ReviewPage(reviews=reviews, next_cursor=following))
@@ -41,7 +41,7 @@ class ReviewsView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Draw items and make a review of them. What it asks, and which items it has, never change."""
-        fields = review_fields(checked(ReviewIn(data=request.data)))
+        fields = review_fields(validate_strict(ReviewIn(data=request.data)))
         row = services.create_review(account=self.account, fields=fields, actor=self.caller.actor)
         review = shapes.review_out(row, review_progress(account=self.account, review=row))
         return Response(shapes.MadeReview(review=review), status=201)
@@ -95,7 +95,7 @@ class ReviewItemsView(AccountView):
     )
     def get(self, request: Request, id: uuid.UUID) -> Response:
         """List items in their order with what was said about them, or those that are pending, partial or complete."""
-        params = checked(ReviewItemsQuery(data=sent(request)))
+        params = validate_strict(ReviewItemsQuery(data=get_query_params(request)))
         review = get_review(account=self.account, id=id)
         items, following = page_of_items(
             account=self.account,

@@ -8,16 +8,16 @@ from typing import Annotated, Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.api.annotations import CategoryFacts
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, among, shape_of
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, build_enum, build_shape
 from evalsvc.reviews.findings import (
     LEVEL,
     QuestionAgreement,
     ReviewEstimate,
-    findings_of,
+    compute_findings,
     non_response,
 )
 from evalsvc.reviews.models import Review
-from evalsvc.reviews.questions import questions_of
+from evalsvc.reviews.questions import parse_questions
 from evalsvc.reviews.sampling.draws import METHODS
 from evalsvc.reviews.selectors import STATES, Progress
 from evalsvc.stats.agreement.bootstrap import AgreementFigure
@@ -36,7 +36,7 @@ class ReviewQuestion(AnswerShape):
 class ReviewSample(AnswerShape):
     """How the items were drawn; the same frame and seed draw the same."""
 
-    method: Annotated[str, among(METHODS)]
+    method: Annotated[str, build_enum(METHODS)]
     n: int
     n_frame: int
     seed: int
@@ -53,8 +53,8 @@ class ReviewFacts(AnswerShape):
     id: uuid.UUID
     name: str
     instructions: str | None
-    kind: Annotated[str, among(Review.Kind.values)]
-    state: Annotated[str, among(STATES)]
+    kind: Annotated[str, build_enum(Review.Kind.values)]
+    state: Annotated[str, build_enum(STATES)]
     criteria: list[ReviewQuestion]
     sample: ReviewSample
     n_answers: int
@@ -98,7 +98,7 @@ class ReviewAgreement(AnswerShape):
 
     criteria_id: str | None
     name: str
-    measurement: Annotated[str, among(("nominal", "ordinal", "interval"))]
+    measurement: Annotated[str, build_enum(("nominal", "ordinal", "interval"))]
     level: float
     agreeing_share: float | None
     cohen_kappa: KappaOut
@@ -163,7 +163,7 @@ def review_out(review: Review, progress: Progress) -> ReviewFacts:
 
 def report_out(account: Account, review: Review) -> ReviewReport:
     """Return a review with agreement and estimates. Within the account's scope."""
-    findings = findings_of(account=account, review=review)
+    findings = compute_findings(account=account, review=review)
     return ReviewReport(
         **_facts(review, findings.progress),
         agreement=[_agreement_out(agreement) for agreement in findings.agreement],
@@ -190,9 +190,9 @@ def _facts(review: Review, progress: Progress) -> dict[str, Any]:
 
 
 def _question_out(kept: Mapping[str, Any]) -> ReviewQuestion:
-    (question,) = questions_of([kept])
+    (question,) = parse_questions([kept])
     categories = [CategoryFacts(label=category.label, score=category.score) for category in question.categories]
-    return shape_of(question, ReviewQuestion, categories=categories or None)
+    return build_shape(question, ReviewQuestion, categories=categories or None)
 
 
 def _agreement_out(found: QuestionAgreement) -> ReviewAgreement:
@@ -210,12 +210,14 @@ def _agreement_out(found: QuestionAgreement) -> ReviewAgreement:
 
 
 def _figure_out(figure: AgreementFigure) -> KappaOut:
-    return shape_of(figure, KappaOut)
+    return build_shape(figure, KappaOut)
 
 
 def _estimate_out(found: ReviewEstimate) -> ReviewEstimateOut:
     new_data = None if found.lower is None or found.upper is None else (found.lower, found.upper)
-    return shape_of(found, ReviewEstimateOut, new_data=_interval_out(new_data), this_set=_interval_out(found.this_set))
+    return build_shape(
+        found, ReviewEstimateOut, new_data=_interval_out(new_data), this_set=_interval_out(found.this_set)
+    )
 
 
 def _interval_out(ends: tuple[float, float] | None) -> ReviewInterval | None:

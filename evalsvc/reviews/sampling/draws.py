@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.models import Review
 from evalsvc.reviews.sampling.frame import Frame, FrameRow, evaluation_scores, metric_scores
-from evalsvc.stats.agreement.draws import draw_at_random, draw_poisson, floor_of, inclusion_probabilities
+from evalsvc.stats.agreement.draws import compute_floor, draw_at_random, draw_poisson, inclusion_probabilities
 
 ALL, RANDOM, UNCERTAIN, DISAGREEING = METHODS = ("all", "random", "uncertain", "disagreeing")
 POISSON = (UNCERTAIN, DISAGREEING)
@@ -58,7 +58,7 @@ def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> ItemSa
         probabilities, c = inclusion_probabilities(weights, n_requested)
         # Another seed than that of the order and the sides: both are drawn from the beginning of a stream.
         places = draw_poisson(probabilities, seed=seed + 1)[:MAX_ITEMS]
-        facts |= {"c": float(c), "floor": floor_of(n_frame, n_requested), "metric": ask.metric}
+        facts |= {"c": float(c), "floor": compute_floor(n_frame, n_requested), "metric": ask.metric}
         facts |= {"threshold": ask.threshold if ask.method == UNCERTAIN else None}
         chances = [float(probabilities[place]) for place in places]
     else:
@@ -79,7 +79,7 @@ def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> ItemSa
 def _weights(account: Account, frame: Frame, ask: SampleAsk) -> list[float]:
     if frame.kind == Kind.SPAN:
         raise Invalid(FieldError("/sample/method", f"Spans have no scores; draw {ALL} or {RANDOM}."))
-    scores = list(_closeness(account, frame, ask) if ask.method == UNCERTAIN else _spread(account, frame))
+    scores = list(_closeness(account, frame, ask) if ask.method == UNCERTAIN else _measure_disagreement(account, frame))
     values = [score for score in scores if score is not None]
     if not values:
         needed = "two verdicts on the same thing" if ask.method == DISAGREEING else "a score to go by"
@@ -113,7 +113,7 @@ def _offsets(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float |
             yield None if first is None or second is None else first - second
 
 
-def _spread(account: Account, frame: Frame) -> Iterator[float | None]:
+def _measure_disagreement(account: Account, frame: Frame) -> Iterator[float | None]:
     """Yield how far evaluators differ about each candidate; None where fewer than two have judged it."""
     if frame.kind == Kind.EVALUATION:
         yield from (

@@ -76,7 +76,7 @@ def _too_many(name: str) -> Invalid:
 
 def _outputs(account: Account, asked: Mapping[str, Any]) -> Frame:
     configs = _configs(account, asked, "/items/outputs", least=1)
-    rows = _answered(account, asked["experiment_id"], configs)
+    rows = _query_outputs(account, asked["experiment_id"], configs)
     candidates = [FrameRow(id, 0, config, None, pos) for id, config, pos in rows[: MAX_FRAME + 1]]
     return Frame(
         Kind.OUTPUT,
@@ -89,7 +89,7 @@ def _outputs(account: Account, asked: Mapping[str, Any]) -> Frame:
 def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
     configs = _configs(account, asked, "/items/pairs", least=2)
     by_place: dict[int, dict[int, int]] = {}
-    rows = list(_answered(account, asked["experiment_id"], configs)[: MAX_FRAME + 1])
+    rows = list(_query_outputs(account, asked["experiment_id"], configs)[: MAX_FRAME + 1])
     if len(rows) > MAX_FRAME:
         # Truncated, the last examples would silently have no pairs.
         raise _too_many("pairs")
@@ -111,7 +111,7 @@ def _pairs(account: Account, asked: Mapping[str, Any]) -> Frame:
     )
 
 
-def _answered(account: Account, experiment_id: int, configs: Collection[Config]) -> Any:
+def _query_outputs(account: Account, experiment_id: int, configs: Collection[Config]) -> Any:
     rows = list_outputs(account=account, experiment_id=experiment_id)
     ok_rows = rows.filter(status=Output.Status.OK, config_id__in=[config.pk for config in configs])
     return ok_rows.order_by("pos", "config_id").values_list("id", "config_id", "pos")
@@ -124,13 +124,13 @@ def _configs(account: Account, asked: Mapping[str, Any], pointer: str, *, least:
         raise Invalid(FieldError(f"{pointer}/experiment_id", "No such experiment.")) from None
     rows = list(list_configs(account=account, experiment_id=asked["experiment_id"]))
     names = asked.get("configs")
-    configs = rows if names is None else _named(rows, names, f"{pointer}/configs")
+    configs = rows if names is None else _select_configs(rows, names, f"{pointer}/configs")
     if not least <= len(configs) <= MAX_CONFIGS:
         raise Invalid(FieldError(f"{pointer}/configs", f"Name {least} to {MAX_CONFIGS} configs."))
     return configs
 
 
-def _named(rows: Sequence[Config], wanted: Sequence[str], pointer: str) -> list[Config]:
+def _select_configs(rows: Sequence[Config], wanted: Sequence[str], pointer: str) -> list[Config]:
     configs_by_key = {config.name: config for config in rows} | {str(config.pk): config for config in rows}
     errors = [
         FieldError(f"{pointer}/{i}", f"The experiment has no config {name!r}.")

@@ -46,7 +46,7 @@ class AgreementFigure:
     reason: str | None = None
 
 
-def figure_of(
+def build_figure(
     statistic: Statistic,
     *,
     times: Floats,
@@ -70,7 +70,7 @@ def figure_of(
         return AgreementFigure(None, None, None, n_items, n_answers, NO_VARIATION)
     if n_items < LEAST_ITEMS:
         return AgreementFigure(value, None, None, n_items, n_answers, FEW_ITEMS)
-    resamples = _resampled(statistic, times, seed)
+    resamples = _resample(statistic, times, seed)
     defined = resamples[~np.isnan(resamples)]
     if defined.size < (1 - MOST_UNDEFINED) * resamples.size or float(np.ptp(defined)) == 0.0:
         return AgreementFigure(value, None, None, n_items, n_answers, NO_VARIATION)
@@ -81,7 +81,7 @@ def figure_of(
     return AgreementFigure(value, lower, upper, n_items, n_answers)
 
 
-def _resampled(statistic: Statistic, times: Floats, seed: int) -> Floats:
+def _resample(statistic: Statistic, times: Floats, seed: int) -> Floats:
     rng = np.random.default_rng(seed)
     n_items, size = int(times.sum()), max(1, PORTION // len(times))
     n_resamples = N_RESAMPLES if len(times) < MANY_KINDS else N_FOR_MANY

@@ -19,7 +19,7 @@ def draw_at_random(n_frame: int, n: int, *, seed: int) -> list[int]:
     return [int(place) for place in rng.permutation(n_frame)[: max(0, n)]]
 
 
-def floor_of(n_frame: int, n: float) -> float:
+def compute_floor(n_frame: int, n: float) -> float:
     """Return the smallest probability of a draw: FLOOR, or less where floors alone would draw more than half of `n`."""
     return min(FLOOR, n / (2 * n_frame))
 
@@ -45,7 +45,7 @@ def inclusion_probabilities(weights: Sequence[float], n: float) -> tuple[Floats,
         return np.ones(w.size), 1.0
     largest = float(w.max())
     w = np.full(w.size, 1.0) if largest == 0 else np.maximum(w / largest, _SMALLEST)
-    floor = floor_of(w.size, n)
+    floor = compute_floor(w.size, n)
     low, high = 0.0, 1 / float(w.min())
     # The sum grows with c without a jump. A hundred halvings leave nothing of an interval of doubles.
     for _ in range(100):

@@ -15,7 +15,7 @@ from evalsvc.stats.agreement.bootstrap import (
     AgreementFigure,
     Floats,
     Statistic,
-    figure_of,
+    build_figure,
 )
 
 Measurement: TypeAlias = Literal["nominal", "ordinal", "interval"]
@@ -41,9 +41,9 @@ def krippendorff_alpha(
     """
     if measurement == "interval":
         return _interval_alpha(ratings, level, seed)
-    counts, times = _kinds_of(ratings)
+    counts, times = _count_kinds(ratings)
     alpha = _nominal(counts) if measurement == "nominal" else _ordinal(counts)
-    return figure_of(alpha, times=times, n_answers=int(times @ counts.sum(axis=1)), level=level, seed=seed)
+    return build_figure(alpha, times=times, n_answers=int(times @ counts.sum(axis=1)), level=level, seed=seed)
 
 
 def _nominal(counts: Floats) -> Statistic:
@@ -87,7 +87,7 @@ def _interval_alpha(ratings: Ratings, level: float, seed: int) -> AgreementFigur
         n, first, second = weights @ sizes, weights @ sums, weights @ squares
         return _one_minus((n - 1) * (weights @ within), 2 * (n * second - first * first))
 
-    return figure_of(alpha, times=np.ones(len(items)), n_answers=int(sizes.sum()), level=level, seed=seed)
+    return build_figure(alpha, times=np.ones(len(items)), n_answers=int(sizes.sum()), level=level, seed=seed)
 
 
 def fleiss_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> AgreementFigure:
@@ -97,7 +97,7 @@ def fleiss_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agr
     than
     two answers are ignored.
     """
-    counts, times = _kinds_of(ratings)
+    counts, times = _count_kinds(ratings)
     sizes = counts.sum(axis=1)
     n_answers = int(times @ sizes)
     if not len(counts):
@@ -112,7 +112,7 @@ def fleiss_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agr
         by_chance = ((weights @ counts / (n * m)[:, None]) ** 2).sum(axis=1)
         return _one_minus(1 - weights @ shares / n, 1 - by_chance)
 
-    return figure_of(kappa, times=times, n_answers=n_answers, level=level, seed=seed)
+    return build_figure(kappa, times=times, n_answers=n_answers, level=level, seed=seed)
 
 
 def cohen_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> AgreementFigure:
@@ -138,12 +138,12 @@ def cohen_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agre
         by_chance = ((weights @ a) * (weights @ b)).sum(axis=1) / (n * n)
         return _one_minus(1 - weights @ agree / n, 1 - by_chance)
 
-    return figure_of(kappa, times=times, n_answers=2 * len(rated_pairs), level=level, seed=seed)
+    return build_figure(kappa, times=times, n_answers=2 * len(rated_pairs), level=level, seed=seed)
 
 
 def agreeing_share(ratings: Ratings) -> float | None:
     """Return the mean over items of the share of pairs of answers that are equal; None without a pair."""
-    counts, times = _kinds_of(ratings)
+    counts, times = _count_kinds(ratings)
     if not len(counts):
         return None
     sizes = counts.sum(axis=1)
@@ -165,7 +165,7 @@ def _distance(a: float | str, b: float | str) -> float:
     return abs(a - b)
 
 
-def _kinds_of(ratings: Ratings) -> tuple[Floats, Floats]:
+def _count_kinds(ratings: Ratings) -> tuple[Floats, Floats]:
     """Return the kinds of items that have two answers or more, and how often each kind is there.
 
     A kind is how often each value was given, the values in their order. Of many items few kinds are left to resample.

@@ -17,7 +17,7 @@ ValueRange: TypeAlias = tuple[float, float] | Sequence[float]
 LARGEST_SCORE = 1e70
 
 
-def checked_level(level: float) -> float:
+def validate_level(level: float) -> float:
     """Return the confidence level as a float strictly between 0 and 1, or raise ValueError."""
     try:
         number = float(level)
@@ -28,7 +28,7 @@ def checked_level(level: float) -> float:
     return number
 
 
-def checked_range(value_range: ValueRange | None) -> tuple[float, float] | None:
+def validate_range(value_range: ValueRange | None) -> tuple[float, float] | None:
     """Return (low, high) from a tuple or a JSON list, None from None, or raise ValueError."""
     if value_range is None:
         return None
@@ -41,7 +41,7 @@ def checked_range(value_range: ValueRange | None) -> tuple[float, float] | None:
     return low, high
 
 
-def checked_scores(scores: Scores) -> FloatArray:
+def validate_scores(scores: Scores) -> FloatArray:
     """Return the scores as one row of finite doubles, or raise ValueError."""
     row = as_row(scores)
     if row.size:

@@ -66,7 +66,7 @@ class Sums:
         return squares / (self.n - 1) / (self.den_total / self.n) ** 2
 
 
-def sums_of(scores: Scores, denominators: Scores | None = None) -> Sums:
+def compute_sums(scores: Scores, denominators: Scores | None = None) -> Sums:
     """Return the sums of these scores, or of these numerators and denominators.
 
     `sums_of_scores` of evalsvc/experiments/sql/functions.sql does the same in the database, which rounds at each step.

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.formulas.intervals import wilson, z_of
+from evalsvc.stats.formulas.intervals import wilson, z_quantile
 
 BoolArray: TypeAlias = NDArray[np.bool_]
 Counts: TypeAlias = FloatArray | np.float64
@@ -48,7 +48,7 @@ class Decisions:
     n_bad: Counts
 
 
-def rates_of(decisions: Decisions) -> Mapping[str, FloatArray]:
+def compute_rates(decisions: Decisions) -> Mapping[str, FloatArray]:
     """Return the value of every one of `FIGURES`; NaN where nothing was counted."""
     d = decisions
     good, n_good, bad, n_bad = map(np.asarray, (d.good_passed, d.n_good, d.bad_passed, d.n_bad))
@@ -63,13 +63,13 @@ def rates_of(decisions: Decisions) -> Mapping[str, FloatArray]:
         }
 
 
-def decided(is_good: BoolArray, passes: BoolArray) -> Decisions:
+def build_decisions(is_good: BoolArray, passes: BoolArray) -> Decisions:
     """Count the decisions about labelled rows."""
     counts = (is_good & passes, is_good, ~is_good & passes, ~is_good)
     return Decisions(*(np.float64(rows.sum()) for rows in counts))
 
 
-def figures_of(decisions: Decisions, level: float) -> Mapping[str, Proportion]:
+def compute_figures(decisions: Decisions, level: float) -> Mapping[str, Proportion]:
     """Return every one of `FIGURES` with its interval.
 
     Examples
@@ -105,7 +105,7 @@ def balanced_change(is_good: BoolArray, now: BoolArray, then: BoolArray, level: 
         mean = float(gains.sum()) / n
         change += mean / 2.0
         variance += ((float((gains**2).sum()) + 1.0) / n - mean**2) / n / 4.0
-    margin = z_of(level) * math.sqrt(variance)
+    margin = z_quantile(level) * math.sqrt(variance)
     return change - margin, change + margin
 
 

@@ -28,7 +28,7 @@ from evalsvc.stats.calibration.figures import BoolArray
 from evalsvc.stats.calibration.selection import IntArray, LabelledScores
 from evalsvc.stats.calibration.thresholds import FOLDS, folds
 from evalsvc.stats.formulas.confusion import Proportion
-from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_of
+from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_quantile
 
 GROUPS = 10
 SIMULATED = 200
@@ -84,7 +84,7 @@ def probability_map(data: LabelledScores) -> tuple[Step, ...]:
     return tuple(Step(float(values[i]), float(smooth[i])) for i in changes)
 
 
-def with_a_step_at(threshold: float, steps: Sequence[Step]) -> tuple[Step, ...]:
+def add_step_at(threshold: float, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps with one that starts at the threshold, so that it has a probability which no lower score has.
 
     Probabilities are rounded to millionths. The step that the threshold divides is raised by one of them from there on;
@@ -125,7 +125,7 @@ def mapped_without_fold(data: LabelledScores, *, seed: int) -> FloatArray:
     return probabilities
 
 
-def calibration_of(said: FloatArray, is_good: BoolArray, level: float, *, seed: int) -> Calibration:
+def compute_calibration(said: FloatArray, is_good: BoolArray, level: float, *, seed: int) -> Calibration:
     """Return how well probabilities fit labels."""
     order = np.argsort(said, kind="stable")
     said, good = said[order], is_good[order].astype(np.float64)
@@ -170,7 +170,7 @@ def area_under_curve(data: LabelledScores, level: float) -> Proportion:
     if not 0.0 < area < 1.0 or variance <= 0.0:
         lower, upper = clopper_pearson(round(area * n), n, level)
         return Proportion(area, min(lower, area), max(upper, area), data.scores.size, "clopper-pearson")
-    odds, margin = math.log(area / (1.0 - area)), z_of(level) * math.sqrt(variance) / (area * (1.0 - area))
+    odds, margin = math.log(area / (1.0 - area)), z_quantile(level) * math.sqrt(variance) / (area * (1.0 - area))
     lower, upper = (1.0 / (1.0 + math.exp(-end)) for end in (odds - margin, odds + margin))
     return Proportion(area, lower, upper, data.scores.size, "delong")
 

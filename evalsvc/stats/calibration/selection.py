@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.calibration.figures import FIGURES, BoolArray, Counts, Decisions, rates_of
-from evalsvc.stats.formulas.intervals import z_of
+from evalsvc.stats.calibration.figures import FIGURES, BoolArray, Counts, Decisions, compute_rates
+from evalsvc.stats.formulas.intervals import z_quantile
 
 IntArray: TypeAlias = NDArray[np.int64]
 BOUNDED = ("precision", "recall", "false_positive_rate")
@@ -66,10 +66,10 @@ class LabelledScores:
 
     def passing(self, weights: FloatArray) -> Decisions:
         """Return what passes each candidate, for rows of these weights (weightings, rows)."""
-        good, bad = (self._from_each(weights * rows) for rows in (self.is_good, ~self.is_good))
+        good, bad = (self._sum_from_each(weights * rows) for rows in (self.is_good, ~self.is_good))
         return Decisions(good, good[:, :1], bad, bad[:, :1])
 
-    def _from_each(self, weights: FloatArray) -> FloatArray:
+    def _sum_from_each(self, weights: FloatArray) -> FloatArray:
         at_each = np.add.reduceat(weights, self.starts, axis=1)
         return at_each[:, ::-1].cumsum(axis=1)[:, ::-1]
 
@@ -80,8 +80,8 @@ class LabelledScores:
         """
         passing = self.passing(weights)
         if aim.bound is not None:
-            return _within(passing, aim.figure, aim.bound, DISTANCE * z_of(aim.level))
-        figure = np.nan_to_num(rates_of(passing)[aim.figure], nan=0.0)
+            return _choose_within_bound(passing, aim.figure, aim.bound, DISTANCE * z_quantile(aim.level))
+        figure = np.nan_to_num(compute_rates(passing)[aim.figure], nan=0.0)
         best = figure >= figure.max(axis=1, keepdims=True) - EQUAL
         return np.where(best, self.gaps, -1.0).argmax(axis=1)
 
@@ -91,7 +91,7 @@ class LabelledScores:
         return passing_weights @ self.is_good.astype(np.float64), passing_weights @ (~self.is_good).astype(np.float64)
 
 
-def _within(passing: Decisions, figure: str, bound: float, z: float) -> IntArray:
+def _choose_within_bound(passing: Decisions, figure: str, bound: float, z: float) -> IntArray:
     """Return the cheapest candidate for which the worse end of the proportion's interval satisfies the bound."""
     if figure == "recall":
         end = _lower_end(passing.good_passed, passing.n_good, z)

@@ -23,16 +23,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, checked_level
+from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, validate_level
 from evalsvc.stats.calibration.figures import (
     FIGURES,
     BoolArray,
     Counts,
     Decisions,
     balanced_change,
-    decided,
-    figures_of,
-    rates_of,
+    build_decisions,
+    compute_figures,
+    compute_rates,
 )
 from evalsvc.stats.calibration.selection import Aim, IntArray, LabelledScores
 from evalsvc.stats.formulas.confusion import Proportion
@@ -89,7 +89,7 @@ def choose_threshold(
     ValueError
         With fewer than 30 rows, or fewer than 10 of a label.
     """
-    level, row = checked_level(level), as_row(scores)
+    level, row = validate_level(level), as_row(scores)
     if row.size < FEWEST or min(int(is_good.sum()), int((~is_good).sum())) < FEWEST_OF_A_LABEL:
         raise ValueError(f"At least {FEWEST} rows are needed, and {FEWEST_OF_A_LABEL} of each label.")
     data, rng = LabelledScores(row, is_good), np.random.default_rng(seed)
@@ -97,7 +97,7 @@ def choose_threshold(
     best = data.best(every, aim)
     decisions = _cross_validated(data, aim, rng)
     errors = _errors(data, aim, in_use, rng)
-    figures = {name: _widened(share, errors[name], level) for name, share in figures_of(decisions, level).items()}
+    figures = {name: _widened(share, errors[name], level) for name, share in compute_figures(decisions, level).items()}
     threshold = float(data.thresholds[best[0]])
     change = (
         None
@@ -117,12 +117,14 @@ def folds(data: LabelledScores, rng: np.random.Generator) -> IntArray:
 
 def _cross_validated(data: LabelledScores, aim: Aim, rng: np.random.Generator) -> Decisions:
     every, n_splits = np.ones((1, data.is_good.size)), N_SPLITS
-    passed = [_without_fold(data, every, aim, folds(data, rng)) for _ in range(n_splits)]
+    passed = [_count_without_fold(data, every, aim, folds(data, rng)) for _ in range(n_splits)]
     good, bad = (sum(part[i][0] for part in passed) / n_splits for i in (0, 1))
-    return _of_all(data, np.float64(good), np.float64(bad))
+    return _build_decisions(data, np.float64(good), np.float64(bad))
 
 
-def _without_fold(data: LabelledScores, weights: FloatArray, aim: Aim, numbers: IntArray) -> tuple[FloatArray, ...]:
+def _count_without_fold(
+    data: LabelledScores, weights: FloatArray, aim: Aim, numbers: IntArray
+) -> tuple[FloatArray, ...]:
     """Return how many good and bad rows pass thresholds that were chosen without their fold, for each weighting."""
     good, bad = np.zeros(len(weights)), np.zeros(len(weights))
     for number in range(FOLDS):
@@ -132,7 +134,7 @@ def _without_fold(data: LabelledScores, weights: FloatArray, aim: Aim, numbers: 
     return good, bad
 
 
-def _of_all(data: LabelledScores, good: Counts, bad: Counts) -> Decisions:
+def _build_decisions(data: LabelledScores, good: Counts, bad: Counts) -> Decisions:
     n_good = float(data.is_good.sum())
     return Decisions(good, np.float64(n_good), bad, np.float64(data.is_good.size - n_good))
 
@@ -140,20 +142,20 @@ def _of_all(data: LabelledScores, good: Counts, bad: Counts) -> Decisions:
 def _errors(data: LabelledScores, aim: Aim, in_use: float | None, rng: np.random.Generator) -> dict[str, FloatArray]:
     """Return by how much resamples misjudge what their threshold does on all rows: estimate minus truth."""
     now = data.scores >= (data.thresholds[0] if in_use is None else in_use)
-    kept_now = _of_all(data, *_passing(data, np.ones((1, data.is_good.size)), now))
+    kept_now = _build_decisions(data, *_passing(data, np.ones((1, data.is_good.size)), now))
     parts: dict[str, list[FloatArray]] = {name: [] for name in (*FIGURES, "change")}
     for weights in _resamples(data, rng):
-        estimates = rates_of(_of_all(data, *_without_fold(data, weights, aim, folds(data, rng))))
+        estimates = compute_rates(_build_decisions(data, *_count_without_fold(data, weights, aim, folds(data, rng))))
         every = np.ones_like(weights)
-        true = rates_of(_of_all(data, *data.passed(every, data.best(weights, aim))))
+        true = compute_rates(_build_decisions(data, *data.passed(every, data.best(weights, aim))))
         for name in FIGURES:
             parts[name].append(estimates[name] - true[name])
-        said_now = rates_of(_of_all(data, *_passing(data, weights, now)))["balanced_accuracy"]
+        said_now = compute_rates(_build_decisions(data, *_passing(data, weights, now)))["balanced_accuracy"]
         parts["change"].append(
             estimates["balanced_accuracy"]
             - said_now
             - true["balanced_accuracy"]
-            + rates_of(kept_now)["balanced_accuracy"]
+            + compute_rates(kept_now)["balanced_accuracy"]
         )
     return {name: np.concatenate(errors) for name, errors in parts.items()}
 
@@ -200,6 +202,6 @@ def _change(
     level: float,
 ) -> tuple[float, float, float]:
     then, now = data.scores >= threshold, data.scores >= in_use
-    value = (balanced.value or 0.0) - float(rates_of(decided(data.is_good, now))["balanced_accuracy"])
+    value = (balanced.value or 0.0) - float(compute_rates(build_decisions(data.is_good, now))["balanced_accuracy"])
     paired_ends, resampled_ends = balanced_change(data.is_good, now, then, level), _ends(value, errors, level)
     return value, min(value, paired_ends[0], resampled_ends[0]), max(value, paired_ends[1], resampled_ends[1])

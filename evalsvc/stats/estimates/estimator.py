@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.stats.basics.checks import Scores, ValueRange, checked_level, checked_range
+from evalsvc.stats.basics.checks import Scores, ValueRange, validate_level, validate_range
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
-from evalsvc.stats.basics.sums import Sums, sums_of
+from evalsvc.stats.basics.sums import Sums, compute_sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.kinds import MetricKind
 from evalsvc.stats.strategies.of_sets import SetQuestion, SetRule, interval_by
 from evalsvc.stats.strategies.registry import SET_STRATEGIES, STRATEGIES, set_rule
 
-__all__ = ["Estimate", "Sums", "bounds_under_failures", "check_strategy", "estimate", "sums_of"]
+__all__ = ["Estimate", "Sums", "bounds_under_failures", "check_strategy", "compute_sums", "estimate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +138,13 @@ def estimate(
     >>> found.value, round(found.lower, 4), round(found.upper, 4), found.covers
     (0.9, 0.79, 0.9625, 'this set')
     """
-    limits = (0.0, 1.0) if binary else checked_range(value_range)
+    limits = (0.0, 1.0) if binary else validate_range(value_range)
     _check_population(sums, population)
     kind.check(sums, limits)
     value = kind.value(sums)
     covers = THIS_SET if use_fpc and population is not None else NEW_DATA
     question = SetQuestion(
-        kind, sums, population if covers == THIS_SET else None, checked_level(level), limits, binary, scores
+        kind, sums, population if covers == THIS_SET else None, validate_level(level), limits, binary, scores
     )
     rule = None if kind.covers is None else _fitting_rule(strategy, kind, binary, limits)
     ends, method = interval_by(rule, question, value) if rule else (None, "none")
@@ -173,7 +173,7 @@ def bounds_under_failures(
     >>> bounds_under_failures(ALGEBRAIC, compute_sums([1, 1, 1, 0]), 4, value_range=[0, 1], population=400)
     (0.375, 0.875)
     """
-    limits = checked_range(value_range)
+    limits = validate_range(value_range)
     attempted = sums.n + n_failed
     if limits is None or not attempted or not kind.is_of_single_scores:
         return None

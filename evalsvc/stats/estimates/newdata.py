@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.stats.basics.checks import Scores, ValueRange, checked_level, checked_range, n_known
+from evalsvc.stats.basics.checks import Scores, ValueRange, n_known, validate_level, validate_range
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
 from evalsvc.stats.basics.sums import Sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, WATCHED
@@ -99,10 +99,10 @@ def new_data_interval(
     >>> round(found.lower, 3), round(found.upper, 3), found.method, found.safe
     (0.555, 0.997, 'clopper-pearson', 'one look')
     """
-    limits = (0.0, 1.0) if binary else checked_range(value_range)
+    limits = (0.0, 1.0) if binary else validate_range(value_range)
     kind.check(sums, limits)
     safe = WATCHED if watched else ONE_LOOK
-    ends, method = _ends(kind, sums, checked_level(level), limits, binary, watched, scores)
+    ends, method = _ends(kind, sums, validate_level(level), limits, binary, watched, scores)
     if ends is None:
         return NewDataInterval(None, None, "none", safe, _warnings(kind, sums, limits, binary))
     return NewDataInterval(*ends, method, safe, _warnings(kind, sums, limits, binary))
@@ -120,8 +120,12 @@ def _ends(
     if kind.covers != NEW_DATA or not sums.n:
         return None, "none"
     if limits is None or not kind.is_of_single_scores:
-        return (None, "none") if watched else _of_variance(kind, sums, level)
-    return _watched(sums, level, limits, binary, scores) if watched else _one_look(sums, level, limits, binary)
+        return (None, "none") if watched else _build_t_interval(kind, sums, level)
+    return (
+        _build_anytime_interval(sums, level, limits, binary, scores)
+        if watched
+        else _one_look(sums, level, limits, binary)
+    )
 
 
 def _one_look(sums: Sums, level: float, limits: Ends, binary: bool) -> tuple[Ends, str]:
@@ -132,7 +136,9 @@ def _one_look(sums: Sums, level: float, limits: Ends, binary: bool) -> tuple[End
     return guarded_t(sums, limits, level), "guarded-t"
 
 
-def _watched(sums: Sums, level: float, limits: Ends, binary: bool, scores: Scores | None) -> tuple[Ends, str]:
+def _build_anytime_interval(
+    sums: Sums, level: float, limits: Ends, binary: bool, scores: Scores | None
+) -> tuple[Ends, str]:
     if scores is not None and n_known(scores) != sums.n:
         raise ValueError("`scores` must hold every score seen, in order, for an interval that may be watched.")
     if binary and scores is not None:
@@ -146,7 +152,7 @@ def _watched(sums: Sums, level: float, limits: Ends, binary: bool, scores: Score
     return betting_interval(scores, None, level, limits, running=True), "betting"
 
 
-def _of_variance(kind: MetricKind, sums: Sums, level: float) -> tuple[Ends | None, str]:
+def _build_t_interval(kind: MetricKind, sums: Sums, level: float) -> tuple[Ends | None, str]:
     value, variance = kind.quotient(sums), kind.variance(sums)
     if value is None or variance == 0.0:
         return None, "none"

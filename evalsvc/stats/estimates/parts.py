@@ -80,10 +80,10 @@ def joint_estimates(
     (0.651, 0.991, 'clopper-pearson', 0.975)
     """
     part_level = simultaneous_level(level, max(1, len(parts) + n_others))
-    return [_estimated(kind.of_one_score, part, part_level, value_range) for part in parts], part_level
+    return [_estimate_part(kind.of_one_score, part, part_level, value_range) for part in parts], part_level
 
 
-def _estimated(kind: MetricKind, part: SlicePart, level: float, value_range: ValueRange | None) -> PartEstimate:
+def _estimate_part(kind: MetricKind, part: SlicePart, level: float, value_range: ValueRange | None) -> PartEstimate:
     interval = new_data_interval(kind, part.sums, level=level, value_range=value_range, binary=part.binary)
     value = kind.value(part.sums)
     return PartEstimate(value, interval.lower, interval.upper, part.sums.n, interval.method, interval.warnings)

@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from evalsvc.stats.basics.checks import FloatArray, Scores, ValueRange, as_row, checked_level, checked_range
+from evalsvc.stats.basics.checks import FloatArray, Scores, ValueRange, as_row, validate_level, validate_range
 
 Ends = tuple[float, float]
 
@@ -59,12 +59,12 @@ class Betting:
     """
 
     def __init__(self, population: int | None, level: float, value_range: ValueRange = (0.0, 1.0)) -> None:
-        limits = checked_range(value_range)
+        limits = validate_range(value_range)
         if limits is None:
             raise ValueError("`value_range` must be two numbers: without it there is nothing to bet on.")
         self._low, self._width = limits[0], limits[1] - limits[0]
         self._population = population
-        self._alpha = 1.0 - checked_level(level)
+        self._alpha = 1.0 - validate_level(level)
         self._past = _Past()
         self._means = np.linspace(0.0, 1.0, GRID + 1)
         # Log fortunes for each candidate, by who bets on higher scores and who on lower: now, and at their best.
@@ -87,7 +87,7 @@ class Betting:
             gains = _gains(self._means, chunk, stakes, before, self._past.n, self._population)
             logs = self._now[:, :, None] + np.cumsum(gains, axis=2)
             self._now, self._best = logs[:, :, -1], np.maximum(self._best, logs.max(axis=2))
-            self._past = self._past.after(chunk)
+            self._past = self._past.advance(chunk)
 
     def interval(self) -> Ends:
         """Return lower and upper end, in the unit of the scores; the whole range before the first score."""
@@ -98,7 +98,7 @@ class Betting:
         # Where the mean just seen has been ruled out before, which is rare, only the present interval has an end there.
         now = self._ends(self._now) if not lower <= mean <= upper else (lower, upper)
         lower, upper = lower if lower <= mean else now[0], upper if upper >= mean else now[1]
-        lower, upper = _within_reach(lower, upper, self._past, self._population)
+        lower, upper = _clip_to_reachable(lower, upper, self._past, self._population)
         return self._low + self._width * lower, self._low + self._width * upper
 
     def _ends(self, logs: FloatArray) -> Ends:
@@ -187,7 +187,7 @@ class _Past:
     def __init__(self, n: int = 0, total: float = 0.0, deviations: float = 0.0) -> None:
         self.n, self.total, self.deviations = n, total, deviations
 
-    def after(self, row: FloatArray) -> _Past:
+    def advance(self, row: FloatArray) -> _Past:
         deviations = self.deviations + float(_squared_deviations(row, self).sum())
         return _Past(self.n + row.size, self.total + float(row.sum()), deviations)
 
@@ -217,7 +217,8 @@ def _gains(
     expected = np.broadcast_to(means[:, None], (means.size, row.size))
     if population is not None:
         expected = (population * expected - before) / (population - n - np.arange(row.size))
-    # A mean that cannot be reached any more is settled by `_within_reach`; here it must only not break the logarithm.
+    # A mean that cannot be reached any more is settled by `_clip_to_reachable`; here it must only not break the
+    # logarithm.
     expected = np.clip(expected, TINY, 1.0 - TINY)
     surprise = row - expected
     higher = np.minimum(stakes, 0.5 / expected) * surprise
@@ -226,7 +227,7 @@ def _gains(
     return gains
 
 
-def _within_reach(lower: float, upper: float, past: _Past, population: int | None) -> Ends:
+def _clip_to_reachable(lower: float, upper: float, past: _Past, population: int | None) -> Ends:
     # The sample mean itself can be ruled out; an interval that excludes its own estimate would look like an error.
     mean = past.total / past.n
     lower, upper = min(lower, mean), max(upper, mean)

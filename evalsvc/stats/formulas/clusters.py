@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from evalsvc.stats.basics.checks import ValueRange, checked_level, checked_range
+from evalsvc.stats.basics.checks import ValueRange, validate_level, validate_range
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
 from evalsvc.stats.formulas.finite import Ends
 
@@ -66,7 +66,7 @@ def cluster_quantile(effective: float, level: float) -> float:
     return -float(stdtrit(max(LEAST_DEGREES, effective - 1.0), (1.0 - level) / 2.0))
 
 
-def clustered_mean(
+def cluster_mean_interval(
     sums: ClusterSums, *, level: float, value_range: ValueRange | None = None
 ) -> tuple[Ends | None, tuple[str, ...]]:
     """Return the interval for the mean of new clusters, and warnings; None for fewer than two, and without variance.
@@ -78,7 +78,7 @@ def clustered_mean(
     >>> round(low, 3), round(high, 3), warnings
     (-0.742, 1.742, ('n<30',))
     """
-    level, limits = checked_level(level), checked_range(value_range)
+    level, limits = validate_level(level), validate_range(value_range)
     few = (FEW_SCORES,) if sums.groups < 30 else ()
     if sums.groups < LEAST_CLUSTERS or not sums.n:
         return None, (*few, ONE_CLUSTER) if sums.n else few

@@ -25,7 +25,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.stats.basics.checks import FloatArray, checked_level
+from evalsvc.stats.basics.checks import FloatArray, validate_level
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.formulas.intervals import clopper_pearson, normal_quantile
@@ -103,7 +103,7 @@ def classification_metrics(matrix: Counts, *, level: float, seed: int) -> Classi
     >>> round(metrics.macro_f1.value, 4), metrics.macro_f1.method
     (0.8496, 'bootstrap-bca')
     """
-    table, level = _checked(matrix), checked_level(level)
+    table, level = _validate_matrix(matrix), validate_level(level)
     hits, actual, predicted = np.diag(table), table.sum(axis=1), table.sum(axis=0)
     classes = tuple(
         ClassShares(_share(t, p, level), _share(t, a, level), _f1(t, p, a, level))
@@ -132,7 +132,7 @@ def macro_f1(matrix: FloatArray | Counts) -> FloatArray:
     return np.where(n > 0, mean_f1, np.nan)
 
 
-def _checked(matrix: Counts) -> Counts:
+def _validate_matrix(matrix: Counts) -> Counts:
     table = np.asarray(matrix, dtype=np.int64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not table.size:
         raise ValueError(f"`matrix` must be square and not empty, not of shape {table.shape}.")
@@ -174,7 +174,7 @@ def _macro(table: Counts, level: float, seed: int) -> Proportion:
 
 def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:
     """Return the bias-corrected, accelerated percentiles; None where no resample can differ."""
-    resamples = _resampled(table, int(table.sum()), seed)
+    resamples = _resample(table, int(table.sum()), seed)
     resamples = resamples[np.isfinite(resamples)]
     acceleration = _acceleration(table)
     if acceleration is None:
@@ -214,7 +214,7 @@ def _influence(table: Counts) -> FloatArray:
     return change * float(table.sum())
 
 
-def _resampled(table: Counts, n: int, seed: int) -> FloatArray:
+def _resample(table: Counts, n: int, seed: int) -> FloatArray:
     """Return macro-F1 of samples of n examples, drawn from these with replacement."""
     rng = np.random.default_rng(seed)
     size = table.shape[0]

@@ -24,7 +24,7 @@ import math
 from evalsvc.stats.basics.results import HEAVY_TAIL, SKEWED, WIDE_RANGE
 from evalsvc.stats.basics.sums import Sums
 from evalsvc.stats.formulas.finite import Ends, t_quantile
-from evalsvc.stats.formulas.intervals import z_of
+from evalsvc.stats.formulas.intervals import z_quantile
 
 # Added scores at the level 0.95. One is what Bonett and Price add; its coverage falls to 93.7 % for shares.
 ADDED = 1.25
@@ -42,7 +42,7 @@ def added_scores(level: float) -> float:
     >>> added_scores(0.95), round(added_scores(0.999), 2)
     (1.25, 3.52)
     """
-    return ADDED * max(1.0, (z_of(level) / z_of(0.95)) ** 2)
+    return ADDED * max(1.0, (z_quantile(level) / z_quantile(0.95)) ** 2)
 
 
 def guarded_t(sums: Sums, value_range: Ends, level: float) -> Ends:

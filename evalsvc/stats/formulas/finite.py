@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_of
+from evalsvc.stats.formulas.intervals import clopper_pearson, wilson, z_quantile
 
 Ends = tuple[float, float]
 
@@ -47,7 +47,7 @@ def feasible(total: float, n: int, population: int | None, value_range: Ends) ->
 
 def normal_margin(variance: float, n: int, population: int | None, level: float) -> float:
     r"""Return the half width of the seed's normal interval, :math:`z\sqrt{v/n}\,\sqrt{(N-n)/(N-1)}`."""
-    return z_of(level) * math.sqrt(variance / n * squared_correction(n, population))
+    return z_quantile(level) * math.sqrt(variance / n * squared_correction(n, population))
 
 
 def hoeffding_margin(width: float, n: int, population: int | None, level: float) -> float:

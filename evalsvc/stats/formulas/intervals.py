@@ -23,7 +23,7 @@ def normal_quantile(probability: float) -> float:
     return NormalDist().inv_cdf(probability)
 
 
-def z_of(level: float) -> float:
+def z_quantile(level: float) -> float:
     """Return the half width, in standard errors, of a two-sided normal interval at this level."""
     # The lower tail is used for its precision at levels close to 1; 1 - tail would lose digits.
     return -normal_quantile((1.0 - level) / 2.0)
@@ -58,7 +58,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     (0.5958, 0.9821)
     """
     _check_counts(successes, n)
-    z2 = z_of(level) ** 2
+    z2 = z_quantile(level) ** 2
     p = successes / n
     scale = 1.0 + z2 / n
     centre = (p + z2 / (2.0 * n)) / scale

@@ -21,7 +21,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from evalsvc.stats.basics.checks import Scores, checked_level, checked_scores
+from evalsvc.stats.basics.checks import Scores, validate_level, validate_scores
 
 USUAL = (0.5, 0.95, 0.99)
 ORDER_STATISTICS = "order-statistics"
@@ -60,7 +60,7 @@ class Quantile:
         return f"p{self.q * 100:g}"
 
 
-def quantiles_of(scores: Scores, level: float = 0.95, *, at: Iterable[float] = USUAL) -> list[Quantile]:
+def compute_quantiles(scores: Scores, level: float = 0.95, *, at: Iterable[float] = USUAL) -> list[Quantile]:
     """Compute quantiles of new data with distribution-free intervals.
 
     Parameters
@@ -80,7 +80,7 @@ def quantiles_of(scores: Scores, level: float = 0.95, *, at: Iterable[float] = U
     p95 190.0 184.0 197.0 72
     p99 198.0 195.0 None 368
     """
-    row, level = np.sort(checked_scores(scores)), checked_level(level)
+    row, level = np.sort(validate_scores(scores)), validate_level(level)
     return [_quantile(row.tolist(), q, level) for q in at]
 
 
@@ -109,7 +109,7 @@ def ranks(n: int, q: float, level: float) -> tuple[int, int]:
     """
     if not 0.0 < q < 1.0:
         raise ValueError(f"`q` must lie strictly between 0 and 1, not {q!r}.")
-    tail = (1.0 - checked_level(level)) / 2.0
+    tail = (1.0 - validate_level(level)) / 2.0
     if n == 0:
         return 0, 1
     return _highest(n, q, tail), n + 1 - _highest(n, 1.0 - q, tail)

@@ -75,7 +75,7 @@ class GateClaim:
         return mean >= self.limit if self.may_equal else mean > self.limit
 
 
-def paired_claim(
+def pair_claim(
     candidate: Scores, baseline: Scores, *, limit: float, value_range: Ends | None, population: int | None = None
 ) -> GateClaim:
     """Return the claim that the candidate is better than the baseline by more than the limit; not worse, if negative.
@@ -123,7 +123,7 @@ def threshold_claim(
     >>> threshold_claim([3.0, 5.0], at_most=4.5, value_range=None).worst.tolist()
     [-3.0, -5.0]
     """
-    row, sign, limit = _turned(scores, at_least, at_most)
+    row, sign, limit = _orient(scores, at_least, at_most)
     reach = UNIT if binary and value_range is None else value_range
     if reach is not None and sign < 0.0:
         reach = (-reach[1], -reach[0])
@@ -163,18 +163,18 @@ def quantile_claim(
         within, limit = row <= at_most, q
     else:
         # What 1 - q leaves of a decimal fraction must not put the limit above it.
-        within, limit = row >= _given(at_least), round(1.0 - q, 12)
+        within, limit = row >= _require_bound(at_least), round(1.0 - q, 12)
     worst, best = np.where(is_missing, 0.0, within), np.where(is_missing, 1.0, within)
     return GateClaim(worst, best, limit, UNIT, True, True, int(is_missing.sum()), population)
 
 
-def _turned(scores: Scores, at_least: float | None, at_most: float | None) -> tuple[FloatArray, float, float]:
+def _orient(scores: Scores, at_least: float | None, at_most: float | None) -> tuple[FloatArray, float, float]:
     """Return the scores so that more speaks for the candidate, whether they were turned, and the limit."""
     row = as_row(scores)
-    return (row, 1.0, _given(at_least)) if at_most is None else (-row, -1.0, -at_most)
+    return (row, 1.0, _require_bound(at_least)) if at_most is None else (-row, -1.0, -at_most)
 
 
-def _given(bound: float | None) -> float:
+def _require_bound(bound: float | None) -> float:
     if bound is None:
         raise ValueError("Give `at_least` or `at_most`.")
     return bound

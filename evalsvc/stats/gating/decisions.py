@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from evalsvc.stats.formulas.clusters import LEAST_CLUSTERS, ONE_CLUSTER
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ConfidenceBounds, ends_of, is_shown
+from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ConfidenceBounds, compute_bounds, is_shown
 from evalsvc.stats.gating.power import examples_needed, mirrored, smallest_effect
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
@@ -68,16 +68,16 @@ def judge_all(claims: Sequence[GateClaim], alpha: float, *, watched: bool) -> li
     >>> [claim.outcome for claim in judged], combine_outcomes(judged)
     (['pass', 'undecided', 'fail'], 'fail')
     """
-    ends = [ends_of(claim, alpha, watched=watched) for claim in claims]
+    ends = [compute_bounds(claim, alpha, watched=watched) for claim in claims]
     shown_flags = [is_shown(claim, alpha, watched=watched) for claim in claims]
     refuted = _refuted(claims, alpha, watched)
     return [
-        _judged(claim, ends[i], shown_flags[i], i in refuted, refuted.get(i, alpha / len(claims)), alpha, watched)
+        _judge(claim, ends[i], shown_flags[i], i in refuted, refuted.get(i, alpha / len(claims)), alpha, watched)
         for i, claim in enumerate(claims)
     ]
 
 
-def outcome_of(judged: Sequence[JudgedClaim]) -> str:
+def combine_outcomes(judged: Sequence[JudgedClaim]) -> str:
     """Return the decision of the gate."""
     outcomes = {claim.outcome for claim in judged}
     return FAIL if FAIL in outcomes else UNDECIDED if UNDECIDED in outcomes or not outcomes else PASS
@@ -117,7 +117,7 @@ def _refuted(claims: Sequence[GateClaim], alpha: float, watched: bool) -> dict[i
     return levels
 
 
-def _judged(
+def _judge(
     claim: GateClaim, ends: ConfidenceBounds, shown: bool, refuted: bool, to_fail: float, alpha: float, watched: bool
 ) -> JudgedClaim:
     effect = smallest_effect(claim, alpha, watched=watched)

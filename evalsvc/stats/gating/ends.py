@@ -40,7 +40,7 @@ from evalsvc.stats.formulas.extremes import added_scores
 from evalsvc.stats.formulas.finite import Ends, t_quantile
 from evalsvc.stats.formulas.intervals import clopper_pearson
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.fortunes import is_ruled_out, watched_bound
+from evalsvc.stats.gating.fortunes import anytime_bound, is_ruled_out
 
 # Without a range nothing is claimed below so many scores, and one twice as far as the farthest is reckoned with.
 LEAST_WITHOUT_RANGE, BEYOND = 50, 2.0
@@ -59,7 +59,7 @@ class ConfidenceBounds:
 NOTHING = ConfidenceBounds(None, None, "none")
 
 
-def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ConfidenceBounds:
+def compute_bounds(claim: GateClaim, alpha: float, *, watched: bool) -> ConfidenceBounds:
     """Return both ends at alpha each; where scores are missing, the lower end takes them as worst, the upper as best.
 
     Examples
@@ -75,9 +75,9 @@ def ends_of(claim: GateClaim, alpha: float, *, watched: bool) -> ConfidenceBound
     if claim.is_whole:
         return ConfidenceBounds(float(claim.worst.mean()), float(claim.best.mean()), "census")
     if claim.population is not None:
-        return _of_this_set(claim, alpha, claim.population, watched)
+        return _finite_set_bounds(claim, alpha, claim.population, watched)
     if watched:
-        return _watched(claim, alpha)
+        return _anytime_bounds(claim, alpha)
     return _one_look(claim, alpha)
 
 
@@ -89,11 +89,11 @@ def is_shown(claim: GateClaim, alpha: float, *, watched: bool) -> bool:
         # Where a mean like the one seen was ruled out before, only the present fortune counts, as for the bound.
         running = not is_ruled_out(unit, float(unit.mean()), alpha)
         return is_ruled_out(unit, (claim.limit - low) / (high - low), alpha, running=running)
-    ends = ends_of(claim, alpha, watched=watched)
+    ends = compute_bounds(claim, alpha, watched=watched)
     return ends.lower is not None and claim.is_met(ends.lower)
 
 
-def _of_this_set(claim: GateClaim, alpha: float, population: int, watched: bool) -> ConfidenceBounds:
+def _finite_set_bounds(claim: GateClaim, alpha: float, population: int, watched: bool) -> ConfidenceBounds:
     if claim.reach is None:
         return NOTHING
     if not watched:
@@ -107,12 +107,12 @@ def _of_this_set(claim: GateClaim, alpha: float, population: int, watched: bool)
     return ConfidenceBounds(lower, upper, "betting")
 
 
-def _watched(claim: GateClaim, alpha: float) -> ConfidenceBounds:
+def _anytime_bounds(claim: GateClaim, alpha: float) -> ConfidenceBounds:
     if claim.reach is None:
         return NOTHING
     low, high = claim.reach
-    upper = -watched_bound(-claim.best, (-high, -low), alpha)
-    return ConfidenceBounds(watched_bound(claim.worst, claim.reach, alpha), upper, "fortunes")
+    upper = -anytime_bound(-claim.best, (-high, -low), alpha)
+    return ConfidenceBounds(anytime_bound(claim.worst, claim.reach, alpha), upper, "fortunes")
 
 
 def _one_look(claim: GateClaim, alpha: float) -> ConfidenceBounds:
@@ -122,16 +122,16 @@ def _one_look(claim: GateClaim, alpha: float) -> ConfidenceBounds:
         return ConfidenceBounds(lower, upper, "clopper-pearson")
     if claim.n_independent < (2 if claim.reach is not None else LEAST_WITHOUT_RANGE):
         return ConfidenceBounds(*claim.reach, "range") if claim.reach is not None else NOTHING
-    low, _ = reach_of(claim, claim.worst)
-    _, high = reach_of(claim, claim.best)
-    worst, best = Moments.of(claim.worst, claim.clusters), Moments.of(claim.best, claim.clusters)
+    low, _ = infer_reach(claim, claim.worst)
+    _, high = infer_reach(claim, claim.best)
+    worst, best = Moments.from_row(claim.worst, claim.clusters), Moments.from_row(claim.best, claim.clusters)
     lower = min(worst.mean, max(low, worst.end(low, alpha)))
     upper = max(best.mean, min(high, best.end(high, alpha)))
     method = "guarded-t" if claim.clusters is None else OVER_CLUSTERS
     return ConfidenceBounds(lower, upper, method if claim.reach is not None else f"{method}, no range")
 
 
-def reach_of(claim: GateClaim, row: FloatArray) -> Ends:
+def infer_reach(claim: GateClaim, row: FloatArray) -> Ends:
     """Return the range; where there is none, as far again beyond the farthest score seen, on either side."""
     if claim.reach is not None:
         return claim.reach
@@ -155,7 +155,7 @@ class Moments:
     is_of_clusters: bool = False
 
     @classmethod
-    def of(cls, row: FloatArray, clusters: NDArray[np.int_] | None = None) -> Moments:
+    def from_row(cls, row: FloatArray, clusters: NDArray[np.int_] | None = None) -> Moments:
         r"""Compute the moments of a row; over clusters
 
         .. math:: G^* = \frac{n^2}{\sum_g n_g^2}, \qquad v = G^*\,\frac{G}{G-1}\sum_g D_g^2/n^2

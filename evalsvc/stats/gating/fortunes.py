@@ -32,7 +32,7 @@ TINY = 1e-12
 PORTION = 8192
 
 
-def watched_bound(row: FloatArray, reach: Ends, alpha: float) -> float:
+def anytime_bound(row: FloatArray, reach: Ends, alpha: float) -> float:
     """Return the largest number that the mean is shown to exceed, at all looks together; the lowest one if none is.
 
     Parameters

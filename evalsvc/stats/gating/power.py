@@ -22,9 +22,9 @@ from dataclasses import replace
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.formulas.intervals import z_of
+from evalsvc.stats.formulas.intervals import z_quantile
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, Moments, reach_of
+from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, Moments, infer_reach
 from evalsvc.stats.gating.fortunes import growth
 
 POWER = 0.8
@@ -44,11 +44,11 @@ def examples_needed(claim: GateClaim, alpha: float, *, watched: bool) -> int | N
     if not claim.n or claim.is_bounded_by_missing or not claim.worst.mean() > claim.limit:
         return None
     if watched:
-        return None if claim.reach is None else _watched_needed(claim, claim.worst, _unit_weights(claim.worst), alpha)
+        return None if claim.reach is None else _anytime_needed(claim, claim.worst, _unit_weights(claim.worst), alpha)
     if claim.is_share and claim.clusters is None:
         share = float(claim.worst.mean())
         return _first(lambda n: _share_power(n, share, claim.limit, alpha) >= POWER, 1)
-    moments, (low, _) = Moments.of(claim.worst, claim.clusters), reach_of(claim, claim.worst)
+    moments, (low, _) = Moments.from_row(claim.worst, claim.clusters), infer_reach(claim, claim.worst)
     least = 2 if claim.reach is not None else LEAST_WITHOUT_RANGE
     needed = _first(lambda n: _shows(replace(moments, n=n), low, claim.limit, alpha), least)
     # Of clusters, in examples: each brings as many as those that are there.
@@ -73,7 +73,7 @@ def smallest_effect(claim: GateClaim, alpha: float, *, watched: bool) -> float |
     room = math.inf if claim.reach is None else claim.reach[1] - claim.limit
     if claim.is_share and claim.clusters is None:
         return _least(lambda effect: _share_power(claim.n, claim.limit + effect, claim.limit, alpha) >= POWER, room)
-    moments, (low, high) = Moments.of(claim.worst, claim.clusters), reach_of(claim, claim.worst)
+    moments, (low, high) = Moments.from_row(claim.worst, claim.clusters), infer_reach(claim, claim.worst)
     shift = 0.0 if claim.reach is not None else moments.mean
     most = min(room, high - low)
 
@@ -110,7 +110,7 @@ def mirrored(claim: GateClaim) -> GateClaim:
 
 def _shows(moments: Moments, extreme: float, limit: float, alpha: float) -> bool:
     """Return whether such moments show, with a power of 80 %, that the mean exceeds the limit."""
-    unlucky = moments.mean - z_of(2.0 * POWER - 1.0) * math.sqrt(moments.variance / moments.n)
+    unlucky = moments.mean - z_quantile(2.0 * POWER - 1.0) * math.sqrt(moments.variance / moments.n)
     return replace(moments, mean=max(extreme, unlucky)).end(extreme, alpha) > limit
 
 
@@ -141,7 +141,7 @@ def _unit_weights(row: Row) -> Row:
     return np.full(row.size, 1.0 / row.size)
 
 
-def _watched_needed(claim: GateClaim, row: Row, weights: Row, alpha: float) -> int | None:
+def _anytime_needed(claim: GateClaim, row: Row, weights: Row, alpha: float) -> int | None:
     """Return when the first gambler is rich four times in five, with scores that come with these weights."""
     assert claim.reach is not None  # noqa: S101  the callers have looked
     low, high = claim.reach
@@ -188,7 +188,7 @@ def _tilted_effect(claim: GateClaim, alpha: float) -> float | None:
     def is_shown(lean: float) -> bool:
         if mean_at(lean) <= claim.limit:
             return False
-        needed = _watched_needed(claim, row, weights_at(lean), alpha)
+        needed = _anytime_needed(claim, row, weights_at(lean), alpha)
         return needed is not None and needed <= claim.n
 
     most = 500.0

@@ -14,7 +14,7 @@ from evalsvc.stats.gating.claims import GateClaim, quantile_claim
 from evalsvc.stats.gating.ends import is_shown
 
 
-def quantile_of(row: FloatArray, q: float) -> float:
+def compute_quantile(row: FloatArray, q: float) -> float:
     """Return the smallest score that at least a share q of the scores does not exceed; for at least one score.
 
     Examples

@@ -13,13 +13,13 @@ from evalsvc.stats.basics.checks import (
     Scores,
     ValueRange,
     check_declared,
-    checked_level,
-    checked_range,
-    checked_scores,
+    validate_level,
+    validate_range,
+    validate_scores,
 )
 from evalsvc.stats.basics.results import FEW_SCORES, HistoryInterval
-from evalsvc.stats.histories.percentile import no_interval, warned_interval
-from evalsvc.stats.pairs.paired import clustered_interval
+from evalsvc.stats.histories.percentile import interval_with_warnings, no_interval
+from evalsvc.stats.pairs.paired import cluster_interval
 
 IntArray: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
@@ -63,21 +63,21 @@ def batched_interval(
     >>> found.lower, found.median, found.upper, found.method
     (0.0, 0.5, 1.0, 'cr1')
     """
-    row, limits = checked_scores(scores), checked_range(value_range)
+    row, limits = validate_scores(scores), validate_range(value_range)
     check_declared(row, limits, None)
-    interval = clustered_interval(row, batches, checked_level(level))
+    interval = cluster_interval(row, batches, validate_level(level))
     if interval.value is None or interval.lower is None or interval.upper is None:
         return no_interval(int(row.size))
     low, high = limits or (-math.inf, math.inf)
     ends = (max(low, interval.lower), interval.value, min(high, interval.upper))
-    answer = warned_interval(row, ends, "cr1")
+    answer = interval_with_warnings(row, ends, "cr1")
     # What neighbours have in common is in the batches already.
     few = (FEW_SCORES,) if row.size < 30 else ()
     few_batches = (FEW_BATCHES,) if len(set(batches)) < 30 else ()
     return HistoryInterval(answer.lower, answer.median, answer.upper, answer.n, "cr1", warnings=(*few, *few_batches))
 
 
-def mixed_sources(scores: Scores, sources: Sequence[Hashable] | IntArray) -> float | None:
+def homogeneity_p_value(scores: Scores, sources: Sequence[Hashable] | IntArray) -> float | None:
     r"""Return the p-value of the hypothesis that all sources have one mean: below .01 they should not be one history.
 
     .. math:: \sum_g n_g(\bar x_g - \bar x)^2 / s^2
@@ -103,7 +103,7 @@ def mixed_sources(scores: Scores, sources: Sequence[Hashable] | IntArray) -> flo
     >>> homogeneity_p_value([1, 1, 1, 0] * 50 + [1, 0, 0, 0] * 10, ["evaluation"] * 200 + ["experiment"] * 40) < 0.01
     True
     """
-    row = checked_scores(scores)
+    row = validate_scores(scores)
     if row.size != len(sources):
         raise ValueError(f"`sources` must be as many as the scores, {row.size}, not {len(sources)}.")
     groups = _groups(row, sources)
@@ -119,12 +119,12 @@ def mixed_sources(scores: Scores, sources: Sequence[Hashable] | IntArray) -> flo
 
 def _groups(row: FloatArray, sources: Sequence[Hashable] | IntArray) -> list[FloatArray]:
     """Return the scores of each source that has enough of them."""
-    which = _numbered(sources)
+    which = _number_sources(sources)
     numbers = np.flatnonzero(np.bincount(which) >= FEWEST)
     return [row[which == number] for number in numbers]
 
 
-def _numbered(sources: Sequence[Hashable] | IntArray) -> IntArray:
+def _number_sources(sources: Sequence[Hashable] | IntArray) -> IntArray:
     """Number the sources from 0."""
     if isinstance(sources, np.ndarray):
         return np.unique(sources, return_inverse=True)[1]

@@ -46,7 +46,7 @@ class Bits:
         return crossed / (n * k * (n - k))
 
 
-def bits_of(row: FloatArray) -> Bits | None:
+def count_bits(row: FloatArray) -> Bits | None:
     """Return a row of doubles as counts when each of them is exactly 0.0 or 1.0; None otherwise.
 
     Examples

@@ -97,7 +97,7 @@ def enumeration_quantiles(unit: FloatArray, probabilities: FloatArray) -> FloatA
     return quantiles
 
 
-def lattice_of(distinct: FloatArray) -> int | None:
+def count_lattice_cells(distinct: FloatArray) -> int | None:
     """Return how many equal cells cut [0, 1] so that every distinct value is a cut, or None when 512 do not do.
 
     Examples
@@ -159,14 +159,14 @@ def grid_quantiles(unit: FloatArray, probabilities: FloatArray) -> FloatArray:
     # An aliasing error of a thousandth of the smallest tail is negligible compared with the grid.
     aliasing = 1e-3 * min(probabilities.min(), 1.0 - probabilities.max())
     for cells in (GRID_CELLS, GRID_CELLS // 2, GRID_CELLS // 4):
-        pmf = _on_grid(unit, cells)
+        pmf = _project_on_grid(unit, cells)
         window = _window(pmf, unit.size, aliasing)
         if window[1] - window[0] < LONGEST_GRID:
             break
     return _sum_quantiles(pmf, unit.size, probabilities, window) / (unit.size * cells)
 
 
-def _on_grid(unit: FloatArray, cells: int) -> FloatArray:
+def _project_on_grid(unit: FloatArray, cells: int) -> FloatArray:
     """Return the scores' distribution on the cuts of [0, 1] into so many cells."""
     position = unit * cells
     below = position.astype(np.intp)
@@ -188,7 +188,7 @@ def is_clumped(unit: FloatArray) -> bool:
     >>> is_clumped(np.linspace(0.0, 1.0, 50) ** 2), is_clumped(np.repeat([0.0, 0.001, 0.999, 1.0], 25))
     (False, True)
     """
-    spectrum = np.fft.rfft(_on_grid(unit, GRID_CELLS), 4 * (GRID_CELLS + 1))
+    spectrum = np.fft.rfft(_project_on_grid(unit, GRID_CELLS), 4 * (GRID_CELLS + 1))
     size = spectrum.real**2 + spectrum.imag**2
     # The first fall from 1 is every distribution's; only a return counts, and may peak between two samples.
     returned = size[int(np.argmax(size[1:] > size[:-1])) :].max()

@@ -85,7 +85,7 @@ INTERVALS: dict[str, Callable[[int, int, float], Ends]] = {
 }
 
 
-def seen_ones(population: int, ones: int, n: int) -> FloatArray:
+def hypergeometric_pmf(population: int, ones: int, n: int) -> FloatArray:
     """Return the probability of each number of ones among n drawn from a finite set, from 0 to n.
 
     Examples
@@ -133,7 +133,7 @@ def miss_rate(interval: Callable[[int, int], Ends], population: int, ones: int, 
     # Probability of each number of ones seen, among the orders that no look has missed.
     alive = np.ones(1)
     for before, n in zip((0, *looks), looks, strict=False):
-        alive = _drawn(alive, population, ones, before, n)
+        alive = _advance_draws(alive, population, ones, before, n)
         for n_seen in np.flatnonzero(alive > 1e-15):
             lower, upper = interval(int(n_seen), n)
             if not lower - 1e-9 <= share <= upper + 1e-9:
@@ -141,10 +141,10 @@ def miss_rate(interval: Callable[[int, int], Ends], population: int, ones: int, 
     return max(0.0, 1.0 - float(alive.sum()))
 
 
-def _drawn(alive: FloatArray, population: int, ones: int, before: int, n: int) -> FloatArray:
+def _advance_draws(alive: FloatArray, population: int, ones: int, before: int, n: int) -> FloatArray:
     """Return the probabilities after drawing on from `before` examples to `n`."""
     probabilities = np.zeros(n + 1)
     for n_seen in np.flatnonzero(alive):
-        increments = seen_ones(population - before, ones - int(n_seen), n - before)
+        increments = hypergeometric_pmf(population - before, ones - int(n_seen), n - before)
         probabilities[n_seen : n_seen + increments.size] += alive[n_seen] * increments
     return probabilities

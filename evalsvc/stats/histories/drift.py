@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalsvc.stats.basics.checks import FloatArray, Scores, checked_scores
+from evalsvc.stats.basics.checks import FloatArray, Scores, validate_scores
 
 # With fewer scores the false alarms of histories that remember would be several in a hundred.
 LEAST = 50
@@ -49,7 +49,7 @@ class Drift:
     p_value: float
 
 
-def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
+def detect_drift(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
     """Detect a shift of a history; None without significant evidence of one.
 
     Parameters
@@ -74,7 +74,7 @@ def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
     >>> detect_drift([1, 1, 1, 1, 0] * 100) is None
     True
     """
-    row = checked_scores(scores)
+    row = validate_scores(scores)
     if row.size < LEAST or row.min() == row.max():
         return None
     unit = (row - row.min()) / (row.max() - row.min())
@@ -83,7 +83,7 @@ def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
     if split in (1, row.size - 1):
         # The first failure ever is the newest score when it comes: each would be called a drift.
         return None
-    deviation = _spread(unit, split)
+    deviation = _long_run_deviation(unit, split)
     p_value = (
         kolmogorov_tail(abs(float(sums[split - 1])) / (deviation * math.sqrt(row.size))) if deviation > 0.0 else 0.0
     )
@@ -92,7 +92,7 @@ def drift_of(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
     return Drift(split, float(row[:split].mean()), float(row[split:].mean()), p_value)
 
 
-def _spread(unit: FloatArray, split: int) -> float:
+def _long_run_deviation(unit: FloatArray, split: int) -> float:
     """Return the standard deviation that a running sum sees: beyond the split, with what neighbours have in common."""
     n = unit.size
     residuals = np.concatenate((unit[:split] - unit[:split].mean(), unit[split:] - unit[split:].mean()))

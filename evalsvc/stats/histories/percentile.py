@@ -15,9 +15,9 @@ from evalsvc.stats.basics.checks import (
     as_row,
     check_declared,
     check_within,
-    checked_level,
-    checked_range,
-    checked_scores,
+    validate_level,
+    validate_range,
+    validate_scores,
 )
 from evalsvc.stats.basics.results import (
     AUTOCORRELATED,
@@ -30,14 +30,14 @@ from evalsvc.stats.basics.results import (
 )
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.extremes import hides_an_end
-from evalsvc.stats.formulas.intervals import clopper_pearson, z_of
-from evalsvc.stats.histories.bits import Bits, bits_of
+from evalsvc.stats.formulas.intervals import clopper_pearson, z_quantile
+from evalsvc.stats.histories.bits import Bits, count_bits
 from evalsvc.stats.histories.bootstrap import (
     binomial_quantiles,
+    count_lattice_cells,
     enumeration_quantiles,
     grid_quantiles,
     is_clumped,
-    lattice_of,
     lattice_quantiles,
 )
 from evalsvc.stats.histories.saddlepoint import effective_size, saddlepoint_quantiles
@@ -105,17 +105,17 @@ def history_interval(
     >>> history_interval([1, 1, 1, 1], binary=True).advice
     Advice(kind='clopper-pearson', lower=0.397635364, upper=1.0)
     """
-    level, limits = checked_level(level), checked_range(value_range)
+    level, limits = validate_level(level), validate_range(value_range)
     row = as_row(scores)
-    bits = bits_of(row)
+    bits = count_bits(row)
     if bits is not None:
         check_within(bits.low, bits.high, limits)
-        return _of_bits(bits, row, level, limits, binary)
-    check_declared(checked_scores(row), limits, binary)
+        return _interval_from_bits(bits, row, level, limits, binary)
+    check_declared(validate_scores(row), limits, binary)
     return percentile_limit(row, level, limits, binary)
 
 
-def _of_bits(
+def _interval_from_bits(
     bits: Bits, row: FloatArray, level: float, limits: tuple[float, float] | None, binary: bool | None
 ) -> HistoryInterval:
     """Answer for zeros and ones from their counts alone, as `percentile_limit` does from the scores."""
@@ -126,7 +126,7 @@ def _of_bits(
     ends, factor = _binomial_ends(bits.n, bits.ones, level), _factor(bits.autocorrelation, bits.n)
     interval = _answer(bits.n, ends, "exact-binomial", factor, 1.0)
     is_skewed = _few_carry(bits.n, effective_share(bits.ones, bits.n))
-    return _warned_as_skewed(interval, _advice(row, level, limits, binary)) if is_skewed else interval
+    return _mark_as_skewed(interval, _advice(row, level, limits, binary)) if is_skewed else interval
 
 
 @lru_cache(maxsize=8192)
@@ -147,9 +147,9 @@ def percentile_limit(
         return degenerate_interval(row, level, limits, binary)
     method, unit_ends = _dispatch(row, low, high, level)
     lower, median, upper = (min(max(low + (high - low) * end, low), high) for end in unit_ends)
-    interval = warned_interval(row, (lower, median, upper), method)
+    interval = interval_with_warnings(row, (lower, median, upper), method)
     return (
-        _warned_as_skewed(interval, _advice(row, level, limits, binary))
+        _mark_as_skewed(interval, _advice(row, level, limits, binary))
         if _is_skewed(row, low, high, limits)
         else interval
     )
@@ -160,7 +160,7 @@ def no_interval(n: int) -> HistoryInterval:
     return HistoryInterval(None, None, None, n, None, warnings=(FEW_SCORES,) if n < WARNED_BELOW else ())
 
 
-def resampled_interval(
+def build_resampled_interval(
     row: FloatArray,
     ends: tuple[float, float, float],
     method: str,
@@ -169,12 +169,12 @@ def resampled_interval(
     binary: bool | None,
 ) -> HistoryInterval:
     """Return what resampling found, with a warning and advice where these scores do not tell it enough."""
-    interval = warned_interval(row, ends, method)
+    interval = interval_with_warnings(row, ends, method)
     is_skewed = _is_skewed(row, float(row.min()), float(row.max()), limits)
-    return _warned_as_skewed(interval, _advice(row, level, limits, binary)) if is_skewed else interval
+    return _mark_as_skewed(interval, _advice(row, level, limits, binary)) if is_skewed else interval
 
 
-def warned_interval(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:
+def interval_with_warnings(row: FloatArray, ends: tuple[float, float, float], method: str) -> HistoryInterval:
     """Return (lower, median, upper), in order and rounded, with the warnings that the scores give cause for."""
     return _answer(row.size, ends, method, width_factor(row), float(np.abs(row).max()))
 
@@ -187,7 +187,7 @@ def _answer(
     middle = min(max(median, lower), upper)
     few: Warnings = (FEW_SCORES,) if n < WARNED_BELOW else ()
     drifting: Warnings = () if factor is None else (AUTOCORRELATED,)
-    lower, middle, upper = _rounded((lower, middle, upper), scale)
+    lower, middle, upper = _round_values((lower, middle, upper), scale)
     return HistoryInterval(
         lower,
         middle,
@@ -209,7 +209,7 @@ def degenerate_interval(
 ) -> HistoryInterval:
     """Return the zero-width interval for equal scores, with a theoretical interval as advice."""
     n, score = row.size, float(row[0])
-    (point,) = _rounded((score,), abs(score))
+    (point,) = _round_values((score,), abs(score))
     few: Warnings = (FEW_SCORES,) if n < WARNED_BELOW else ()
     advice = _advice(row, level, limits, binary)
     return HistoryInterval(
@@ -219,7 +219,7 @@ def degenerate_interval(
 
 def _advice(row: FloatArray, level: float, limits: tuple[float, float] | None, binary: bool | None) -> Advice | None:
     if binary:
-        return Advice("clopper-pearson", *_rounded_pair(clopper_pearson(int(row.sum()), row.size, level), 1.0))
+        return Advice("clopper-pearson", *_round_pair(clopper_pearson(int(row.sum()), row.size, level), 1.0))
     if limits is not None:
         return Advice("betting", *bets_on(row, level, limits))
     return None
@@ -229,7 +229,7 @@ def bets_on(row: FloatArray, level: float, limits: tuple[float, float]) -> tuple
     """Return the betting interval of a history, rounded; where all scores are equal, from a small store."""
     low, high = float(row.min()), float(row.max())
     ends = _bets_on_one(low, row.size, level, limits) if low == high else betting_interval(row, None, level, limits)
-    return _rounded_pair(ends, max(map(abs, limits)))
+    return _round_pair(ends, max(map(abs, limits)))
 
 
 @lru_cache(maxsize=4096)
@@ -237,7 +237,7 @@ def _bets_on_one(score: float, n: int, level: float, limits: tuple[float, float]
     return betting_interval(np.full(n, score), None, level, limits)
 
 
-def _warned_as_skewed(found: HistoryInterval, advice: Advice | None) -> HistoryInterval:
+def _mark_as_skewed(found: HistoryInterval, advice: Advice | None) -> HistoryInterval:
     before = tuple(word for word in found.warnings if word != AUTOCORRELATED)
     after = tuple(word for word in found.warnings if word == AUTOCORRELATED)
     return replace(found, warnings=(*before, SKEWED, *after), advice=advice)
@@ -299,12 +299,12 @@ def _factor(rho: float, n: int) -> float | None:
     return round(math.sqrt((1.0 + rho) / (1.0 - rho)), 9)
 
 
-def _rounded_pair(ends: tuple[float, float], scale: float) -> tuple[float, float]:
-    lower, upper = _rounded(ends, scale)
+def _round_pair(ends: tuple[float, float], scale: float) -> tuple[float, float]:
+    lower, upper = _round_values(ends, scale)
     return lower, upper
 
 
-def _rounded(values: tuple[float, ...], scale: float) -> tuple[float, ...]:
+def _round_values(values: tuple[float, ...], scale: float) -> tuple[float, ...]:
     # Adding zero turns -0.0 into 0.0, which would otherwise be different bytes for the same number.
     decimals = 9 if scale < 1000.0 else 11 - math.floor(math.log10(scale))
     return tuple(round(value, decimals) + 0.0 for value in values)
@@ -335,13 +335,13 @@ def _lattice(unit: FloatArray, probabilities: FloatArray) -> FloatArray | None:
     new = unit[1:] != unit[:-1]
     if np.count_nonzero(new) >= LATTICE_VALUES:
         return None
-    cells = lattice_of(np.concatenate((unit[:1], unit[1:][new])))
+    cells = count_lattice_cells(np.concatenate((unit[:1], unit[1:][new])))
     return None if cells is None else lattice_quantiles(unit, cells, probabilities)
 
 
 def _continuous(unit: FloatArray, level: float, probabilities: FloatArray) -> tuple[str, list[float]]:
     if _is_smooth(unit):
-        ends = saddlepoint_quantiles(unit, z_of(level))
+        ends = saddlepoint_quantiles(unit, z_quantile(level))
         if ends is not None:
             return "saddlepoint", list(ends)
     return "fft", grid_quantiles(unit, probabilities).tolist()

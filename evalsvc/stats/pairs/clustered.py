@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.stats.basics.checks import FloatArray, checked_level
-from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, clustered_mean
+from evalsvc.stats.basics.checks import FloatArray, validate_level
+from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, cluster_mean_interval
 from evalsvc.stats.pairs.paired import NEW_DATA, PairedInterval
 
 # The rounding residue of differences that cancel out in a cluster has a meaningless sign.
@@ -31,7 +31,7 @@ class ClusteredPairs:
 NO_PAIRS = ClusteredPairs(ClusterSums(0, 0, 0.0, 0.0, 0.0, 0.0), 0, 0)
 
 
-def clustered_pairs(differences: FloatArray, clusters: NDArray[np.int_]) -> ClusteredPairs:
+def sum_by_cluster(differences: FloatArray, clusters: NDArray[np.int_]) -> ClusteredPairs:
     """Return the sums over clusters of these differences; each cluster is a number from 0 on.
 
     Examples
@@ -55,7 +55,7 @@ def clustered_pairs(differences: FloatArray, clusters: NDArray[np.int_]) -> Clus
     return ClusteredPairs(sums, int((totals > NO_SIGN).sum()), int((totals < -NO_SIGN).sum()))
 
 
-def clustered_difference(pairs: ClusteredPairs, *, level: float, reach: float | None) -> PairedInterval:
+def cluster_difference_interval(pairs: ClusteredPairs, *, level: float, reach: float | None) -> PairedInterval:
     """Return the interval for the mean difference on new clusters, at one look; none for fewer than two clusters.
 
     Parameters
@@ -74,9 +74,9 @@ def clustered_difference(pairs: ClusteredPairs, *, level: float, reach: float | 
     >>> found.method, found.value, round(found.lower, 3), round(found.upper, 3)
     ('cr1', 0.5, -0.742, 1.742)
     """
-    level, sums = checked_level(level), pairs.sums
+    level, sums = validate_level(level), pairs.sums
     limits = None if reach is None else (-reach, reach)
-    ends, warnings = clustered_mean(sums, level=level, value_range=limits)
+    ends, warnings = cluster_mean_interval(sums, level=level, value_range=limits)
     lower, upper = ends if ends is not None else (None, None)
     if lower is not None and upper is not None and _may_be_chance(pairs, level):
         lower, upper = min(lower, 0.0), max(upper, 0.0)

@@ -47,7 +47,7 @@ class Common:
         """The sums that paired intervals take."""
         return Differences(self.n, self.total, self.squares, self.n_plus, self.n_minus)
 
-    def turned(self) -> Common:
+    def swap(self) -> Common:
         """Return the same, second minus first."""
         return Common(
             first=self.second,
@@ -70,7 +70,7 @@ def between(found: Mapping[tuple[int, int], Common], first: int, second: int) ->
     """Return what two configs have in common, first minus second; None before their first common example."""
     common = found.get((first, second))
     if common is None and (other := found.get((second, first))) is not None:
-        common = other.turned()
+        common = other.swap()
     return common if common is not None and common.upto else None
 
 
@@ -89,9 +89,9 @@ def advanced(
     fresh_from : sequence of int
         The position from which on the pair's fortunes bet.
     """
-    block = _Block.of(commons, scores, fresh_from)
+    block = _Block.from_commons(commons, scores, fresh_from)
     sums = block.sums()
-    better, worse = block.grown()
+    better, worse = block.compute_growth()
     return [
         replace(
             common,
@@ -118,7 +118,7 @@ class _Block:
     is_fresh: Any
 
     @classmethod
-    def of(
+    def from_commons(
         cls,
         commons: Sequence[Common],
         scores: Sequence[tuple[FloatArray, FloatArray]],
@@ -156,7 +156,7 @@ class _Block:
         }
         return {name: cells.sum(axis=1).tolist() for name, cells in columns.items()}
 
-    def grown(self) -> tuple[FloatArray, FloatArray]:
+    def compute_growth(self) -> tuple[FloatArray, FloatArray]:
         """Return by how much the log fortunes grow; a missing score counts as if it spoke against the gambler."""
         better = np.where(self.is_fresh, self.difference + self.low, 0.0)
         worse = np.where(self.is_fresh, -self.difference - self.high, 0.0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evalsvc.stats.pairs.paired import Differences, PairedInterval, paired_interval
+from evalsvc.stats.pairs.paired import Differences, PairedInterval, pair_interval
 
 
 def new_data_difference(pairs: Differences, *, level: float, binary: bool, reach: float | None) -> PairedInterval:
@@ -35,7 +35,7 @@ def new_data_difference(pairs: Differences, *, level: float, binary: bool, reach
     >>> found.lower, found.value, round(found.upper, 3)
     (0.0, 0.08, 0.155)
     """
-    interval = paired_interval(pairs, population=None, level=level, use_fpc=False, binary=binary, reach=reach)
+    interval = pair_interval(pairs, population=None, level=level, use_fpc=False, binary=binary, reach=reach)
     if interval.lower is None or interval.upper is None or sign_test(pairs, binary=binary) <= 1.0 - level:
         return interval
     return replace(interval, lower=min(interval.lower, 0.0), upper=max(interval.upper, 0.0))

@@ -13,7 +13,7 @@ ROUNDING = 1e-9
 Between = Callable[[int, int], Differences | None]
 
 
-def first_of(ids: Sequence[int], differences: Between) -> int:
+def select_leader(ids: Sequence[int], differences: Between) -> int:
     """Return the id that loses no paired difference.
 
     If several lose none, or each loses one, return the one with the largest minimum standardised difference; ties go to

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, checked_level
+from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, validate_level
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
 from evalsvc.stats.formulas.extremes import added_scores
 from evalsvc.stats.formulas.finite import Ends, squared_correction, t_margin, t_quantile
@@ -72,7 +72,7 @@ class PairedInterval:
     warnings: tuple[str, ...]
 
 
-def differences_of(first: Scores, second: Scores) -> Differences:
+def compute_differences(first: Scores, second: Scores) -> Differences:
     """Return the sums of the differences of these pairs.
 
     Examples
@@ -85,7 +85,7 @@ def differences_of(first: Scores, second: Scores) -> Differences:
     return Differences(int(row.size), math.fsum(row), math.fsum(row * row), n_plus, n_minus)
 
 
-def paired_interval(
+def pair_interval(
     pairs: Differences,
     *,
     population: int | None,
@@ -145,7 +145,7 @@ def paired_interval(
     ('bonett-price', 0.2, 0.055, 0.328)
     """
     set_size = population if use_fpc else None
-    level, reach = checked_level(level), 1.0 if binary else reach
+    level, reach = validate_level(level), 1.0 if binary else reach
     if set_size is not None and pairs.n > set_size:
         raise ValueError(f"`population` must not be less than the pairs seen, {pairs.n}, and is {set_size}.")
     if reach is not None and pairs.squares > pairs.n * reach * reach * (1.0 + 1e-9):
@@ -184,7 +184,7 @@ def _adjusted(pairs: Differences, reach: float, population: int | None, level: f
     return max(-reach, min(centre - margin, pairs.mean)), min(reach, max(centre + margin, pairs.mean))
 
 
-def clustered_interval(differences: Scores, clusters: Sequence[Hashable], level: float) -> PairedInterval:
+def cluster_interval(differences: Scores, clusters: Sequence[Hashable], level: float) -> PairedInterval:
     r"""Return an interval for the mean difference on new data when examples come in clusters, such as one document's.
 
     .. math:: \bar d \pm t_{G-1}\sqrt{\frac{G}{G-1}\sum_g\Big(\sum_{i\in g}(d_i-\bar d)\Big)^2}\,/\,n
@@ -214,7 +214,7 @@ def clustered_interval(differences: Scores, clusters: Sequence[Hashable], level:
     >>> found.value, round(found.lower, 3), round(found.upper, 3)
     (0.5, -0.742, 1.742)
     """
-    row, level = as_row(differences), checked_level(level)
+    row, level = as_row(differences), validate_level(level)
     if row.size != len(clusters):
         raise ValueError(f"`clusters` must be as many as the differences, {row.size}, not {len(clusters)}.")
     n = int(row.size)

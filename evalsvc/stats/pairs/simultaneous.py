@@ -12,7 +12,7 @@ several treatments with a control, JASA 50 (against a baseline only K-1 comparis
 
 from __future__ import annotations
 
-from evalsvc.stats.basics.checks import checked_level
+from evalsvc.stats.basics.checks import validate_level
 
 
 def n_comparisons(n_configs: int, *, has_baseline: bool = False) -> int:
@@ -45,7 +45,7 @@ def simultaneous_level(level: float, comparisons: int) -> float:
     """
     if comparisons < 1:
         raise ValueError(f"`comparisons` must be at least 1, not {comparisons}.")
-    return 1.0 - (1.0 - checked_level(level)) / comparisons
+    return 1.0 - (1.0 - validate_level(level)) / comparisons
 
 
 def word_threshold(level: float, comparisons: int) -> float:
@@ -60,4 +60,4 @@ def word_threshold(level: float, comparisons: int) -> float:
     """
     if comparisons < 1:
         raise ValueError(f"`comparisons` must be at least 1, not {comparisons}.")
-    return 2.0 * comparisons / (1.0 - checked_level(level))
+    return 2.0 * comparisons / (1.0 - validate_level(level))

@@ -133,7 +133,7 @@ def _futile(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
             yield Elimination(pair.loser, pair.winner, "futility", None, numbers)
 
 
-def _by_evidence(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
+def _eliminate_by_evidence(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     eliminations = []
     for pair in fresh:
         required, value = threshold(race.rules, race.active[pair.winner]), e_value(pair)
@@ -143,7 +143,7 @@ def _by_evidence(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     yield from _strongest_first(eliminations)
 
 
-def _by_t_test(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
+def _eliminate_by_t_test(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     rivals = max(1, len(race.active) - 1)
     eliminations = []
     for pair in fresh:
@@ -196,7 +196,7 @@ def _leader(left: Sequence[Contender], fresh: Sequence[Pair]) -> Contender | Non
     return min((c for c in left if c.id in margins), key=lambda c: (-margins[c.id], c.arrival), default=None)
 
 
-def _by_halves(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
+def _eliminate_by_halving(race: _Race, fresh: Sequence[Pair]) -> Iterator[Elimination]:
     """Halve the field at each shard end passed: of 16 configs 8, 4, 2 and 1 remain.
 
     A clone counts from the point at which it is fresh. The decision is stateless, so a repeated check, or a config
@@ -221,8 +221,8 @@ def _mean_leads(fresh: Sequence[Pair]) -> dict[int, float]:
 
 
 _BY_POLICY: dict[str, Callable[[_Race, Sequence[Pair]], Iterator[Elimination]]] = {
-    "race_safe": _by_evidence,
-    "race_default": _by_evidence,
-    "race_fast": _by_t_test,
-    "halving": _by_halves,
+    "race_safe": _eliminate_by_evidence,
+    "race_default": _eliminate_by_evidence,
+    "race_fast": _eliminate_by_t_test,
+    "halving": _eliminate_by_halving,
 }

@@ -133,11 +133,11 @@ def advance_all(
     """Do the same for many pairs at once, which costs little more than one."""
     if not pairs:
         return []
-    block = _Block.of(pairs, differences, population)
-    wealth = _grown([pair.log_wealth for pair in pairs], block, 0.0)
+    block = _Block.from_pairs(pairs, differences, population)
+    wealth = _advance_wealth([pair.log_wealth for pair in pairs], block, 0.0)
     not_worse = None
     if epsilon is not None:
-        not_worse = _grown([pair.log_not_worse or (0.0,) * len(STAKES) for pair in pairs], block, -epsilon)
+        not_worse = _advance_wealth([pair.log_not_worse or (0.0,) * len(STAKES) for pair in pairs], block, -epsilon)
     squares, plus, minus = (cells.sum(axis=1).tolist() for cells in (block.rows**2, block.rows > 0, block.rows < 0))
     totals = block.rows.sum(axis=1).tolist()
     return [
@@ -166,7 +166,7 @@ class _Block:
     sizes: FloatArray
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], differences: Sequence[FloatArray], population: int) -> _Block:
+    def from_pairs(cls, pairs: Sequence[Pair], differences: Sequence[FloatArray], population: int) -> _Block:
         lengths = np.array([len(row) for row in differences])
         steps = np.arange(lengths.max())
         rows = np.zeros((len(pairs), steps.size))
@@ -181,7 +181,7 @@ class _Block:
         return cls(rows, counts, totals + np.cumsum(rows, axis=1) - rows, np.maximum(remaining, 1.0), sizes)
 
 
-def _grown(logs: Sequence[tuple[float, ...]], block: _Block, null: float) -> list[list[float]]:
+def _advance_wealth(logs: Sequence[tuple[float, ...]], block: _Block, null: float) -> list[list[float]]:
     """Return the log fortunes after the block, for the hypothesis that the mean difference is `null` or less."""
     expected = (block.sizes[:, None] * null - block.before) / block.remaining
     # Below -1 the hypothesis requires impossible values of the remaining examples: it is refuted with certainty.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.formulas.intervals import z_of
+from evalsvc.stats.formulas.intervals import z_quantile
 
 LEAST_WIDTH = 1e-12
 
@@ -30,7 +30,7 @@ class Band:
         return self.middle - factor * self.down, self.middle + factor * self.up
 
 
-def band_of(drawn: FloatArray, level: float) -> Band:
+def compute_band(drawn: FloatArray, level: float) -> Band:
     """Return the band of each column of draws; with a factor of 1 its ends are the percentiles."""
     low, middle, high = np.quantile(drawn, ((1 - level) / 2, 0.5, (1 + level) / 2), axis=0)
     return Band(middle, np.maximum(middle - low, LEAST_WIDTH), np.maximum(high - middle, LEAST_WIDTH))
@@ -45,7 +45,7 @@ def max_t_factor(drawn: FloatArray, band: Band, level: float) -> float:
     return max(1.0, float(np.quantile(largest, level)))
 
 
-def level_of(factor: float, level: float) -> float:
+def adjust_level(factor: float, level: float) -> float:
     """Return the level of single intervals that are so much wider: Student's t adds more the farther out they reach."""
-    tail = math.erfc(factor * z_of(level) / math.sqrt(2.0))
+    tail = math.erfc(factor * z_quantile(level) / math.sqrt(2.0))
     return 1.0 - max(tail, 1e-12)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.ranking.bands import band_of
+from evalsvc.stats.ranking.bands import compute_band
 from evalsvc.stats.ranking.matches import IntArray, Matches
 from evalsvc.stats.ranking.rates import Rate
 from evalsvc.stats.ranking.resamples import DRAWS, small_sample_factor
 
 
-def over_clusters(matches: Matches, clusters: IntArray) -> Matches:
+def weight_by_cluster(matches: Matches, clusters: IntArray) -> Matches:
     """Return the judgements with clusters in place of examples; `clusters` has that of each judgement."""
     return Matches(matches.n_configs, clusters, matches.first, matches.second, matches.outcome)
 
@@ -41,7 +41,7 @@ def share_over_clusters(worths: FloatArray, clusters: IntArray, *, n: int, level
     imagined = sizes.mean() * rng.exponential(size=(2, DRAWS))
     resamples = (weights @ totals + imagined[0]) / (weights @ sizes + imagined.sum(axis=0))
     effective = int(sizes.sum() ** 2 / (sizes**2).sum() + 1e-9)
-    low, high = band_of(resamples[:, None], level).ends(small_sample_factor(effective, level))
+    low, high = compute_band(resamples[:, None], level).ends(small_sample_factor(effective, level))
     value = float(worths.mean())
     return Rate(value, max(0.0, min(float(low[0]), value)), min(1.0, max(float(high[0]), value)), n)
 

@@ -58,12 +58,12 @@ class MatchGraph:
         return sorted(groups, key=lambda group: (-len(group), group))
 
 
-def graph_of(n_configs: int, pairs: IntArray, counts: PairCounts) -> MatchGraph:
+def build_graph(n_configs: int, pairs: IntArray, counts: PairCounts) -> MatchGraph:
     """Return what one row of counts connects."""
     from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped, unused-ignore]
 
     beats = np.eye(n_configs, dtype=bool)
-    beats |= _against(n_configs, pairs, counts.first + counts.tie, counts.second + counts.tie)
+    beats |= _find_losses(n_configs, pairs, counts.first + counts.tie, counts.second + counts.tie)
     group: Any = connected_components(beats | beats.T, directed=False)[1]
     for through in range(n_configs):
         beats |= beats[:, through, None] & beats[None, through, :]
@@ -80,14 +80,14 @@ def _drifts(n_configs: int, pairs: IntArray, counts: PairCounts) -> NDArray[np.b
         return nobody
     # furthest[i, j]: by how much j may lie above i.
     furthest = np.where(np.eye(n_configs, dtype=bool), 0.0, np.inf)
-    furthest[_against(n_configs, pairs, counts.tie, counts.tie)] = 1.0
-    furthest[_against(n_configs, pairs, counts.first, counts.second)] = -1.0
+    furthest[_find_losses(n_configs, pairs, counts.tie, counts.tie)] = 1.0
+    furthest[_find_losses(n_configs, pairs, counts.first, counts.second)] = -1.0
     for through in range(n_configs):
         furthest = np.minimum(furthest, furthest[:, through, None] + furthest[None, through, :])
     return nobody if (np.diagonal(furthest) < 0).any() else furthest.T > 0
 
 
-def _against(n_configs: int, pairs: IntArray, first: FloatArray, second: FloatArray) -> NDArray[np.bool_]:
+def _find_losses(n_configs: int, pairs: IntArray, first: FloatArray, second: FloatArray) -> NDArray[np.bool_]:
     """Return who has something against whom, of what pairs' first and second configs have."""
     losses = np.zeros((n_configs, n_configs), dtype=bool)
     losses[pairs[:, 0], pairs[:, 1]] = (first > 0).reshape(-1)

@@ -38,7 +38,7 @@ class PairCounts:
         """Return both together."""
         return PairCounts(self.first + other.first, self.tie + other.tie, self.second + other.second)
 
-    def turned(self) -> PairCounts:
+    def swap(self) -> PairCounts:
         """Return the same with the sides exchanged."""
         return PairCounts(self.second, self.tie, self.first)
 
@@ -62,7 +62,7 @@ class Matches:
     outcome: IntArray
 
     @classmethod
-    def of(cls, n_configs: int, rows: list[tuple[int, int, int, int]]) -> Matches:
+    def from_rows(cls, n_configs: int, rows: list[tuple[int, int, int, int]]) -> Matches:
         """Return the matches of rows (example, first, second, outcome), turned so that first < second.
 
         Raises

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from evalsvc.stats.basics.checks import FloatArray, checked_level
-from evalsvc.stats.ranking.bands import band_of, level_of, max_t_factor
+from evalsvc.stats.basics.checks import FloatArray, validate_level
+from evalsvc.stats.ranking.bands import adjust_level, compute_band, max_t_factor
 from evalsvc.stats.ranking.davidson import fit
-from evalsvc.stats.ranking.graph import MatchGraph, graph_of
+from evalsvc.stats.ranking.graph import MatchGraph, build_graph
 from evalsvc.stats.ranking.matches import IntArray, Matches
-from evalsvc.stats.ranking.resamples import DRAWS, refitted, resampled_counts, small_sample_factor
+from evalsvc.stats.ranking.resamples import DRAWS, refitted, resample_counts, small_sample_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +90,12 @@ def rank(matches: Matches, *, level: float = 0.95, draws: int = DRAWS, seed: int
     >>> [(place.rank_from, place.rank_to) for place in ranking.placed]
     [(1, 1), (2, 2)]
     """
-    checked_level(level)
-    graph = graph_of(matches.n_configs, matches.pairs, matches.counts)
+    validate_level(level)
+    graph = build_graph(matches.n_configs, matches.pairs, matches.counts)
     if not len(matches.pairs):
         return _unjudged(matches, graph, level)
     fitted = fit(matches.n_configs, matches.pairs, matches.counts, with_ties=matches.has_ties)
-    resamples = refitted(matches, resampled_counts(matches, draws, seed), fitted)
+    resamples = refitted(matches, resample_counts(matches, draws, seed), fitted)
     strengths = fitted.strengths[0]
     lower, upper = _differences(matches, graph, resamples, level)
     ends = _strengths(matches, graph, strengths, resamples, level)
@@ -135,7 +135,7 @@ def _strengths(
 ) -> tuple[list[float | None], list[float | None]]:
     """Return the ends of each strength by itself; None for an end that is open."""
     factor = small_sample_factor(matches.examples_of, level)
-    low, high = band_of(drawn, level).ends(factor)
+    low, high = compute_band(drawn, level).ends(factor)
     above, below = (np.asarray(graph.open_above.any(axis=axis)) for axis in (1, 0))
     lower = [None if below[i] else float(min(low[i], strengths[i])) for i in range(len(strengths))]
     upper = [None if above[i] else float(max(high[i], strengths[i])) for i in range(len(strengths))]
@@ -150,10 +150,10 @@ def _differences(matches: Matches, graph: MatchGraph, drawn: FloatArray, level: 
     np.fill_diagonal(upper, 0.0)
     first, second = np.nonzero(np.triu(graph.same, 1))
     gaps = drawn[:, first] - drawn[:, second]
-    band = band_of(gaps, level)
+    band = compute_band(gaps, level)
     n_examples = np.minimum(matches.examples_of[first], matches.examples_of[second])
     factor = max_t_factor(gaps, band, level)
-    low, high = band.ends(factor * small_sample_factor(n_examples, level_of(factor, level)))
+    low, high = band.ends(factor * small_sample_factor(n_examples, adjust_level(factor, level)))
     lower[first, second], upper[first, second] = low, high
     lower[second, first], upper[second, first] = -high, -low
     upper[graph.open_above] = np.inf

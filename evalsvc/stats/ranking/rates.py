@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.formulas.extremes import guarded_t
-from evalsvc.stats.ranking.bands import band_of
+from evalsvc.stats.ranking.bands import compute_band
 from evalsvc.stats.ranking.matches import IntArray, Matches
 from evalsvc.stats.ranking.resamples import DRAWS
 
@@ -24,7 +24,7 @@ class Rate:
     n: int
 
 
-def rate_of(worths: FloatArray, level: float) -> Rate:
+def compute_rate(worths: FloatArray, level: float) -> Rate:
     """Return the mean of shares between 0 and 1, one for each example, with an interval that knows a few are few.
 
     Examples
@@ -35,7 +35,7 @@ def rate_of(worths: FloatArray, level: float) -> Rate:
     """
     if len(worths) < 2:
         return Rate(float(worths[0]), 0.0, 1.0, 1)
-    lower, upper = guarded_t(sums_of(worths), (0.0, 1.0), level)
+    lower, upper = guarded_t(compute_sums(worths), (0.0, 1.0), level)
     return Rate(float(worths.mean()), lower, upper, len(worths))
 
 
@@ -46,7 +46,7 @@ def win_rates(matches: Matches, level: float) -> dict[tuple[int, int], Rate]:
     ends = np.cumsum(np.bincount(matches.pair_of, minlength=len(matches.pairs)))
     parts = np.split(worths, ends[:-1])
     # Of no pair at all there is one part, an empty one.
-    return {(int(i), int(j)): rate_of(part, level) for (i, j), part in zip(matches.pairs, parts, strict=False)}
+    return {(int(i), int(j)): compute_rate(part, level) for (i, j), part in zip(matches.pairs, parts, strict=False)}
 
 
 def overall_rates(matches: Matches, level: float) -> list[Rate | None]:
@@ -57,7 +57,7 @@ def overall_rates(matches: Matches, level: float) -> list[Rate | None]:
         is_first, is_second = matches.first == config, matches.second == config
         examples = np.concatenate((matches.example[is_first], matches.example[is_second]))
         values = np.concatenate((worth[is_first], 1.0 - worth[is_second]))
-        rates.append(rate_of(_means(examples, values), level) if len(values) else None)
+        rates.append(compute_rate(_means(examples, values), level) if len(values) else None)
     return rates
 
 
@@ -81,6 +81,6 @@ def share_over_examples(hits: FloatArray, totals: FloatArray, *, level: float, s
     weights = rng.exponential(size=(DRAWS, len(totals)))
     imagined = totals.mean() * rng.exponential(size=(2, DRAWS))
     resamples = (weights @ hits + imagined[0]) / (weights @ totals + imagined.sum(axis=0))
-    low, high = band_of(resamples[:, None], level).ends(1.0)
+    low, high = compute_band(resamples[:, None], level).ends(1.0)
     value = float(hits.sum() / totals.sum())
     return Rate(value, min(float(low[0]), value), max(float(high[0]), value), len(totals))

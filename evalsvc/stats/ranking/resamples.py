@@ -19,14 +19,14 @@ import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.finite import t_quantile
-from evalsvc.stats.formulas.intervals import z_of
+from evalsvc.stats.formulas.intervals import z_quantile
 from evalsvc.stats.ranking.davidson import Fit, fit
 from evalsvc.stats.ranking.matches import IntArray, Matches, PairCounts
 
 DRAWS = 1_000
 
 
-def resampled_counts(matches: Matches, draws: int, seed: int) -> PairCounts:
+def resample_counts(matches: Matches, draws: int, seed: int) -> PairCounts:
     """Return a row of counts for each draw."""
     rng = np.random.default_rng(seed)
     imagined = imagined_counts(matches, rng.exponential(size=(2, draws, 1)))
@@ -54,7 +54,7 @@ def small_sample_factor(n: IntArray | int, level: float) -> FloatArray:
     """
     sizes = np.maximum(2, np.atleast_1d(np.asarray(n, dtype=np.int64)))
     t = {int(size): t_quantile(int(size) - 1, level) for size in np.unique(sizes)}
-    normal = z_of(level)
+    normal = z_quantile(level)
     return np.array([t[int(size)] / normal * ((size + 1) / (size - 1)) ** 0.5 for size in sizes.flat]).reshape(
         sizes.shape
     )

@@ -6,9 +6,9 @@ from evalsvc.stats.basics.checks import (
     Scores,
     ValueRange,
     check_declared,
-    checked_level,
-    checked_range,
-    checked_scores,
+    validate_level,
+    validate_range,
+    validate_scores,
 )
 from evalsvc.stats.basics.results import HistoryInterval
 from evalsvc.stats.histories.percentile import history_interval
@@ -63,12 +63,12 @@ def interval_for(
     if strategy == "full-history":
         # The default, and the fastest: zeros and ones are counted without a look at each.
         return history_interval(scores, level, value_range=value_range, binary=binary)
-    return interval_by_rule(strategy, rule, _checked(scores, level, value_range, binary, seed))
+    return interval_by_rule(strategy, rule, _check_scores(scores, level, value_range, binary, seed))
 
 
-def _checked(
+def _check_scores(
     scores: Scores, level: float, value_range: ValueRange | None, binary: bool | None, seed: int
 ) -> CheckedHistory:
-    history = CheckedHistory(checked_scores(scores), checked_level(level), checked_range(value_range), binary, seed)
+    history = CheckedHistory(validate_scores(scores), validate_level(level), validate_range(value_range), binary, seed)
     check_declared(history.row, history.limits, binary)
     return history

@@ -17,11 +17,11 @@ from evalsvc.stats.formulas.intervals import clopper_pearson, wilson
 from evalsvc.stats.histories.percentile import (
     all_equal,
     bets_on,
+    build_resampled_interval,
     degenerate_interval,
+    interval_with_warnings,
     no_interval,
     percentile_limit,
-    resampled_interval,
-    warned_interval,
 )
 
 RESAMPLES = 2000
@@ -119,15 +119,15 @@ def _full_history(history: CheckedHistory) -> HistoryInterval:
 
 def _wilson(history: CheckedHistory) -> HistoryInterval:
     ones, n = int(history.row.sum()), history.row.size
-    return _around_mean(history, wilson(ones, n, history.level), "wilson")
+    return _interval_around_mean(history, wilson(ones, n, history.level), "wilson")
 
 
 def _clopper_pearson(history: CheckedHistory) -> HistoryInterval:
     ones, n = int(history.row.sum()), history.row.size
-    return _around_mean(history, clopper_pearson(ones, n, history.level), "clopper-pearson")
+    return _interval_around_mean(history, clopper_pearson(ones, n, history.level), "clopper-pearson")
 
 
-def _around_mean(history: CheckedHistory, ends: tuple[float, float], method: str) -> HistoryInterval:
+def _interval_around_mean(history: CheckedHistory, ends: tuple[float, float], method: str) -> HistoryInterval:
     """Answer with the observed share as the median: both intervals shrink to it as the level goes to zero."""
     lower, upper = ends
     return _answer(history, (lower, float(history.row.mean()), upper), method)
@@ -144,7 +144,7 @@ def _bca(history: CheckedHistory) -> HistoryInterval:
         except (RuntimeError, ValueError):
             # arch raises where its corrections are undefined; the uncorrected interval is used then.
             return _full_history(history)
-    return _resampled(history, (low + width * lower, low + width * median, low + width * upper), "bca")
+    return _resample_interval(history, (low + width * lower, low + width * median, low + width * upper), "bca")
 
 
 def _bca_ends(unit: FloatArray, history: CheckedHistory) -> tuple[float, float, float]:
@@ -172,7 +172,7 @@ def _block(history: CheckedHistory) -> HistoryInterval:
     length = cast("int", block_length(unit))
     means = StationaryBootstrap(length, unit, seed=history.seed).apply(_mean, RESAMPLES)[:, 0]
     lower, median, upper = (low + width * np.quantile(means, [history.tail, 0.5, 1.0 - history.tail])).tolist()
-    return _resampled(history, (lower, median, upper), "stationary-bootstrap")
+    return _resample_interval(history, (lower, median, upper), "stationary-bootstrap")
 
 
 def block_length(row: FloatArray) -> float:
@@ -199,7 +199,7 @@ def _studentized(history: CheckedHistory) -> HistoryInterval:
         return _degenerate(history)
     low, width, unit = history.unit()
     few = unit.size < BOOTSTRAP_T_SCORES
-    t = _student_t(history) if few else _resampled_t(unit, history)
+    t = _student_t(history) if few else _resample_t(unit, history)
     mean, error = float(unit.mean()), float(unit.std(ddof=1)) / math.sqrt(unit.size)
     # The upper quantile of t gives the lower end, and the reverse.
     upper, median, lower = (low + width * (mean - error * quantile) for quantile in t)
@@ -208,10 +208,10 @@ def _studentized(history: CheckedHistory) -> HistoryInterval:
             "The strategy studentized finds no bound for these scores: too many resamples have no variance, and no "
             "value_range is declared."
         )
-    return _resampled(history, (lower, median, upper), "student-t" if few else "bootstrap-t")
+    return _resample_interval(history, (lower, median, upper), "student-t" if few else "bootstrap-t")
 
 
-def _resampled_t(unit: FloatArray, history: CheckedHistory) -> list[float]:
+def _resample_t(unit: FloatArray, history: CheckedHistory) -> list[float]:
     n = unit.size
     samples = unit[np.random.default_rng(history.seed).integers(0, n, size=(RESAMPLES, n))]
     errors, distances = samples.std(axis=1, ddof=1) / math.sqrt(n), samples.mean(axis=1) - unit.mean()
@@ -244,13 +244,13 @@ def _degenerate(history: CheckedHistory) -> HistoryInterval:
 
 
 def _answer(history: CheckedHistory, ends: tuple[float, float, float], method: str) -> HistoryInterval:
-    return warned_interval(history.row, _cut(history, ends), method)
+    return interval_with_warnings(history.row, _cut(history, ends), method)
 
 
-def _resampled(history: CheckedHistory, ends: tuple[float, float, float], method: str) -> HistoryInterval:
+def _resample_interval(history: CheckedHistory, ends: tuple[float, float, float], method: str) -> HistoryInterval:
     """Answer as `full-history` does where the scores seen do not tell resampling enough."""
     ends = _cut(history, ends)
-    return resampled_interval(history.row, ends, method, history.level, history.limits, history.binary)
+    return build_resampled_interval(history.row, ends, method, history.level, history.limits, history.binary)
 
 
 def _cut(history: CheckedHistory, ends: tuple[float, float, float]) -> tuple[float, float, float]:

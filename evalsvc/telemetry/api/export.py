@@ -11,8 +11,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
-from evalsvc.rest.answering.shapes import answers_with, shape_of
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
+from evalsvc.rest.answering.shapes import answers_with, build_shape
 from evalsvc.telemetry import services
 from evalsvc.telemetry.answers import LogEnvelope, TraceAnswer, log_out, span_out
 from evalsvc.telemetry.otlp.records import RecordBatch
@@ -130,10 +130,10 @@ class TraceView(AccountView):
     )
     def get(self, request: Request, trace_id: str) -> Response:
         """Return a trace's spans by their start, and its logs by their time; `next_offset` is null on the last page."""
-        query = checked(TraceQuery(data=sent(request)))
+        query = validate_strict(TraceQuery(data=get_query_params(request)))
         trace = get_trace(account=self.account, trace_id=trace_id, **query)
         spans, logs = [span_out(row) for row in trace.spans], [log_out(row) for row in trace.logs]
-        return Response(shape_of(trace, TraceAnswer, spans=spans, logs=logs))
+        return Response(build_shape(trace, TraceAnswer, spans=spans, logs=logs))
 
 
 class LogView(AccountView):

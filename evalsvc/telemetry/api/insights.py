@@ -83,7 +83,7 @@ class InsightSearchView(AccountView):
 
     reads = True
 
-    def found_nothing(self, request: Request, answer: AnswerWithWarnings) -> Response:
+    def answer_empty(self, request: Request, answer: AnswerWithWarnings) -> Response:
         """Refuse a question that is none, and answer it otherwise."""
         self.decoded(request, InsightSearchBody)
         return Response(answer)
@@ -100,7 +100,7 @@ class InsightsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List insights: there are none."""
-        self.asked(request, InsightsQuery)
+        self.parse_query(request, InsightsQuery)
         return Response(TraceInsights(trace_insights=[]))
 
 
@@ -115,7 +115,7 @@ class FoundInsightsView(InsightSearchView):
     )
     def post(self, request: Request) -> Response:
         """Search for insights: there are none."""
-        return self.found_nothing(request, TraceInsights(trace_insights=[]))
+        return self.answer_empty(request, TraceInsights(trace_insights=[]))
 
 
 class InsightErrorsView(InsightSearchView):
@@ -129,7 +129,7 @@ class InsightErrorsView(InsightSearchView):
     )
     def post(self, request: Request) -> Response:
         """Count the errors that insights have found: there are none."""
-        return self.found_nothing(request, InsightErrors(errors=[]))
+        return self.answer_empty(request, InsightErrors(errors=[]))
 
 
 class SpanAnalysesView(InsightSearchView):
@@ -143,7 +143,7 @@ class SpanAnalysesView(InsightSearchView):
     )
     def post(self, request: Request) -> Response:
         """Search for analyses of spans: there are none."""
-        return self.found_nothing(request, SpanAnalyses(span_analysis=[]))
+        return self.answer_empty(request, SpanAnalyses(span_analysis=[]))
 
 
 class InsightJobsView(AccountView):
@@ -157,7 +157,7 @@ class InsightJobsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List jobs: there are none."""
-        self.asked(request, InsightsQuery)
+        self.parse_query(request, InsightsQuery)
         return Response(InsightJobs(insight_jobs=[]))
 
     @extend_schema(

@@ -33,7 +33,7 @@ class TelemetrySearchView(AccountView):
 
     reads = True
 
-    def found(self, request: Request, model: type[Telemetry], fields: FilterFields) -> list[Telemetry]:
+    def search(self, request: Request, model: type[Telemetry], fields: FilterFields) -> list[Telemetry]:
         """Return the rows that all filters let through."""
         serializer = TelemetrySearchIn(data=request.data)
         query = self.lenient(serializer)
@@ -57,7 +57,7 @@ class LogSearchView(TelemetrySearchView):
     )
     def post(self, request: Request) -> Response:
         """Return logs that all filters let through; the values of attributes are texts, as Patronus' clients want."""
-        rows = self.found(request, LogRecord, LOG_FIELDS)
+        rows = self.search(request, LogRecord, LOG_FIELDS)
         return Response(LogList(logs=[attributes_as_text(log_out(row)) for row in rows]))
 
 
@@ -72,5 +72,5 @@ class SpanSearchView(TelemetrySearchView):
     )
     def post(self, request: Request) -> Response:
         """Return spans that all filters let through; the values of attributes are texts, as Patronus' clients want."""
-        rows = self.found(request, Span, SPAN_FIELDS)
+        rows = self.search(request, Span, SPAN_FIELDS)
         return Response(SpanList(spans=[attributes_as_text(span_out(row)) for row in rows]))

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent_once
+from evalsvc.accounts.views import AccountView, get_unique_query_params, validate_strict
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.scalars import read_integer
 from evalsvc.rest.problems import FieldError, Invalid
@@ -53,7 +53,7 @@ class SpansView(AccountView):
 
         Goes on for at most 20 seconds: with `done` false, send the same request again.
         """
-        query = dict(checked(DeleteTracesIn(data=sent_once(request))))
+        query = dict(validate_strict(DeleteTracesIn(data=get_unique_query_params(request))))
         if not query:
             names = ", ".join(f"`{name}`" for name in CONDITIONS)
             raise Invalid(FieldError("", f"Send at least one of {names}."), code="filter_required")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.telemetry.otlp.otlp_json import Message, Parts, Unread, unread
+from evalsvc.telemetry.otlp.otlp_json import Message, Parts, Unread, ignore_field
 from evalsvc.telemetry.otlp.records import RecordBatch, refuse_scattered
 
 KINDS_OF_POINTS = ("gauge", "sum", "histogram", "exponential_histogram", "summary")
@@ -33,7 +33,7 @@ class OtlpMetric(Message):
 class ScopeMetrics(Message):
     """The metrics of one library."""
 
-    metrics_: Unread = unread("metrics")
+    metrics_: Unread = ignore_field("metrics")
 
     @property
     def metrics(self) -> Parts:
@@ -44,7 +44,7 @@ class ScopeMetrics(Message):
 class ResourceMetrics(Message):
     """The metrics of one sender."""
 
-    scope_metrics_: Unread = unread("scopeMetrics")
+    scope_metrics_: Unread = ignore_field("scopeMetrics")
 
     @property
     def scope_metrics(self) -> Parts:
@@ -55,7 +55,7 @@ class ResourceMetrics(Message):
 class MetricsRequest(Message):
     """The body of POST /v1/metrics."""
 
-    resource_metrics_: Unread = unread("resourceMetrics")
+    resource_metrics_: Unread = ignore_field("resourceMetrics")
 
     @property
     def resource_metrics(self) -> Parts:

@@ -27,7 +27,7 @@ class Message(msgspec.Struct, rename="camel", gc=False):
 
 
 @cache
-def decoder_of(kind: type[Message]) -> msgspec.json.Decoder[Any]:
+def build_decoder(kind: type[Message]) -> msgspec.json.Decoder[Any]:
     """Return the decoder of a kind of message."""
     return msgspec.json.Decoder(kind)
 
@@ -35,7 +35,7 @@ def decoder_of(kind: type[Message]) -> msgspec.json.Decoder[Any]:
 def read_message(raw: msgspec.Raw, kind: type[Message]) -> Any:
     """Read a part; raise Unreadable for a value that is not of its field's type, or out of its range."""
     try:
-        return decoder_of(kind).decode(raw)
+        return build_decoder(kind).decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as exc:
         raise UnreadableMessage(str(exc)) from None
 
@@ -60,7 +60,7 @@ class Parts(Sequence[Any]):
         return read_message(self._raw[place], self._kind)
 
 
-def unread(name: str) -> Any:
+def ignore_field(name: str) -> Any:
     """Make the field of a list that is read by its parts."""
     return msgspec.field(default=None, name=name)
 
@@ -84,7 +84,7 @@ class AnyValue(Message):
 class ArrayValue(Message):
     """A list."""
 
-    values_: Unread = unread("values")
+    values_: Unread = ignore_field("values")
 
     @property
     def values(self) -> Parts:
@@ -102,7 +102,7 @@ class KeyValue(Message):
 class KeyValueList(Message):
     """A mapping."""
 
-    values_: Unread = unread("values")
+    values_: Unread = ignore_field("values")
 
     @property
     def values(self) -> Parts:
@@ -113,7 +113,7 @@ class KeyValueList(Message):
 class AttributedMessage(Message):
     """A message with attributes."""
 
-    attributes_: Unread = unread("attributes")
+    attributes_: Unread = ignore_field("attributes")
 
     @property
     def attributes(self) -> Parts:
@@ -164,8 +164,8 @@ class OtlpSpan(AttributedMessage):
     kind: int = 0
     start_time_unix_nano: Whole = None
     end_time_unix_nano: Whole = None
-    events_: Unread = unread("events")
-    links_: Unread = unread("links")
+    events_: Unread = ignore_field("events")
+    links_: Unread = ignore_field("links")
     status: Status = msgspec.field(default_factory=Status)
 
     @property
@@ -219,7 +219,7 @@ class OfSender(Message):
 class ScopeSpans(OfLibrary):
     """The operations of one library."""
 
-    spans_: Unread = unread("spans")
+    spans_: Unread = ignore_field("spans")
 
     @property
     def spans(self) -> Parts:
@@ -230,7 +230,7 @@ class ScopeSpans(OfLibrary):
 class ResourceSpans(OfSender):
     """The operations of one sender."""
 
-    scope_spans_: Unread = unread("scopeSpans")
+    scope_spans_: Unread = ignore_field("scopeSpans")
 
     @property
     def scope_spans(self) -> Parts:
@@ -241,7 +241,7 @@ class ResourceSpans(OfSender):
 class TracesRequest(Message):
     """The body of POST /v1/traces."""
 
-    resource_spans_: Unread = unread("resourceSpans")
+    resource_spans_: Unread = ignore_field("resourceSpans")
 
     @property
     def resource_spans(self) -> Parts:
@@ -252,7 +252,7 @@ class TracesRequest(Message):
 class ScopeLogs(OfLibrary):
     """The lines of one library."""
 
-    log_records_: Unread = unread("logRecords")
+    log_records_: Unread = ignore_field("logRecords")
 
     @property
     def log_records(self) -> Parts:
@@ -263,7 +263,7 @@ class ScopeLogs(OfLibrary):
 class ResourceLogs(OfSender):
     """The lines of one sender."""
 
-    scope_logs_: Unread = unread("scopeLogs")
+    scope_logs_: Unread = ignore_field("scopeLogs")
 
     @property
     def scope_logs(self) -> Parts:
@@ -274,7 +274,7 @@ class ResourceLogs(OfSender):
 class LogsRequest(Message):
     """The body of POST /v1/logs."""
 
-    resource_logs_: Unread = unread("resourceLogs")
+    resource_logs_: Unread = ignore_field("resourceLogs")
 
     @property
     def resource_logs(self) -> Parts:

@@ -11,10 +11,10 @@ from typing import Any
 import orjson
 from django.conf import settings
 
-from evalsvc.rest.bodies.names import bare_name, kept_app
+from evalsvc.rest.bodies.names import bare_name, normalize_app_name
 from evalsvc.rest.problems import Problem
 from evalsvc.telemetry.otlp.otlp_json import UnreadableMessage
-from evalsvc.telemetry.otlp.values import ValueReader, column_text, hex_id, moment, whole
+from evalsvc.telemetry.otlp.values import ValueReader, column_text, hex_id, moment, to_int
 
 MAX_ITEMS = 10_000  # spans or logs of one request
 MAX_SENDERS = 2 * MAX_ITEMS  # senders and libraries of one request: a sender with one library for each item
@@ -106,17 +106,17 @@ def unreadable(exc: UnreadableMessage) -> str:
 
 def read_spans(request: Any) -> RecordBatch:
     """Read the body of POST /v1/traces."""
-    return read_records(parts_of(request.resource_spans, "scope_spans", "spans"), span_row)
+    return read_records(iterate_parts(request.resource_spans, "scope_spans", "spans"), span_row)
 
 
 def read_logs(request: Any) -> RecordBatch:
     """Read the body of POST /v1/logs."""
     digests: Counter[bytes] = Counter()
-    parts = parts_of(request.resource_logs, "scope_logs", "log_records")
+    parts = iterate_parts(request.resource_logs, "scope_logs", "log_records")
     return read_records(parts, lambda shared, log: log_row(shared, log, digests))
 
 
-def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
+def iterate_parts(senders: Any, parts: str, items: str) -> Iterator[Part]:
     """Yield what each library of each sender sends; a sender is read once, however many libraries it has.
 
     Those that send nothing, and those beyond MAX_ITEMS, are not read. Raises 413 for more than MAX_SENDERS of them.
@@ -132,15 +132,15 @@ def parts_of(senders: Any, parts: str, items: str) -> Iterator[Part]:
                 yield Part({}, 0, members)
                 continue
             n += len(members)
-            shared_part = shared_part or shared_by(sender, "resource", sender_columns)
-            scope_part = shared_by(part, "scope", scope_columns)
+            shared_part = shared_part or build_shared_part(sender, "resource", sender_columns)
+            scope_part = build_shared_part(part, "scope", scope_columns)
             problem = shared_part.problem or scope_part.problem
             yield Part(
                 shared_part.columns | scope_part.columns, shared_part.n_bytes + scope_part.n_bytes, members, problem
             )
 
 
-def shared_by(message: Any, name: str, columns_of: Callable[[Any], dict[str, Any]]) -> Part:
+def build_shared_part(message: Any, name: str, columns_of: Callable[[Any], dict[str, Any]]) -> Part:
     """Return the columns that a sender's or a library's items share, without the items."""
     try:
         columns = columns_of(getattr(message, name))
@@ -180,7 +180,7 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, object] | str:
         return NO_IDS
     reader = ValueReader()
     attributes = reader.attributes(span.attributes)
-    started_at, ended = whole(span.start_time_unix_nano), whole(span.end_time_unix_nano)
+    started_at, ended = to_int(span.start_time_unix_nano), to_int(span.end_time_unix_nano)
     return {
         **shared,
         **item_placement(attributes, shared),
@@ -196,21 +196,21 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, object] | str:
         "status_code": span.status.code if 0 <= span.status.code <= 2 else 0,
         "status_message": reader.text(span.status.message) if span.status.message else None,
         "attributes": attributes,
-        "events": [event_of(reader, event) for event in (span.events or ())[:MAX_PARTS]],
-        "links": [link_of(reader, link) for link in (span.links or ())[:MAX_PARTS]],
+        "events": [build_event(reader, event) for event in (span.events or ())[:MAX_PARTS]],
+        "links": [build_link(reader, link) for link in (span.links or ())[:MAX_PARTS]],
     }
 
 
-def event_of(reader: ValueReader, event: Any) -> dict[str, object]:
+def build_event(reader: ValueReader, event: Any) -> dict[str, object]:
     """Return an event of a span."""
     return {
-        "timestamp": moment(whole(event.time_unix_nano)),
+        "timestamp": moment(to_int(event.time_unix_nano)),
         "name": column_text(event.name),
         "attributes": reader.attributes(event.attributes),
     }
 
 
-def link_of(reader: ValueReader, link: Any) -> dict[str, object]:
+def build_link(reader: ValueReader, link: Any) -> dict[str, object]:
     """Return a link of a span to another."""
     return {
         "trace_id": hex_id(link.trace_id, 16),
@@ -223,7 +223,7 @@ def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str,
     """Return a log's columns; `seen` counts the digests of those without an id."""
     reader = ValueReader()
     attributes = reader.attributes(log.attributes)
-    occurred, observed = whole(log.time_unix_nano), whole(log.observed_time_unix_nano)
+    occurred, observed = to_int(log.time_unix_nano), to_int(log.observed_time_unix_nano)
     log_id = attributes.get("pat.log.id")
     row = {
         **shared,
@@ -257,7 +257,9 @@ def item_placement(attributes: dict[str, Any], shared: dict[str, Any]) -> dict[s
     return {
         "project_name": attribute_text(attributes, "pat.project.name") or attribute_text(scope, "pat.project.name"),
         # Exporters retry a rejected batch indefinitely, so an invalid value that is not displayed is omitted.
-        "app": kept_app(bare_name(attribute_text(attributes, "pat.app") or attribute_text(scope, "pat.app") or "")),
+        "app": normalize_app_name(
+            bare_name(attribute_text(attributes, "pat.app") or attribute_text(scope, "pat.app") or "")
+        ),
         "experiment_id": int(experiment) if is_id and int(experiment) < BIGINT else None,
     }
 

@@ -50,7 +50,7 @@ def hex_id(value: Any, n_bytes: int) -> str | None:
     return raw.hex() if len(raw) == n_bytes and any(raw) else None
 
 
-def whole(value: int | str | None) -> int:
+def to_int(value: int | str | None) -> int:
     """Return an unsigned 64-bit integer; 0 for anything else."""
     try:
         number = int(value or 0)

@@ -142,10 +142,10 @@ def parse_json(body: bytes, signal: Signal) -> object:
     except Problem as problem:
         if problem.code != "malformed_json" or b"\\ud" not in body.lower():
             raise
-        return decode(whole_characters(body, problem), signal.decoder, storable=False)
+        return decode(read_characters(body, problem), signal.decoder, storable=False)
 
 
-def whole_characters(body: bytes, problem: Problem) -> bytes:
+def read_characters(body: bytes, problem: Problem) -> bytes:
     """Write a JSON document again without halves of surrogate pairs."""
     try:
         return json.dumps(json.loads(body), ensure_ascii=False).encode("utf-8", "replace")

@@ -54,13 +54,13 @@ def export_batch(service: ExportService, metadata: Mapping[str, str], read: Call
     caller = identified_by(metadata.get("x-api-key", ""), metadata.get("authorization", ""))
     check_write_scope(caller)
     check_limits(caller)
-    batch = read_export(within_limit(read()), service.signal, PROTOBUF)
+    batch = read_export(limit_body(read()), service.signal, PROTOBUF)
     with account_scope(caller.account.pk):
         service.store(account=caller.account, batch=batch)
     return protobuf_answer(service.signal, batch)
 
 
-def within_limit(body: bytes) -> bytes:
+def limit_body(body: bytes) -> bytes:
     """Return a message, which gRPC has unpacked; raise 413 for one that is too large."""
     if len(body) > settings.TELEMETRY_MAX_BYTES:
         raise Problem(f"Unpacked, the body has more than {settings.TELEMETRY_MAX_BYTES} bytes.", code="body_too_large")

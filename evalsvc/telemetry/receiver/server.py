@@ -19,7 +19,7 @@ from django.db import close_old_connections
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
 from evalsvc.rest.problems import Problem, as_problem
 from evalsvc.telemetry.receiver.exports import EXPORTS, ExportService, export_batch
-from evalsvc.telemetry.receiver.statuses import code_of, trailers_of
+from evalsvc.telemetry.receiver.statuses import build_trailers, get_status_code
 
 HEALTH = "/grpc.health.v1.Health/Check"
 # HealthCheckResponse with the status SERVING or NOT_SERVING: one field, so no package is needed to write it.
@@ -58,7 +58,7 @@ class Receiver(grpc.GenericRpcHandler):
 
 def answer_export(service: ExportService, messages: Iterator[bytes], context: Any) -> bytes:
     """Answer one export, or abort the call with the problem's status."""
-    metadata = metadata_of(context.invocation_metadata())
+    metadata = parse_metadata(context.invocation_metadata())
     begin_request_id(metadata.get(HEADER.lower()))
     close_old_connections()
     try:
@@ -73,12 +73,12 @@ def answer_export(service: ExportService, messages: Iterator[bytes], context: An
     finally:
         # The connection goes back to the pool.
         close_old_connections()
-    context.set_trailing_metadata(trailers_of(problem))
-    context.abort(code_of(problem), problem.detail)
+    context.set_trailing_metadata(build_trailers(problem))
+    context.abort(get_status_code(problem), problem.detail)
     raise AssertionError("abort raises")
 
 
-def metadata_of(metadata: Any) -> dict[str, str]:
+def parse_metadata(metadata: Any) -> dict[str, str]:
     """Return the metadata that is text; of a key that is sent twice both, with a comma, as servers of HTTP do."""
     metadata_values: dict[str, str] = {}
     for key, value in metadata:

@@ -22,12 +22,12 @@ CODES = {
 }
 
 
-def code_of(problem: Problem) -> grpc.StatusCode:
+def get_status_code(problem: Problem) -> grpc.StatusCode:
     """Return the code of the status; INTERNAL for a bug of ours, which is not sent again."""
     return CODES.get(problem.row.status, grpc.StatusCode.INTERNAL)
 
 
-def trailers_of(problem: Problem) -> list[tuple[str, str | bytes]]:
+def build_trailers(problem: Problem) -> list[tuple[str, str | bytes]]:
     """Return the trailing metadata: the request's id and, where a retry helps, when.
 
     RESOURCE_EXHAUSTED is sent again only with a RetryInfo. Exporters look for it in either of two places.
@@ -37,7 +37,7 @@ def trailers_of(problem: Problem) -> list[tuple[str, str | bytes]]:
         info = RetryInfo(retry_delay=Duration(seconds=int(problem.headers["Retry-After"])))
         packed = AnyMessage()
         packed.Pack(info)
-        status = Status(code=code_of(problem).value[0], message=problem.detail, details=[packed])
+        status = Status(code=get_status_code(problem).value[0], message=problem.detail, details=[packed])
         trailers += [
             ("grpc-status-details-bin", status.SerializeToString()),
             ("google.rpc.retryinfo-bin", info.SerializeToString()),

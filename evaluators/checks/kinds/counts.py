@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Settings, SettingsProblem
 from evaluators.checks.kinds.regexes import BadPattern, accept_pattern, count_matches
 from evaluators.checks.outcome import CheckKind, Outcome, verdict
-from evaluators.checks.words import COMMON, field_of, subject
+from evaluators.checks.words import COMMON, get_field, subject
 from evaluators.grounding.sentences import split_sentences
 from evaluators.settings import object_schema
 from evaluators.text.tokens import UnicodeTokenizer
@@ -47,7 +47,7 @@ def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
         yield SettingsProblem(f"{pointer}/min", "is required, or max")
     elif isinstance(low, int) and isinstance(high, int) and low > high:
         yield SettingsProblem(f"{pointer}/min", "must not be above max")
-    is_listed = field_of(settings) is Field.CONTEXT
+    is_listed = get_field(settings) is Field.CONTEXT
     if (settings.get("each") is True or settings["of"] == TEXTS) and not is_listed:
         yield SettingsProblem(f"{pointer}/field", "must be context: other inputs are one text")
     if settings.get("each") is True and settings["of"] == TEXTS:
@@ -77,9 +77,9 @@ def _texts(settings: Settings, sample: Sample) -> Sequence[str]:
 
 
 def _contexts(settings: Settings, sample: Sample) -> Sequence[str]:
-    contexts = sample.value_of(field_of(settings))
+    contexts = sample.value_of(get_field(settings))
     if not isinstance(contexts, tuple):
-        raise CannotScore("missing_input", f"The check reads `{field_of(settings)}`, and it was not sent.")
+        raise CannotScore("missing_input", f"The check reads `{get_field(settings)}`, and it was not sent.")
     return contexts
 
 

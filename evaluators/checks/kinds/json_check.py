@@ -52,7 +52,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
         return verdict(True, "the text is JSON")
     names = _names(schema)
     problems: list[JSONValue] = [
-        {"path": _shown(path, names), "keyword": keyword} for path, keyword in violations(schema, value)
+        {"path": _format_path(path, names), "keyword": keyword} for path, keyword in violations(schema, value)
     ]
     verb = "breaks" if problems else "keeps"
     return verdict(not problems, f"the JSON {verb} the schema", violations=problems)
@@ -173,7 +173,7 @@ def _names(schema: Settings) -> frozenset[str]:
     return frozenset(names)
 
 
-def _shown(path: tuple[str | int, ...], known: frozenset[str]) -> str:
+def _format_path(path: tuple[str | int, ...], known: frozenset[str]) -> str:
     return _pointer(tuple(step if isinstance(step, int) or step in known else "*" for step in path))
 
 

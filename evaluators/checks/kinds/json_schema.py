@@ -95,18 +95,18 @@ def _kinds() -> tuple[Any, Any]:
     }
     plain = (jsonschema.Draft202012Validator, jsonschema.Draft7Validator)
     new, old = (
-        extend(kind, {name: _counted(kinds.get(name, check)) for name, check in kind.VALIDATORS.items()})
+        extend(kind, {name: _count_steps(kinds.get(name, check)) for name, check in kind.VALIDATORS.items()})
         for kind in plain
     )
     return new, old
 
 
-def _counted(check: _Keyword) -> _Keyword:
-    def counted(validator: object, value: object, instance: object, schema: object) -> Iterator[Any] | None:
+def _count_steps(check: _Keyword) -> _Keyword:
+    def count_step(validator: object, value: object, instance: object, schema: object) -> Iterator[Any] | None:
         _spend(1 + (len(value) if isinstance(value, (list, dict)) else 0))
         return check(validator, value, instance, schema)
 
-    return counted
+    return count_step
 
 
 def _spend(n: int) -> None:

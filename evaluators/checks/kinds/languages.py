@@ -31,8 +31,8 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     value = str(settings["value"])
     expected = value
     if (name := sole_token(value)) is not None:
-        expected = _told(filled(value, sample), f"`{name}`")
-    detected = _told(subject(settings, sample), f"`{settings.get('field', 'output')}`")
+        expected = _detect(filled(value, sample), f"`{name}`")
+    detected = _detect(subject(settings, sample), f"`{settings.get('field', 'output')}`")
     because = (
         f"the text is in {detected}, as it should be"
         if detected == expected
@@ -41,7 +41,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     return verdict(detected == expected, because, language=detected, wanted_language=expected)
 
 
-def _told(text: str, what: str) -> str:
+def _detect(text: str, what: str) -> str:
     language = detect_language(text)
     if language is None:
         detail = f"The language of {what} cannot be told: it is too short or mixed, or none of {', '.join(LANGUAGES)}."

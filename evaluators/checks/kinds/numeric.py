@@ -61,14 +61,14 @@ def _compare(settings: Settings, number: Decimal, sample: Sample) -> tuple[bool,
     kind = str(settings["operation"])
     if kind == "between":
         return _decimal(settings["min"]) <= number <= _decimal(settings["max"]), "within the range"
-    expected = _wanted(settings["value"], sample)
+    expected = _get_expected(settings["value"], sample)
     if kind in _ORDER:
         return _ORDER[kind](number, expected), f"{_WORDS[kind]} the value"
     near = apart(number, expected) <= _decimal(settings.get("tolerance", DEFAULT_TOLERANCE))
     return near is (kind == "eq"), f"{_WORDS[kind]} the value"
 
 
-def _wanted(value: JSONValue, sample: Sample) -> Decimal:
+def _get_expected(value: JSONValue, sample: Sample) -> Decimal:
     if not isinstance(value, str):
         return _decimal(value)
     number = last_number(filled(value, sample))

@@ -54,7 +54,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     if operation in ("eq", "ne"):
         return _equal(text, next(expected), operation, ignore_case=ignore_case)
     searched = SearchedText(text, ignore_case=ignore_case)
-    return _found(operation, searched, map(_not_empty, expected), with_spans=shows_spans(settings))
+    return _find_texts(operation, searched, map(_not_empty, expected), with_spans=shows_spans(settings))
 
 
 def _not_empty(wanted: str) -> str:
@@ -98,7 +98,7 @@ def _origins(text: str) -> list[int]:
     return [index for index, char in enumerate(text) for _ in char.casefold()]
 
 
-def _found(operation: str, text: SearchedText, wanted: Iterable[str], *, with_spans: bool) -> Outcome:
+def _find_texts(operation: str, text: SearchedText, wanted: Iterable[str], *, with_spans: bool) -> Outcome:
     if operation in ("starts_with", "ends_with"):
         (end,) = wanted
         passed = text.starts_with(end) if operation == "starts_with" else text.ends_with(end)

@@ -16,17 +16,17 @@ from evaluators.base import (
 )
 from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
-from evaluators.grounding.kinds import AnswerKind, asked_kind, has_kind, is_brief_answer
+from evaluators.grounding.kinds import AnswerKind, find_asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.refusals import MAX_CHARS, find_refusal
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
-from evaluators.judging.settings import STRICT, before_strict, judge_settings, threshold_of
+from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, judge_settings
 from evaluators.relevance.asking_back import asks_back
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
-from evaluators.text.against import against
+from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
 from evaluators.text.refusals import declines_elsewhere
@@ -113,7 +113,7 @@ class AnswerRelevance(Family):
             output_types=(GENERATED,),
         ),
         _BY_JUDGE,
-        before_strict(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-20"),
+        find_before_strict(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-20"),
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
@@ -121,9 +121,9 @@ class AnswerRelevance(Family):
 
         Raises CannotScore("unsupported_language") for a text in an unsupported language.
         """
-        threshold = threshold_of(settings, _default_threshold(settings))
+        threshold = get_threshold(settings, _default_threshold(settings))
         question = sample.input or ""
-        output = _without_echo(sample.output or "", question)
+        output = _remove_echo(sample.output or "", question)
         if because := _says_nothing(question, output):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         if settings.get("reads") is not None and declines_elsewhere(output):
@@ -136,21 +136,21 @@ class AnswerRelevance(Family):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         brief = BRIEF if settings.get("rules") == ANSWERS else FIRST_BRIEF
         nearest = measure_nearness(question, (output,))
-        return _scored(question, output, nearest, threshold, readable, brief=brief, explain=explain)
+        return _build_score(question, output, nearest, threshold, readable, brief=brief, explain=explain)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
     ) -> Score:
         """Query a judge; if there is nothing to evaluate, return the score of `score`."""
         question = sample.input or ""
-        if _says_nothing(question, _without_echo(sample.output or "", question)):
+        if _says_nothing(question, _remove_echo(sample.output or "", question)):
             return self.score(sample, settings, explain=explain)
-        threshold = threshold_of(settings, _default_threshold(settings))
+        threshold = get_threshold(settings, _default_threshold(settings))
         return await judge_answer_relevance(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
         """Return the lowest score that passes, which is another for the earlier evaluator and the judge."""
-        return threshold_of(settings, _default_threshold(settings))
+        return get_threshold(settings, _default_threshold(settings))
 
     def warm_up(self) -> None:
         """Load the small model, some 0.3 seconds and 140 MB, and what tells languages, 4 MB."""
@@ -170,7 +170,7 @@ def _says_nothing(question: str, output: str) -> str | None:
     return None if has_words(question) else "The input asks nothing that could be answered."
 
 
-def _without_echo(output: str, question: str) -> str:
+def _remove_echo(output: str, question: str) -> str:
     """Remove sentences that repeat the question word for word: they are similar to it and contain no answer."""
     question_words = split_words(question)
     if not question_words or not set(question_words).issubset(split_words(output)):
@@ -202,11 +202,11 @@ def _turns(output: str, start: int) -> bool:
     return turn is not None and find_refusal(output, (turn.end(), min(turn.end() + MAX_CHARS, len(output)))) is None
 
 
-def _scored(
+def _build_score(
     question: str, output: str, found: Nearest, threshold: float, readable: Readable, *, brief: float, explain: bool
 ) -> Score:
     best = max(found.windows, key=lambda window: window.value(COVERAGE_WEIGHT))
-    kind = asked_kind(question)
+    kind = find_asked_kind(question)
     is_there = kind is None or has_kind(output, kind, question)
     is_brief = is_brief_answer(output, kind, question)
     value = best.value(COVERAGE_WEIGHT) * (1.0 if is_there else WITHOUT_KIND)
@@ -231,6 +231,6 @@ def _scored(
 def _explain(best: Nearness, kind: AnswerKind | None, is_there: bool, value: float, threshold: float) -> str:
     missing = "" if is_there else f"; the question asks for a {kind}, and none is seen"
     return (
-        f"The relevance is {against(value, threshold)}: similarity {best.cosine:.2f}, "
+        f"The relevance is {compare_with_threshold(value, threshold)}: similarity {best.cosine:.2f}, "
         f"{best.coverage:.0%} of the question's words{missing}."
     )

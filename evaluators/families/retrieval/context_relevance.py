@@ -17,10 +17,10 @@ from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.judging.questions.relevance import judge_context_relevance
-from evaluators.judging.settings import STRICT, before_strict, several_questions_settings, threshold_of
+from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, several_questions_settings
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
-from evaluators.text.against import against
+from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
 from evaluators.values import DOCUMENTS
@@ -91,7 +91,7 @@ class ContextRelevance(Family):
             output_types=(DOCUMENTS,),
         ),
         _BY_JUDGE,
-        before_strict(_BY_JUDGE, "retrieval-context-relevance-judge-2026-11-20"),
+        find_before_strict(_BY_JUDGE, "retrieval-context-relevance-judge-2026-11-20"),
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
@@ -99,7 +99,7 @@ class ContextRelevance(Family):
 
         Raises CannotScore("unsupported_language") for a text in an unsupported language.
         """
-        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        threshold = get_threshold(settings, DEFAULT_THRESHOLD)
         question, contexts = sample.input or "", sample.context_texts
         if because := _nothing_to_compare(question, contexts):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"n_windows": 0})
@@ -120,7 +120,7 @@ class ContextRelevance(Family):
         """Query a judge; if there is nothing to evaluate, return the score of `score`."""
         if _nothing_to_compare(sample.input or "", sample.context_texts):
             return self.score(sample, settings, explain=explain)
-        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        threshold = get_threshold(settings, DEFAULT_THRESHOLD)
         return await judge_context_relevance(sample, settings, gateway, threshold=threshold, explain=explain)
 
     def warm_up(self) -> None:
@@ -159,6 +159,6 @@ def _extra(found: Nearest, best: Nearness, n_contexts: int) -> dict[str, JSONVal
 def _explain(best: Nearness, threshold: float) -> str:
     return (
         f"The best context (number {best.index}, counted from 0) has a relevance of "
-        f"{against(_value(best), threshold)}: similarity {best.cosine:.2f}, "
+        f"{compare_with_threshold(_value(best), threshold)}: similarity {best.cosine:.2f}, "
         f"{best.coverage:.0%} of the question's words."
     )

@@ -21,10 +21,10 @@ from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
 from evaluators.judging.questions.relevance import judge_sufficiency
-from evaluators.judging.settings import STRICT, before_strict, judge_settings
+from evaluators.judging.settings import STRICT, find_before_strict, judge_settings
 from evaluators.relevance.one_sentence import support_within_sentences
 from evaluators.settings import THRESHOLD, number_setting, object_schema
-from evaluators.text.against import against
+from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
 from evaluators.values import DOCUMENTS, SAMPLED
@@ -118,7 +118,7 @@ class ContextSufficiency(Family):
             output_types=(DOCUMENTS,),
         ),
         _BY_JUDGE,
-        before_strict(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-20"),
+        find_before_strict(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-20"),
     )
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
@@ -137,13 +137,13 @@ class ContextSufficiency(Family):
         if with_gold:
             evidence = Evidence(contexts)
             supports = [_support(gold, question, contexts, evidence, settings) for gold in golds]
-            return _scored(max(supports, key=lambda each: each.value), threshold, explain=explain)
+            return _build_score(max(supports, key=lambda each: each.value), threshold, explain=explain)
         if not has_words(question):
             return _nothing(
                 "The input asks nothing, and there is no gold answer to look for.", threshold, explain=explain
             )
         readable = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
-        return _scored(question_in_contexts(question, contexts), threshold, readable, explain=explain)
+        return _build_score(question_in_contexts(question, contexts), threshold, readable, explain=explain)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -183,14 +183,14 @@ def _nothing(because: str, threshold: float, *, explain: bool) -> Score:
     return Score(0.0, threshold <= 0, because if explain else None, extra={"basis": None})
 
 
-def _scored(found: Sufficiency, threshold: float, readable: Readable = _NOT_ASKED, *, explain: bool) -> Score:
+def _build_score(found: Sufficiency, threshold: float, readable: Readable = _NOT_ASKED, *, explain: bool) -> Score:
     passed = found.value >= threshold
     extra: dict[str, JSONValue] = dict(found.parts)
     return Score(
         value=found.value,
         passed=passed,
         explanation=(
-            f"The sufficiency is {against(found.value, threshold)}: {found.because}.{readable.doubt}"
+            f"The sufficiency is {compare_with_threshold(found.value, threshold)}: {found.because}.{readable.doubt}"
             if explain
             else None
         ),

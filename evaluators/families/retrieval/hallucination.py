@@ -22,12 +22,12 @@ from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, question_coverage
 from evaluators.grounding.evidence import Evidence
-from evaluators.grounding.nearness import near_question
+from evaluators.grounding.nearness import measure_question_distance
 from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, measure_support
 from evaluators.hallucination.answer import score_words
 from evaluators.judging.questions.claims import judge_claims
 from evaluators.judging.questions.covered_claims import judge_covered_claims
-from evaluators.judging.settings import STRICT, before_strict, is_strict, judge_settings, threshold_of
+from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, is_strict, judge_settings
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.values import GENERATED, SAMPLED
@@ -116,7 +116,7 @@ class Hallucination(Family):
             output_types=(GENERATED,),
         ),
         _BY_JUDGE,
-        before_strict(_BY_JUDGE, "retrieval-hallucination-judge-2026-11-20"),
+        find_before_strict(_BY_JUDGE, "retrieval-hallucination-judge-2026-11-20"),
     )
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
@@ -128,7 +128,7 @@ class Hallucination(Family):
 
         Raises CannotScore("not_applicable") for a bare yes or no, which the first version scores by the question.
         """
-        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        threshold = get_threshold(settings, DEFAULT_THRESHOLD)
         if _is_newest(settings):
             return score_words(sample, threshold, explain=explain)
         return self._score_worst_sentence(sample, threshold, explain=explain)
@@ -139,13 +139,13 @@ class Hallucination(Family):
         evidence = Evidence(sample.context_texts)
         support = measure_support(output, evidence, spans=claiming_sentences(output, question))
         if not support.sentences:
-            value, because = _without_claims(output, question, evidence)
+            value, because = _score_without_claims(output, question, evidence)
             return _plain(value, threshold, because if explain else None)
         if not evidence.words:
             because = "The output makes claims, and no context has a word that could support them."
             return _plain(0.0, threshold, because if explain else None)
-        near = near_question(output, question, sample.context_texts, evidence)
-        return _measured(replace(support, near_question=near), threshold, explain=explain)
+        near = measure_question_distance(output, question, sample.context_texts, evidence)
+        return _build_score(replace(support, near_question=near), threshold, explain=explain)
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -153,7 +153,7 @@ class Hallucination(Family):
         """Query a judge about every claim; without an output or a context, compare words instead."""
         if not (sample.output or "").strip() or not any(map(str.strip, sample.context_texts)):
             return self.score(sample, settings, explain=explain)
-        threshold = threshold_of(settings, DEFAULT_THRESHOLD)
+        threshold = get_threshold(settings, DEFAULT_THRESHOLD)
         ask = judge_covered_claims if is_strict(settings) else judge_claims
         return await ask(sample, settings, gateway, threshold=threshold, explain=explain)
 
@@ -162,7 +162,7 @@ def _is_newest(settings: Settings) -> bool:
     return settings.get("variant") not in (WORST_SENTENCE, *Hallucination.judge_variants)
 
 
-def _without_claims(output: str, question: str, evidence: Evidence) -> tuple[float, str]:
+def _score_without_claims(output: str, question: str, evidence: Evidence) -> tuple[float, str]:
     covered = question_coverage(question, evidence) if is_bare_verdict(output) else None
     if covered is None:
         return 1.0, "The output claims nothing that the contexts would have to support."
@@ -174,7 +174,7 @@ def _plain(value: float, threshold: float, explanation: str | None) -> Score:
     return Score(value, value >= threshold, explanation, extra={"n_sentences": 0})
 
 
-def _measured(found: Support, threshold: float, *, explain: bool) -> Score:
+def _build_score(found: Support, threshold: float, *, explain: bool) -> Score:
     passed = found.value >= threshold
     weak = tuple(sentence.span for sentence in found.sentences if sentence.value < threshold)
     return Score(

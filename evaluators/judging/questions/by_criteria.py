@@ -8,13 +8,13 @@ from evaluators.base import Score, Settings
 from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import Data, question, texts_in
 from evaluators.judging.questions.scales import Scale
-from evaluators.judging.readings import QuotedAnswer, Reading, checks_extra, read_reasoning, share_met, spans_of
-from evaluators.judging.samples import judged
+from evaluators.judging.readings import QuotedAnswer, Reading, checks_extra, list_spans, read_reasoning, share_met
+from evaluators.judging.samples import judge_samples
 from evaluators.judging.settings import answer_tokens
 from evaluators.values import Attachment
 
 
-async def judged_by_criteria(
+async def judge_by_criteria(
     prompt_id: str,
     task: str,
     data: Data,
@@ -35,11 +35,13 @@ async def judged_by_criteria(
         data=data,
         schema=scale.schema(),
         max_output_tokens=answer_tokens(settings, 1_536),
-        weighed=scale.weighed(),
+        weighed=scale.to_weights(),
         attachments=attachments,
     )
     read = _reader(scale, data, output, settings)
-    return await judged(gateway, judge_question, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judge_samples(
+        gateway, judge_question, settings, read, threshold=threshold, scanned=scanned, explain=explain
+    )
 
 
 def _reader(scale: Scale, data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
@@ -52,7 +54,7 @@ def _reader(scale: Scale, data: Data, output: str, settings: Settings) -> Callab
             value=value,
             reasoning=read_reasoning(answer.data),
             extra={**scale_value, **checks_extra(checks)},
-            spans=spans_of(checks, met=False),
+            spans=list_spans(checks, met=False),
             label=label,
             is_weighed=answer.chances is not None,
         )

@@ -9,7 +9,7 @@ from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import MAX_DETAILS, Reading, read_objects, read_reasoning, read_text, read_truth
-from evaluators.judging.samples import judged
+from evaluators.judging.samples import judge_samples
 from evaluators.judging.settings import answer_tokens
 
 UNSUPPORTED_AT_MOST = 0.5
@@ -47,7 +47,7 @@ async def judge_claims(
         max_output_tokens=answer_tokens(settings, 4_096),
     )
     read = _reader(output, contexts)
-    return await judged(
+    return await judge_samples(
         gateway, judge_question, settings, read, threshold=threshold, scanned=(output,), explain=explain
     )
 

@@ -24,7 +24,7 @@ def sentences_to_decide(output: str, asked: str = "") -> list[Span]:
     return spans or [(start, len(output.rstrip()))]
 
 
-def numbered(output: str, sentences: Sequence[Span]) -> list[str]:
+def number_sentences(output: str, sentences: Sequence[Span]) -> list[str]:
     """Return the sentences as the judge is shown them, each with its number in front."""
     return [f"{number}: {output[slice(*span)]}" for number, span in enumerate(sentences, start=1)]
 
@@ -41,12 +41,12 @@ def lacks(answer: Mapping[str, JSONValue], name: str, output: str, sentences: Se
     if max(numbers, default=0) > len(sentences):
         return f"The numbers of the SENTENCES end at {len(sentences)}."
     if missing := set(range(1, len(sentences) + 1)).difference(numbers):
-        return f"`{name}` has no entry for the SENTENCES {_named(missing)}; every one of them must be decided."
+        return f"`{name}` has no entry for the SENTENCES {_format_numbers(missing)}; every one of them must be decided."
     claiming = {number for number, entry in zip(numbers, entries, strict=True) if read_truth(entry, "is_claim")}
     texts = [output[slice(*span)] for span in sentences]
     with_number = {number for number, text in enumerate(texts, start=1) if _states_a_number(text)}
     if excused := with_number - claiming:
-        return f"The SENTENCES {_named(excused)} state numbers, so each makes a claim; decide it."
+        return f"The SENTENCES {_format_numbers(excused)} state numbers, so each makes a claim; decide it."
     return None
 
 
@@ -56,7 +56,7 @@ def _states_a_number(sentence: str) -> bool:
     return _digit.search(text) is not None and not text.rstrip().endswith(("?", "\uff1f", ":", "\uff1a"))
 
 
-def _named(numbers: set[int]) -> str:
+def _format_numbers(numbers: set[int]) -> str:
     ordered = sorted(numbers)
     suffix = f" and {len(ordered) - MAX_NAMED} more" if len(ordered) > MAX_NAMED else ""
     return ", ".join(map(str, ordered[:MAX_NAMED])) + suffix

@@ -9,7 +9,7 @@ from evaluators.base import JSONValue, Sample, Score, Settings, Span
 from evaluators.gateway import Answer, JudgeGateway
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.questions.claims import UNSUPPORTED_AT_MOST
-from evaluators.judging.questions.coverage import NUMBER_OF_SENTENCE, lacks, numbered, sentences_to_decide
+from evaluators.judging.questions.coverage import NUMBER_OF_SENTENCE, lacks, number_sentences, sentences_to_decide
 from evaluators.judging.quotes import Quotable, locate
 from evaluators.judging.readings import (
     MAX_DETAILS,
@@ -20,7 +20,7 @@ from evaluators.judging.readings import (
     read_text,
     read_truth,
 )
-from evaluators.judging.samples import judged
+from evaluators.judging.samples import judge_samples
 from evaluators.judging.settings import answer_tokens, fails_unverified
 
 _CLAIM: dict[str, JSONValue] = {
@@ -60,7 +60,7 @@ async def judge_covered_claims(
         data=[
             ("USER INPUT", sample.input or ""),
             ("MODEL OUTPUT", output),
-            ("SENTENCES", numbered(output, sentences)),
+            ("SENTENCES", number_sentences(output, sentences)),
             ("RETRIEVED CONTEXT", contexts),
         ],
         schema=_SCHEMA,
@@ -68,7 +68,7 @@ async def judge_covered_claims(
         check=lambda answer: lacks(answer, "claims", output, sentences),
     )
     read = _reader(output, sentences, contexts, settings)
-    return await judged(
+    return await judge_samples(
         gateway, judge_question, settings, read, threshold=threshold, scanned=(output,), explain=explain
     )
 
@@ -126,11 +126,11 @@ def _claims(
             number = int(read_number(entry, "sentence", low=1, high=len(sentences)))
             quote, is_supported = read_text(entry, "quote"), read_truth(entry, "supported")
             is_quote_found = quotable.holds(quote) if quote.strip() else None
-            span = _placed(read_text(entry, "passage"), output, sentences[number - 1])
+            span = _locate_passage(read_text(entry, "passage"), output, sentences[number - 1])
             yield _Claim(span, is_supported, is_quote_found, is_supported and (is_quote_found is True or not fails))
 
 
-def _placed(passage: str, output: str, sentence: Span) -> Span:
+def _locate_passage(passage: str, output: str, sentence: Span) -> Span:
     start = sentence[0]
     place = locate(passage, output[slice(*sentence)])
     return (start + place[0], start + place[1]) if place else sentence

@@ -32,7 +32,7 @@ class GraderAsker:
 
     async def ask(self, grader: ModelGrader) -> float:
         """Return a score model's number; of a label model 1.0 for a passing label, else 0.0."""
-        answer = await self._gateway.ask(grader_question(grader), {**self._settings, **_chosen(grader)})
+        answer = await self._gateway.ask(grader_question(grader), {**self._settings, **_build_settings(grader)})
         self.answers.append(answer)
         if grader.labels:
             return float(read_text(answer.data, "label") in grader.passing_labels)
@@ -52,8 +52,8 @@ def grader_question(grader: ModelGrader) -> Question:
         else {"score": {"type": "number", "minimum": low, "maximum": high}}
     )
     form = "`label`: the label that fits." if grader.labels else f"`score`: a number from {low:g} to {high:g}."
-    above = _said(grader.messages, ("system", "developer"))
-    below = _said(grader.messages, ("user", "assistant")) or "Grade now."
+    above = _join_messages(grader.messages, ("system", "developer"))
+    below = _join_messages(grader.messages, ("user", "assistant")) or "Grade now."
     if len(above) + len(below) > MAX_DATA_CHARS:
         raise CannotScore("input_too_long", f"The grader's messages are longer than {MAX_DATA_CHARS} characters.")
     return Question(
@@ -65,11 +65,11 @@ def grader_question(grader: ModelGrader) -> Question:
     )
 
 
-def _said(messages: Sequence[tuple[str, str]], roles: tuple[str, ...]) -> str:
+def _join_messages(messages: Sequence[tuple[str, str]], roles: tuple[str, ...]) -> str:
     texts = [f"Assistant:\n{text}" if role == "assistant" else text for role, text in messages if role in roles]
     return "\n\n".join(texts)
 
 
-def _chosen(grader: ModelGrader) -> dict[str, JSONValue]:
+def _build_settings(grader: ModelGrader) -> dict[str, JSONValue]:
     temperature: dict[str, JSONValue] = {} if grader.temperature is None else {"temperature": grader.temperature}
     return {"model": grader.model, **temperature}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evaluators.base import Sample, Score, Settings, TransientError
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.readings import spent
+from evaluators.judging.readings import merge_usage
 
 
 async def moderated(
@@ -12,7 +12,7 @@ async def moderated(
 ) -> Score:
     """Score 1 minus the highest category probability; `extra` has all of them, and the endpoint's own flags."""
     moderation = await gateway.moderate(sample.output or "", settings)
-    used = spent([moderation.provenance])
+    used = merge_usage([moderation.provenance])
     if not moderation.categories:
         raise TransientError("bad_output", "The moderation endpoint named no category.", extra={"judge": used})
     worst = max(moderation.categories, key=lambda name: moderation.categories[name])

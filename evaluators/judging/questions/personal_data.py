@@ -11,7 +11,7 @@ from evaluators.base import JSONValue, Settings, Span
 from evaluators.gateway import Answer, AnswerCheck, JudgeGateway, Question
 from evaluators.judging.prompts import answer_schema, question, strict_object
 from evaluators.judging.quotes import Passages, occurrences
-from evaluators.judging.readings import read_objects, read_text, usage_of
+from evaluators.judging.readings import read_objects, read_text, sum_usage
 from evaluators.judging.settings import answer_tokens
 
 MAX_FOUND = 200
@@ -95,4 +95,4 @@ def _extracted(answer: Answer, find: Callable[[str], Iterator[Span]]) -> Extract
         n_dropped += not spans
         findings |= {(read_text(entry, "type"), span) for span in spans}
     sorted_findings = sorted(findings, key=lambda each: (each[1], each[0]))[:MAX_FOUND]
-    return ExtractionResult(tuple(sorted_findings), n_dropped, usage_of([answer]))
+    return ExtractionResult(tuple(sorted_findings), n_dropped, sum_usage([answer]))

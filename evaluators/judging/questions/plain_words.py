@@ -7,11 +7,11 @@ import re
 
 from evaluators.base import CannotScore, Field, JSONValue, Sample, Score, Settings, SettingsProblem
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.attachments import TASK, listed, media_read
+from evaluators.judging.attachments import TASK, format_attachments, media_read
 from evaluators.judging.prompts import Data, trusted
-from evaluators.judging.questions.by_criteria import judged_by_criteria
+from evaluators.judging.questions.by_criteria import judge_by_criteria
 from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_problems
-from evaluators.judging.settings import SCORE_FROM, judge_settings, threshold_of
+from evaluators.judging.settings import SCORE_FROM, get_threshold, judge_settings
 from evaluators.settings import object_schema, settings_problems
 from evaluators.values import Attachment
 
@@ -80,12 +80,12 @@ def criteria_fields(settings: Settings) -> tuple[Field, ...]:
 
 async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool) -> Score:
     """Judge whether a sample meets the criteria; `blank_output` alone decides a sample with nothing to judge."""
-    attached = _shown_attachments(sample, settings)
+    attached = _select_attachments(sample, settings)
     subject = _subject(sample, criteria_fields(settings))
     if not subject.strip() and not attached:
         return _blank(settings, explain=explain)
     scale = Scale(settings)
-    return await judged_by_criteria(
+    return await judge_by_criteria(
         "judge-attached/1" if attached else "judge/1",
         _task(settings, scale, len(sample.gold_texts)),
         _data(sample, settings),
@@ -94,13 +94,13 @@ async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGatew
         gateway,
         output=sample.output or "",
         scanned=(subject,),
-        threshold=threshold_of(settings),
+        threshold=get_threshold(settings),
         explain=explain,
         attachments=attached,
     )
 
 
-def _shown_attachments(sample: Sample, settings: Settings) -> tuple[Attachment, ...]:
+def _select_attachments(sample: Sample, settings: Settings) -> tuple[Attachment, ...]:
     """Return what the judge shall look at or listen to; an evaluator that is there for it needs some."""
     if not (read := media_read(settings)):
         return ()
@@ -116,10 +116,10 @@ def _subject(sample: Sample, named: tuple[Field, ...]) -> str:
         raise CannotScore("missing_input", "Send an input, an output or both: there is nothing to judge.")
     if Field.OUTPUT in named or (not named and sample.output is not None):
         return sample.output or ""
-    return "\n".join(_as_text(sample.value_of(field)) for field in named or (Field.INPUT,))
+    return "\n".join(_to_text(sample.value_of(field)) for field in named or (Field.INPUT,))
 
 
-def _as_text(value: str | tuple[str, ...] | None) -> str:
+def _to_text(value: str | tuple[str, ...] | None) -> str:
     return "\n".join(value) if isinstance(value, tuple) else value or ""
 
 
@@ -133,15 +133,15 @@ def _data(sample: Sample, settings: Settings) -> Data:
     """Return the fields that were sent, under the names that criteria use; the system prompt only where it is named."""
     names = criteria_fields(settings)
     values = [
-        (word, _shown(sample, field))
+        (word, _get_field_value(sample, field))
         for word, field in WORDS.items()
         if field is not Field.SYSTEM_PROMPT or field in names
     ]
     present = [(word, value) for word, value in values if value is not None]
-    return [*present, ("ATTACHMENTS", listed(sample.attachments))] if media_read(settings) else present
+    return [*present, ("ATTACHMENTS", format_attachments(sample.attachments))] if media_read(settings) else present
 
 
-def _shown(sample: Sample, field: Field) -> str | tuple[str, ...] | None:
+def _get_field_value(sample: Sample, field: Field) -> str | tuple[str, ...] | None:
     """Return a field as the judge sees it: of several accepted answers all."""
     if field is Field.GOLD and len(sample.gold_texts) > 1:
         return sample.gold_texts

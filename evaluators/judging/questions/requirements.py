@@ -12,12 +12,12 @@ from evaluators.judging.readings import (
     QuotedAnswer,
     Reading,
     checks_extra,
+    list_spans,
     read_reasoning,
     share_met,
-    spans_of,
     unreadable,
 )
-from evaluators.judging.samples import judged
+from evaluators.judging.samples import judge_samples
 from evaluators.judging.settings import answer_tokens
 
 UNMET_AT_MOST = 0.3
@@ -50,7 +50,9 @@ async def judge_requirements(
         max_output_tokens=answer_tokens(settings, 1_024),
     )
     read = _reader(list(requirements), data, output, settings)
-    return await judged(gateway, judge_question, settings, read, threshold=threshold, scanned=scanned, explain=explain)
+    return await judge_samples(
+        gateway, judge_question, settings, read, threshold=threshold, scanned=scanned, explain=explain
+    )
 
 
 def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
@@ -63,7 +65,7 @@ def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -
             value=1.0 if share == 1.0 else UNMET_AT_MOST * share,
             reasoning=read_reasoning(answer.data),
             extra=checks_extra(checks),
-            spans=spans_of(checks, met=False),
+            spans=list_spans(checks, met=False),
         )
 
     return read

@@ -65,7 +65,7 @@ class Scale:
         verdict: dict[str, JSONValue] = {"passed": {"type": "boolean"}} if self._is_weighed else {"score": SCORE}
         return answer_schema({"checks": {**CHECKS, "minItems": 1} if isinstance(CHECKS, dict) else CHECKS, **verdict})
 
-    def weighed(self) -> Weights | None:
+    def to_weights(self) -> Weights | None:
         """Return the verdict field and its options if the settings request their probabilities."""
         if not self._is_weighed:
             return None
@@ -101,21 +101,21 @@ class Scale:
             values = [_number(entry) for entry in self.labels.values()]
             return _mean(values, chances, _number(self.labels[label])), label, {"label": label, **extra}
         if not self.levels:
-            label_value = self._stated(data, chances)
+            label_value = self._read_level(data, chances)
             return min(label_value, share_met), None, {"stated_score": label_value, **extra}
         label_value = read_number(data, "score", low=min(self.levels), high=max(self.levels))
         return (
-            self._from_rubric(_mean([*self.levels], chances, label_value)),
+            self._apply_rubric(_mean([*self.levels], chances, label_value)),
             None,
             {"rubric_score": label_value, **extra},
         )
 
-    def _stated(self, data: Mapping[str, JSONValue], chances: Mapping[str, float] | None) -> float:
+    def _read_level(self, data: Mapping[str, JSONValue], chances: Mapping[str, float] | None) -> float:
         if not self._is_weighed:
             return read_number(data, "score")
         return _mean([1.0, 0.0], chances, float(read_truth(data, "passed")))
 
-    def _from_rubric(self, stated: float) -> float:
+    def _apply_rubric(self, stated: float) -> float:
         return (stated - 1) / 4 if _is_one_to_five(list(self.levels)) else stated
 
 

@@ -104,7 +104,7 @@ class AnnouncedSpans:
         spans = [match.span() for start, end in near for match in label.finditer(text, start, end)]
         self._starts, self._ends = [start for start, _ in spans], [end for _, end in spans]
 
-    def near(self, start: int, end: int) -> bool:
+    def is_near(self, start: int, end: int) -> bool:
         """Return whether a label precedes a number in its sentence or follows it closely."""
         before, behind = self.end_before(start), bisect_left(self._starts, end)
         if before is not None and not _SENTENCE_END.search(self._text, before, start):

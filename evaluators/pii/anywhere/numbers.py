@@ -44,9 +44,9 @@ def cards_in(reading: PlainText) -> Iterator[Span]:
     yield from first.find_cards(reading.digits)
     for match in _CARD_SHAPE.finditer(reading.digits):
         start, end = match.span()
-        if _with_luhn(match) == (start, end) and not _is_other(reading, start):
+        if _trim_to_luhn(match) == (start, end) and not _is_other(reading, start):
             yield start, end
-    proposed = [span for match in _LONG_NUMBER.finditer(reading.digits) if (span := _with_luhn(match))]
+    proposed = [span for match in _LONG_NUMBER.finditer(reading.digits) if (span := _trim_to_luhn(match))]
     for start, end in _called(labels.CARD, proposed, reading):
         if not _is_other(reading, start):
             yield start, end
@@ -62,7 +62,7 @@ def ssns_in(reading: PlainText) -> Iterator[Span]:
 def passports_in(reading: PlainText) -> Iterator[Span]:
     """Yield numbers of the form of US passports that follow a word for a passport."""
     yield from first.find_passports(reading.digits)
-    yield from _after(labels.PASSPORT, _US_PASSPORT, reading)
+    yield from _find_after(labels.PASSPORT, _US_PASSPORT, reading)
 
 
 def identities_in(reading: PlainText) -> Iterator[Span]:
@@ -70,7 +70,7 @@ def identities_in(reading: PlainText) -> Iterator[Span]:
     for pattern, is_one in _BY_FORM:
         yield from (match.span() for match in pattern.finditer(reading.digits) if is_one(match[0]))
     for label in (labels.IDENTITY, labels.PASSPORT):
-        for start, end in _after(label, _IDENTITY, reading):
+        for start, end in _find_after(label, _IDENTITY, reading):
             digits = reading.digits[start:end]
             is_of_us = label is labels.PASSPORT and _US_PASSPORT.fullmatch(digits)
             if not is_of_us and not _DATE.match(digits):
@@ -83,7 +83,7 @@ _BY_FORM: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = (
 )
 
 
-def _with_luhn(found: re.Match[str]) -> Span | None:
+def _trim_to_luhn(found: re.Match[str]) -> Span | None:
     """Return the longest stretch from the start to the end of a group that has a card's length and last digit."""
     start, end = found.span()
     for last in reversed([group.end() for group in _GROUP_END.finditer(found.string, start, end)]):
@@ -100,11 +100,11 @@ def _is_other(reading: PlainText, start: int) -> bool:
 def _called(label: re.Pattern[str], spans: Sequence[Span], reading: PlainText) -> Iterator[Span]:
     announced = AnnouncedSpans(label, reading.labels, spans)
     for start, end in spans:
-        if announced.near(start, end):
+        if announced.is_near(start, end):
             yield start, end
 
 
-def _after(label: re.Pattern[str], number: re.Pattern[str], reading: PlainText) -> Iterator[Span]:
+def _find_after(label: re.Pattern[str], number: re.Pattern[str], reading: PlainText) -> Iterator[Span]:
     """Yield the numbers directly after a label, with at most a word or two in between."""
     spans = [match.span() for match in number.finditer(reading.digits) if _n_digits(match[0]) >= _MIN_DIGITS]
     announced = AnnouncedSpans(label, reading.labels, spans)

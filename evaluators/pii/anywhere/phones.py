@@ -49,15 +49,15 @@ def _mobiles(reading: PlainText) -> Iterator[Span]:
 
 def _announced(reading: PlainText) -> Iterator[Span]:
     candidates = [match for match in CANDIDATE.finditer(reading.digits) if may_be_phone(match[0])]
-    yield from _in_brackets(candidates)
+    yield from _find_bracketed(candidates)
     spans = [match.span() for match in candidates]
     announced = [AnnouncedSpans(label, reading.labels, spans) for label in (WORDS, labels.PHONE)]
     for start, end in spans:
-        if any(spans_near.near(start, end) for spans_near in announced) and not _is_other(reading, start):
+        if any(spans_near.is_near(start, end) for spans_near in announced) and not _is_other(reading, start):
             yield start, end
 
 
-def _in_brackets(candidates: Sequence[re.Match[str]]) -> Iterator[Span]:
+def _find_bracketed(candidates: Sequence[re.Match[str]]) -> Iterator[Span]:
     """Yield numbers with a country code whose plus follows a bracket: "(+44 20 7946 0018)"."""
     bracketed = [match for match in candidates if match[0].startswith("(+")]
     for match in bracketed[:MAX_LOOKUPS]:

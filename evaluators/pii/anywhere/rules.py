@@ -39,19 +39,19 @@ def ip_addresses_in(reading: PlainText) -> Iterator[Span]:
             yield start, end
 
 
-def _beside_any_script(find: Callable[[str], Iterator[Span]]) -> Recogniser:
+def _wrap_any_script(find: Callable[[str], Iterator[Span]]) -> Recogniser:
     return lambda reading: find(reading.digits)
 
 
 RECOGNISERS: dict[Entity, Recogniser] = {
     Entity.EMAIL: emails_in,
-    Entity.IBAN: _beside_any_script(first.find_ibans),
+    Entity.IBAN: _wrap_any_script(first.find_ibans),
     Entity.NATIONAL_ID: identities_in,
     Entity.CREDIT_CARD: cards_in,
-    Entity.CRYPTO_WALLET: _beside_any_script(first.find_wallets),
-    Entity.MAC_ADDRESS: _beside_any_script(first.find_mac_addresses),
+    Entity.CRYPTO_WALLET: _wrap_any_script(first.find_wallets),
+    Entity.MAC_ADDRESS: _wrap_any_script(first.find_mac_addresses),
     Entity.IP_ADDRESS: ip_addresses_in,
-    Entity.US_DRIVER_LICENSE: _beside_any_script(first.find_licences),
+    Entity.US_DRIVER_LICENSE: _wrap_any_script(first.find_licences),
     Entity.US_PASSPORT: passports_in,
     Entity.US_SSN: ssns_in,
     Entity.ADDRESS: addresses_in,

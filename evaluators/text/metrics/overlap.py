@@ -70,11 +70,11 @@ def squad_f1(output: str, gold: str) -> Overlap:
 
 def rouge_n(output: list[str], gold: list[str], n: int) -> Overlap:
     """Score the n-grams that two token lists share, each as often as both have it."""
-    counts = shared_ngrams(output, gold, n)
+    counts = count_shared_ngrams(output, gold, n)
     return overlap(counts.n_common, counts.n_output, counts.n_gold)
 
 
-def shared_ngrams(output: list[str], gold: list[str], n: int) -> NgramCounts:
+def count_shared_ngrams(output: list[str], gold: list[str], n: int) -> NgramCounts:
     """Count the n-grams of two token lists."""
     output_ngrams, gold_ngrams = _ngrams(output, n), _ngrams(gold, n)
     return NgramCounts(sum((output_ngrams & gold_ngrams).values()), output_ngrams.total(), gold_ngrams.total())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evalsvc.ops.liveness import alive
 from tests.admin.conftest import new_user
 from tests.browser.conftest import Browser
@@ -49,7 +49,7 @@ def webhook(alice: Caller) -> dict[str, Any]:
 def operator(browser: Browser, alice: Caller) -> Iterator[Browser]:
     sign_in_by_cookie(browser, new_user(is_superuser=True), alice.account)
     yield browser
-    shared_client().delete(alive.KEY)
+    get_shared_client().delete(alive.KEY)
 
 
 def test_an_operator_s_morning(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from evalsvc.stats.calibration.probabilities import (
     area_under_curve,
-    calibration_of,
+    compute_calibration,
     mapped,
     mapped_without_fold,
     probability_map,
@@ -35,8 +35,8 @@ def test_a_map_mends_what_scores_say_wrongly() -> None:
     scores = rng.random(1000)
     data = LabelledScores(scores, rng.random(1000) < scores**3)
 
-    raw = calibration_of(data.scores, data.is_good, 0.95, seed=1)
-    mended = calibration_of(mapped_without_fold(data, seed=1), data.is_good, 0.95, seed=1)
+    raw = compute_calibration(data.scores, data.is_good, 0.95, seed=1)
+    mended = compute_calibration(mapped_without_fold(data, seed=1), data.is_good, 0.95, seed=1)
 
     assert raw.ece > 0.2
     assert mended.ece < 0.06
@@ -48,7 +48,7 @@ def test_perfect_probabilities_show_the_error_that_they_are_said_to_show() -> No
     rng = np.random.default_rng(8)
     said = rng.random(200)
 
-    found = [calibration_of(said, rng.random(200) < said, 0.95, seed=i) for i in range(40)]
+    found = [compute_calibration(said, rng.random(200) < said, 0.95, seed=i) for i in range(40)]
 
     assert np.mean([one.ece for one in found]) == pytest.approx(np.mean([one.ece_of_perfect for one in found]), rel=0.1)
 

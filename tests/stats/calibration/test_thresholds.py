@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.calibration.figures import FIGURES, Decisions, balanced_change, decided, figures_of, rates_of
+from evalsvc.stats.calibration.figures import (
+    FIGURES,
+    Decisions,
+    balanced_change,
+    build_decisions,
+    compute_figures,
+    compute_rates,
+)
 from evalsvc.stats.calibration.needed import is_narrow, labels_to_decide
 from evalsvc.stats.calibration.selection import Aim, LabelledScores
 from evalsvc.stats.calibration.thresholds import choose_threshold
@@ -38,12 +45,12 @@ def test_intervals_cover_what_new_rows_show(n: int, apart: float, share: float, 
         while min(is_good.sum(), (~is_good).sum()) < 10:
             scores, is_good = drawn(rng, n, apart, share)
         found = choose_threshold(scores, is_good, aim=aim, in_use=0.5, seed=seed)
-        true = rates_of(decided(new_labels, new_scores >= found.threshold))
+        true = compute_rates(build_decisions(new_labels, new_scores >= found.threshold))
         for name in FIGURES:
             lower, upper = found.figures[name].lower, found.figures[name].upper
             assert lower is not None and upper is not None
             covered[name] += bool(lower <= true[name] <= upper)
-        at_half = rates_of(decided(new_labels, new_scores >= 0.5))["balanced_accuracy"]
+        at_half = compute_rates(build_decisions(new_labels, new_scores >= 0.5))["balanced_accuracy"]
         assert found.change is not None
         covered["change"] += bool(found.change[1] <= true["balanced_accuracy"] - at_half <= found.change[2])
 
@@ -70,7 +77,7 @@ def test_a_bound_is_kept_at_a_distance_that_more_rows_make_smaller() -> None:
         scores = np.where(is_good, 0.3, 0.0) + np.arange(n) / n * 0.7
         data, every = LabelledScores(scores, is_good), np.ones((1, n))
         (chosen,) = data.best(every, Aim("false_positive_rate", 0.2))
-        found.append(float(rates_of(data.passing(every))["false_positive_rate"][0, chosen]))
+        found.append(float(compute_rates(data.passing(every))["false_positive_rate"][0, chosen]))
 
     assert found == sorted(found)
     assert found[0] < 0.12
@@ -84,7 +91,7 @@ def test_what_is_out_of_reach_comes_as_near_as_it_gets() -> None:
 
     (chosen,) = data.best(np.ones((1, 4)), Aim("precision", 0.99))
 
-    assert rates_of(data.passing(np.ones((1, 4))))["precision"][0, chosen] == 0.5
+    assert compute_rates(data.passing(np.ones((1, 4))))["precision"][0, chosen] == 0.5
 
 
 def test_weights_are_as_so_many_rows() -> None:
@@ -98,8 +105,10 @@ def test_weights_are_as_so_many_rows() -> None:
     one = weighted.best(ordered[None, :], Aim("accuracy"))[0]
     other = written_out.best(np.ones((1, int(copies.sum()))), Aim("accuracy"))[0]
 
-    by_weights = rates_of(weighted.passing(ordered[None, :]))["accuracy"][0, one]
-    assert by_weights == pytest.approx(rates_of(written_out.passing(np.ones((1, copies.sum()))))["accuracy"][0, other])
+    by_weights = compute_rates(weighted.passing(ordered[None, :]))["accuracy"][0, one]
+    assert by_weights == pytest.approx(
+        compute_rates(written_out.passing(np.ones((1, copies.sum()))))["accuracy"][0, other]
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,7 +120,7 @@ def test_an_aim_that_makes_no_sense_is_refused(figure: str, bound: float | None)
 
 
 def test_figures_are_those_of_the_counts() -> None:
-    found = figures_of(Decisions(*(np.float64(n) for n in (45, 50, 10, 50))), 0.95)
+    found = compute_figures(Decisions(*(np.float64(n) for n in (45, 50, 10, 50))), 0.95)
 
     values = {name: round(share.value or 0.0, 4) for name, share in found.items()}
     assert values == {

@@ -11,7 +11,7 @@ from evalsvc.stats.estimates.estimator import (
     Sums,
     bounds_under_failures,
     check_strategy,
-    sums_of,
+    compute_sums,
 )
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, RATIO, UNTYPED, kind_named
 from evalsvc.stats.strategies.registry import SET_STRATEGIES
@@ -95,21 +95,21 @@ def test_its_answer_is_frozen() -> None:
 
 
 def test_failures_are_bounded_by_the_worst_and_the_best() -> None:
-    sums = sums_of([1.0, 1.0, 0.0])
+    sums = compute_sums([1.0, 1.0, 0.0])
 
     assert bounds_under_failures(ALGEBRAIC, sums, 1, value_range=[0, 1], population=400) == (0.5, 0.75)
     assert bounds_under_failures(DISTRIBUTIVE, sums, 1, value_range=(0, 1), population=400) == (200.0, 300.0)
-    assert bounds_under_failures(ALGEBRAIC, sums_of([]), 2, value_range=(1, 5), population=400) == (1.0, 5.0)
+    assert bounds_under_failures(ALGEBRAIC, compute_sums([]), 2, value_range=(1, 5), population=400) == (1.0, 5.0)
 
 
 def test_failures_are_not_bounded_where_nothing_bounds_a_score() -> None:
-    sums = sums_of([1.0, 1.0, 0.0])
+    sums = compute_sums([1.0, 1.0, 0.0])
 
     assert bounds_under_failures(ALGEBRAIC, sums, 1, value_range=None, population=400) is None
     assert bounds_under_failures(RATIO, sums, 1, value_range=(0, 1), population=400) is None
     assert bounds_under_failures(UNTYPED, sums, 1, value_range=(0, 1), population=400) is None
     assert bounds_under_failures(DISTRIBUTIVE, sums, 1, value_range=(0, 1), population=None) is None
-    assert bounds_under_failures(ALGEBRAIC, sums_of([]), 0, value_range=(0, 1), population=400) is None
+    assert bounds_under_failures(ALGEBRAIC, compute_sums([]), 0, value_range=(0, 1), population=400) is None
 
 
 # Sums
@@ -118,7 +118,7 @@ def test_failures_are_not_bounded_where_nothing_bounds_a_score() -> None:
 def test_the_sums_are_those_of_the_scores() -> None:
     row = np.random.default_rng(3).random(50)
 
-    sums = sums_of(row)
+    sums = compute_sums(row)
 
     assert sums.mean == pytest.approx(row.mean())
     assert sums.variance == pytest.approx(row.var(ddof=1))
@@ -126,10 +126,10 @@ def test_the_sums_are_those_of_the_scores() -> None:
 
 
 def test_equal_scores_have_no_variance_whatever_rounding_says() -> None:
-    assert sums_of([0.1] * 1000).variance == 0.0
+    assert compute_sums([0.1] * 1000).variance == 0.0
     assert Sums(1000, 100.0, 10.000001, 0.1, 0.1).variance == 0.0
 
 
 def test_it_refuses_denominators_of_another_number() -> None:
     with pytest.raises(ValueError, match="denominators"):
-        sums_of([1.0], [1.0, 2.0])
+        compute_sums([1.0], [1.0, 2.0])

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, ttest_1samp
 
 from evalsvc.stats import clopper_pearson
-from evalsvc.stats.basics.sums import Sums, sums_of
+from evalsvc.stats.basics.sums import Sums, compute_sums
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
 from evalsvc.stats.formulas.anytime import anytime_share
 from evalsvc.stats.formulas.betting import betting_interval
@@ -21,7 +21,7 @@ from tests.stats.reference import Row
 
 def ask(seen: list[float] | Row, kind: str = "algebraic", **changes: object) -> NewDataInterval:
     arguments: dict[str, object] = {"level": 0.95, "value_range": (0.0, 1.0), "binary": False} | changes
-    sums = arguments.pop("sums", None) or sums_of(seen)
+    sums = arguments.pop("sums", None) or compute_sums(seen)
     return new_data_interval(kind_named(kind), sums, **arguments)  # type: ignore[arg-type]
 
 
@@ -125,10 +125,10 @@ def test_a_ratio_takes_its_linearised_residuals() -> None:
     residuals = (above - ratio * below) / below.mean()
     expected = ttest_1samp(residuals, 0.0).confidence_interval(0.95)
 
-    found = ask(above, "ratio", value_range=None, sums=sums_of(above, below))
+    found = ask(above, "ratio", value_range=None, sums=compute_sums(above, below))
 
     assert ends(found) == pytest.approx((ratio + expected.low, ratio + expected.high))
-    assert ask([1.0, 2.0], "ratio", value_range=None, sums=sums_of([1, 2], [2, 4])).lower is None
+    assert ask([1.0, 2.0], "ratio", value_range=None, sums=compute_sums([1, 2], [2, 4])).lower is None
 
 
 @pytest.mark.parametrize("kind", ["distributive", "untyped"])
@@ -147,11 +147,11 @@ def test_it_refuses_what_cannot_be() -> None:
 def test_few_carrying_scores_and_unseen_ends_are_skewed() -> None:
     rng = np.random.default_rng(7)
 
-    assert shape_warnings(sums_of(rng.random(100)), (0, 1)) == ()
-    assert shape_warnings(sums_of(rng.integers(1, 6, 50).astype(float)), (1, 5)) == ()
-    assert "skewed" in shape_warnings(sums_of([1.0] * 98 + [0.0, 0.1]), (0, 1))
-    assert "skewed" in shape_warnings(sums_of(1 - 0.05 * rng.random(50)), (0, 1))
-    assert "wide_range" in shape_warnings(sums_of(rng.integers(1, 6, 50).astype(float)), (0, 100))
+    assert shape_warnings(compute_sums(rng.random(100)), (0, 1)) == ()
+    assert shape_warnings(compute_sums(rng.integers(1, 6, 50).astype(float)), (1, 5)) == ()
+    assert "skewed" in shape_warnings(compute_sums([1.0] * 98 + [0.0, 0.1]), (0, 1))
+    assert "skewed" in shape_warnings(compute_sums(1 - 0.05 * rng.random(50)), (0, 1))
+    assert "wide_range" in shape_warnings(compute_sums(rng.integers(1, 6, 50).astype(float)), (0, 100))
 
 
 def test_carrying_scores_never_exceed_the_effective_number() -> None:
@@ -159,5 +159,5 @@ def test_carrying_scores_never_exceed_the_effective_number() -> None:
     for scores in (rng.random(50), rng.beta(0.3, 3, 50), rng.lognormal(size=50)):
         deviations = scores - scores.mean()
         effective = (deviations**2).sum() ** 2 / (deviations**4).sum()
-        assert 0.0 < carrying_scores(sums_of(scores)) <= effective + 1e-9
+        assert 0.0 < carrying_scores(compute_sums(scores)) <= effective + 1e-9
         assert math.isfinite(effective)

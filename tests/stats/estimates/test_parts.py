@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.estimates.newdata import new_data_interval
 from evalsvc.stats.estimates.parts import SlicePart, joint_estimates
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED
@@ -20,7 +20,7 @@ def tables(binary: bool, repeats: int, *, together: bool) -> float:
     n_held = 0
     for _ in range(repeats):
         rows = [rng.random(n) < p if binary else rng.beta(p, 1 - p, n) for n, p in zip(SIZES, shares, strict=True)]
-        parts = [SlicePart(sums_of(row.astype(float)), binary) for row in rows]
+        parts = [SlicePart(compute_sums(row.astype(float)), binary) for row in rows]
         # A single part gets the level as it is.
         found = (
             joint_estimates(ALGEBRAIC, parts, level=0.95, value_range=(0, 1))[0]
@@ -41,7 +41,11 @@ def test_all_slices_hold_together(binary: bool) -> None:
 
 
 def test_each_stands_at_the_shared_level_by_the_headlines_method() -> None:
-    parts = [SlicePart(sums_of([0.1, 0.5, 0.7] * 10)), SlicePart(sums_of([0.2, 0.9] * 20)), SlicePart(sums_of([]))]
+    parts = [
+        SlicePart(compute_sums([0.1, 0.5, 0.7] * 10)),
+        SlicePart(compute_sums([0.2, 0.9] * 20)),
+        SlicePart(compute_sums([])),
+    ]
     found, each = joint_estimates(ALGEBRAIC, parts, level=0.9, value_range=(0, 1), n_others=1)
     alone = new_data_interval(ALGEBRAIC, parts[0].sums, level=0.975, value_range=(0, 1), binary=False)
 
@@ -51,7 +55,7 @@ def test_each_stands_at_the_shared_level_by_the_headlines_method() -> None:
 
 
 def test_a_total_shows_the_mean_of_one_score_and_an_untyped_one_claims_nothing() -> None:
-    part = SlicePart(sums_of([1.0, 2.0, 3.0]))
+    part = SlicePart(compute_sums([1.0, 2.0, 3.0]))
     ((total,), _), ((shown,), _) = (
         joint_estimates(kind, [part], level=0.95, value_range=None) for kind in (DISTRIBUTIVE, UNTYPED)
     )
@@ -69,7 +73,7 @@ def test_configs_times_examples_are_no_rows() -> None:
         # A hard question is hard for all four.
         scores = np.clip(0.5 + rng.uniform(-0.45, 0.45, n)[:, None] + rng.normal(0, 0.1, (n, k)), 0, 1)
         for name, row in (("averaged", scores.mean(axis=1)), ("as rows", scores.ravel())):
-            ((one,), _) = joint_estimates(ALGEBRAIC, [SlicePart(sums_of(row))], level=0.95, value_range=(0, 1))
+            ((one,), _) = joint_estimates(ALGEBRAIC, [SlicePart(compute_sums(row))], level=0.95, value_range=(0, 1))
             held[name] += one.lower is not None and one.upper is not None and one.lower <= 0.5 <= one.upper
 
     assert held["averaged"] / repeats >= 0.93

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsvc.stats.estimates.estimator import Estimate, estimate, sums_of
+from evalsvc.stats.estimates.estimator import Estimate, compute_sums, estimate
 from evalsvc.stats.kinds import RATIO
 from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from tests.stats.questions import PASSES, ask, ends, shuffled
@@ -206,7 +206,7 @@ def test_a_ratio_uses_the_residuals_of_its_linear_form() -> None:
 
     found = estimate(
         RATIO,
-        sums_of(top, bottom),
+        compute_sums(top, bottom),
         population=20,
         strategy="t",
         level=0.95,
@@ -223,7 +223,7 @@ def test_a_ratio_with_denominators_of_one_is_a_mean() -> None:
     row = np.random.default_rng(1).random(60)
     ratio = estimate(
         RATIO,
-        sums_of(row, np.ones(60)),
+        compute_sums(row, np.ones(60)),
         population=400,
         strategy="normal",
         level=0.9,
@@ -238,7 +238,7 @@ def test_a_ratio_with_denominators_of_one_is_a_mean() -> None:
 def ratio_of(top: list[float], bottom: list[float], value_range: object = None) -> Estimate:
     return estimate(
         RATIO,
-        sums_of(top, bottom),
+        compute_sums(top, bottom),
         population=20,
         strategy="t",
         level=0.95,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.basics.sums import sums_of
+from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.estimates.parts import SlicePart, joint_estimates
-from evalsvc.stats.formulas.clusters import ClusterSums, clustered_mean
+from evalsvc.stats.formulas.clusters import ClusterSums, cluster_mean_interval
 from evalsvc.stats.kinds import ALGEBRAIC
 from tests.stats.reference import Row, over_clusters
 
@@ -25,7 +25,7 @@ def test_it_is_the_interval_of_the_single_scores() -> None:
     rng = np.random.default_rng(1)
     clusters = rng.integers(0, 12, 80).astype(float)
     scores = rng.random(80)
-    ends, warnings = clustered_mean(sums_over(scores, clusters), level=0.9)
+    ends, warnings = cluster_mean_interval(sums_over(scores, clusters), level=0.9)
 
     assert ends == pytest.approx(over_clusters(scores, clusters.tolist(), 0.9))
     assert warnings == ("n<30",)
@@ -33,8 +33,8 @@ def test_it_is_the_interval_of_the_single_scores() -> None:
 
 def test_one_cluster_and_equal_clusters_have_no_interval() -> None:
     one, equal = np.zeros(5), np.arange(6.0) // 2
-    assert clustered_mean(sums_over(np.arange(5.0), one), level=0.95)[0] is None
-    assert clustered_mean(sums_over(np.full(6, 0.3), equal), level=0.95) == (None, ("n<30", "degenerate"))
+    assert cluster_mean_interval(sums_over(np.arange(5.0), one), level=0.95)[0] is None
+    assert cluster_mean_interval(sums_over(np.full(6, 0.3), equal), level=0.95) == (None, ("n<30", "degenerate"))
 
 
 def test_it_covers_what_a_naive_interval_misses() -> None:
@@ -44,8 +44,10 @@ def test_it_covers_what_a_naive_interval_misses() -> None:
     for _ in range(repeats):
         shares = rng.beta(1, 1, groups)
         scores = (rng.random((groups, size)) < shares[:, None]).astype(float).ravel()
-        ends, _ = clustered_mean(sums_over(scores, clusters), level=0.95, value_range=(0, 1))
-        ((naive,), _) = joint_estimates(ALGEBRAIC, [SlicePart(sums_of(scores), True)], level=0.95, value_range=(0, 1))
+        ends, _ = cluster_mean_interval(sums_over(scores, clusters), level=0.95, value_range=(0, 1))
+        ((naive,), _) = joint_estimates(
+            ALGEBRAIC, [SlicePart(compute_sums(scores), True)], level=0.95, value_range=(0, 1)
+        )
         assert ends is not None
         assert naive.lower is not None
         assert naive.upper is not None

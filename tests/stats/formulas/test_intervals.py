@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, norm
 
 from evalsvc.stats import clopper_pearson, hoeffding, wilson
-from evalsvc.stats.formulas.intervals import normal_quantile, z_of
+from evalsvc.stats.formulas.intervals import normal_quantile, z_quantile
 
 LEVELS = (0.5, 0.8, 0.95, 0.999)
 
@@ -102,9 +102,9 @@ def test_hoeffding_is_the_widest() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_normal_quantile_is_exact(level: float) -> None:
-    assert z_of(level) == pytest.approx(norm.ppf((1.0 + level) / 2.0), rel=1e-12)
+    assert z_quantile(level) == pytest.approx(norm.ppf((1.0 + level) / 2.0), rel=1e-12)
     assert normal_quantile(level) == pytest.approx(norm.ppf(level), abs=1e-12)
 
 
 def test_z_keeps_its_digits_near_certainty() -> None:
-    assert z_of(1.0 - 2.0**-50) == pytest.approx(norm.isf(2.0**-51), rel=1e-12)
+    assert z_quantile(1.0 - 2.0**-50) == pytest.approx(norm.isf(2.0**-51), rel=1e-12)

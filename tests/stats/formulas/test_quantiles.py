@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evalsvc.stats.formulas.quantiles import needed, quantiles_of, ranks
+from evalsvc.stats.formulas.quantiles import compute_quantiles, needed, ranks
 
 
 @pytest.mark.parametrize("q", [0.05, 0.5, 0.9, 0.95, 0.99])
@@ -28,7 +28,7 @@ def test_it_covers_the_quantile_of_a_heavy_tail(q: float) -> None:
     truth = float(np.quantile(rng.lognormal(0, 2, 4_000_000), q))
     hits = 0
     for _ in range(600):
-        (found,) = quantiles_of(rng.lognormal(0, 2, 500), at=(q,))
+        (found,) = compute_quantiles(rng.lognormal(0, 2, 500), at=(q,))
         assert found.lower is not None
         assert found.upper is not None
         hits += found.lower <= truth <= found.upper
@@ -40,7 +40,7 @@ def test_the_value_is_the_smallest_that_enough_scores_do_not_exceed() -> None:
     rng = np.random.default_rng(2)
     for n in (1, 2, 19, 20, 21, 100):
         row = rng.random(n)
-        for found in quantiles_of(row):
+        for found in compute_quantiles(row):
             assert found.value is not None
             assert (row <= found.value).sum() >= found.q * n - 1e-9
             assert (row < found.value).sum() < found.q * n
@@ -49,7 +49,7 @@ def test_the_value_is_the_smallest_that_enough_scores_do_not_exceed() -> None:
 @pytest.mark.parametrize("q", [0.5, 0.95, 0.99])
 def test_it_says_how_many_scores_it_takes(q: float) -> None:
     n = needed(q, 0.95)
-    few, enough = (quantiles_of(np.arange(float(size)), at=(q,))[0] for size in (n - 1, n))
+    few, enough = (compute_quantiles(np.arange(float(size)), at=(q,))[0] for size in (n - 1, n))
 
     assert few.lower is None or few.upper is None
     assert enough.lower is not None
@@ -58,9 +58,9 @@ def test_it_says_how_many_scores_it_takes(q: float) -> None:
 
 
 def test_names_and_empty_rows() -> None:
-    found = quantiles_of([], at=(0.5, 0.95, 0.999))
+    found = compute_quantiles([], at=(0.5, 0.95, 0.999))
 
     assert [one.name for one in found] == ["p50", "p95", "p99.9"]
     assert {(one.value, one.lower, one.upper, one.n) for one in found} == {(None, None, None, 0)}
     with pytest.raises(ValueError, match="`q`"):
-        quantiles_of([1.0], at=(1.0,))
+        compute_quantiles([1.0], at=(1.0,))

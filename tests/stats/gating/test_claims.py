@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from evalsvc.stats.gating.claims import paired_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.claims import pair_claim, quantile_claim, threshold_claim
 from evalsvc.stats.gating.power import mirrored
 
 NAN = math.nan
 
 
 def test_a_missing_half_counts_against_the_candidate_to_pass_and_for_it_to_fail() -> None:
-    claim = paired_claim([NAN, 1.0, NAN], [1.0, NAN, NAN], limit=0.0, value_range=(0.0, 1.0))
+    claim = pair_claim([NAN, 1.0, NAN], [1.0, NAN, NAN], limit=0.0, value_range=(0.0, 1.0))
 
     assert claim.worst.tolist() == [-1.0, 0.0, -1.0]
     assert claim.best.tolist() == [0.0, 1.0, 1.0]
@@ -22,8 +22,8 @@ def test_a_missing_half_counts_against_the_candidate_to_pass_and_for_it_to_fail(
 
 
 def test_without_a_range_what_is_missing_leaves_no_bound() -> None:
-    assert paired_claim([NAN, 1.0], [1.0, 1.0], limit=0.0, value_range=None).is_bounded_by_missing
-    assert not paired_claim([2.0, 1.0], [1.0, 1.0], limit=0.0, value_range=None).is_bounded_by_missing
+    assert pair_claim([NAN, 1.0], [1.0, 1.0], limit=0.0, value_range=None).is_bounded_by_missing
+    assert not pair_claim([2.0, 1.0], [1.0, 1.0], limit=0.0, value_range=None).is_bounded_by_missing
 
 
 def test_at_most_is_at_least_turned() -> None:
@@ -57,7 +57,7 @@ def test_a_bound_must_be_given() -> None:
 
 def test_the_mirror_of_a_mirror_is_the_claim() -> None:
     for claim in (
-        paired_claim([1.0, NAN], [0.5, 0.5], limit=-0.1, value_range=(0.0, 1.0)),
+        pair_claim([1.0, NAN], [0.5, 0.5], limit=-0.1, value_range=(0.0, 1.0)),
         quantile_claim([1.0, 2.0, NAN], 0.9, at_most=1.0),
     ):
         twice = mirrored(mirrored(claim))

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
 from evalsvc.stats.gating.decisions import judge_all
-from evalsvc.stats.gating.ends import ends_of, is_shown
+from evalsvc.stats.gating.ends import compute_bounds, is_shown
 from evalsvc.stats.gating.power import examples_needed, mirrored
 from evalsvc.stats.gating.quantiles import quantile_ends
 from tests.stats.reference import Row
@@ -38,7 +38,7 @@ def test_errors_at_one_look_with_the_truth_on_the_limit() -> None:
         wrong["plain"] += is_shown(claim, 0.05, watched=False)
         wrong["pass"] += is_shown(over(claim), 0.05, watched=False)
         wrong["fail"] += is_shown(mirrored(over(claim)), 0.05, watched=False)
-        pair = paired_claim(shares(rng, 0.7), shares(rng, 0.8), limit=-0.1, value_range=(0.0, 1.0))
+        pair = pair_claim(shares(rng, 0.7), shares(rng, 0.8), limit=-0.1, value_range=(0.0, 1.0))
         wrong["paired"] += is_shown(over(pair), 0.05, watched=False)
 
     assert wrong["plain"] / repeats > 0.15
@@ -49,8 +49,8 @@ def test_errors_at_one_look_with_the_truth_on_the_limit() -> None:
 def test_clusters_of_one_are_examples() -> None:
     row = np.random.default_rng(3).random(80)
     claim = threshold_claim(row, at_least=0.4, value_range=(0.0, 1.0))
-    plain = ends_of(claim, 0.05, watched=False)
-    apart = ends_of(replace(claim, clusters=np.arange(80)), 0.05, watched=False)
+    plain = compute_bounds(claim, 0.05, watched=False)
+    apart = compute_bounds(replace(claim, clusters=np.arange(80)), 0.05, watched=False)
 
     assert (apart.lower, apart.upper) == pytest.approx((plain.lower, plain.upper), abs=0.002)
     assert (plain.method, apart.method) == ("guarded-t", "guarded-t over clusters")
@@ -58,19 +58,21 @@ def test_clusters_of_one_are_examples() -> None:
 
 def test_whole_clusters_that_agree_count_once() -> None:
     row = np.random.default_rng(4).random(GROUPS)
-    once = ends_of(
+    once = compute_bounds(
         replace(threshold_claim(row, at_least=0.4, value_range=(0.0, 1.0)), clusters=np.arange(GROUPS)),
         0.05,
         watched=False,
     )
-    often = ends_of(over(threshold_claim(row.repeat(SIZE), at_least=0.4, value_range=(0.0, 1.0))), 0.05, watched=False)
+    often = compute_bounds(
+        over(threshold_claim(row.repeat(SIZE), at_least=0.4, value_range=(0.0, 1.0))), 0.05, watched=False
+    )
 
     assert (often.lower, often.upper) == pytest.approx((once.lower, once.upper))
 
 
 def test_equal_scores_still_leave_room_for_a_cluster_unlike_them() -> None:
     claim = threshold_claim(np.ones(GROUPS * SIZE), at_least=0.8, value_range=None, binary=True)
-    plain, found = (ends_of(one, 0.05, watched=False) for one in (claim, over(claim)))
+    plain, found = (compute_bounds(one, 0.05, watched=False) for one in (claim, over(claim)))
 
     assert plain.lower is not None
     assert found.lower is not None

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from evalsvc.stats.gating.claims import GateClaim, paired_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.decisions import alpha_of_attempt, judge_all, outcome_of
-from evalsvc.stats.gating.ends import ends_of
+from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.decisions import alpha_of_attempt, combine_outcomes, judge_all
+from evalsvc.stats.gating.ends import compute_bounds
 from evalsvc.stats.gating.power import examples_needed, smallest_effect
 
 NAN = math.nan
@@ -20,7 +20,7 @@ def differing(n: int, n_for: int, n_against: int, limit: float, *, population: i
     first, second = np.zeros(n), np.zeros(n)
     first[:n_for], second[n_for : n_for + n_against] = 1.0, 1.0
     order = np.random.default_rng(4).permutation(n)
-    return paired_claim(first[order], second[order], limit=limit, value_range=(0.0, 1.0), population=population)
+    return pair_claim(first[order], second[order], limit=limit, value_range=(0.0, 1.0), population=population)
 
 
 @pytest.mark.parametrize("watched", [False, True])
@@ -39,7 +39,7 @@ def test_all_rules_must_pass_and_one_that_is_refuted_fails_the_gate() -> None:
     good, open_, bad = differing(1300, 60, 60, -0.05), differing(1300, 50, 108, -0.05), differing(1300, 20, 150, -0.05)
 
     def outcome(*claims: GateClaim) -> str:
-        return outcome_of(judge_all(claims, 0.05, watched=False))
+        return combine_outcomes(judge_all(claims, 0.05, watched=False))
 
     assert outcome(good) == outcome(good, good) == "pass"
     assert outcome(good, open_) == "undecided"
@@ -62,7 +62,7 @@ def test_holm_goes_on_with_those_that_are_left() -> None:
 
 
 def test_failures_can_neither_pass_nor_fail_a_candidate_by_themselves() -> None:
-    gone = paired_claim([NAN] * 200, [1.0] * 200, limit=-0.05, value_range=(0.0, 1.0))
+    gone = pair_claim([NAN] * 200, [1.0] * 200, limit=-0.05, value_range=(0.0, 1.0))
     (found,) = judge_all([gone], 0.05, watched=False)
 
     assert found.outcome == "undecided"
@@ -72,12 +72,12 @@ def test_failures_can_neither_pass_nor_fail_a_candidate_by_themselves() -> None:
 def test_three_rows_are_undecided() -> None:
     for watched in (False, True):
         for claim in (
-            paired_claim([1.0] * 3, [1.0] * 3, limit=-0.1, value_range=(0.0, 1.0)),
-            paired_claim([1.0] * 3, [0.0] * 3, limit=0.0, value_range=(0.0, 1.0)),
+            pair_claim([1.0] * 3, [1.0] * 3, limit=-0.1, value_range=(0.0, 1.0)),
+            pair_claim([1.0] * 3, [0.0] * 3, limit=0.0, value_range=(0.0, 1.0)),
             quantile_claim([1.0, 2.0, 3.0], 0.95, at_most=10.0),
             threshold_claim([1.0, 2.0, 3.0], at_most=10.0, value_range=None),
         ):
-            assert outcome_of(judge_all([claim], 0.05, watched=watched)) == "undecided"
+            assert combine_outcomes(judge_all([claim], 0.05, watched=watched)) == "undecided"
 
 
 def test_this_set_is_settled_by_what_is_left_of_it() -> None:
@@ -96,7 +96,7 @@ def test_a_gate_without_rules_or_examples_is_undecided() -> None:
     (found,) = judge_all([threshold_claim([], at_least=0.5, value_range=(0.0, 1.0))], 0.05, watched=False)
 
     assert (found.outcome, found.reason, found.about_n_more) == ("undecided", "no_examples", None)
-    assert outcome_of([]) == "undecided"
+    assert combine_outcomes([]) == "undecided"
 
 
 def test_attempts_spend_no_more_than_alpha_together() -> None:
@@ -113,8 +113,8 @@ def test_what_is_said_to_settle_it_does_so_four_times_in_five(watched: bool) -> 
 
     def is_shown() -> bool:
         first, second = rng.choice([[1, 0], [0, 1], [0, 0]], size=found, p=[0.1, 0.1, 0.8]).T.astype(float)
-        claim = paired_claim(first, second, limit=-0.08, value_range=(0.0, 1.0))
-        lower = ends_of(claim, 0.05, watched=watched).lower
+        claim = pair_claim(first, second, limit=-0.08, value_range=(0.0, 1.0))
+        lower = compute_bounds(claim, 0.05, watched=watched).lower
         return lower is not None and lower > -0.08
 
     assert sum(is_shown() for _ in range(150)) / 150 == pytest.approx(0.8, abs=0.12)

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 from scipy.special import gammaln, xlogy  # type: ignore[import-untyped, unused-ignore]
 
-from evalsvc.stats.formulas.quantiles import quantiles_of
-from evalsvc.stats.gating.claims import paired_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.ends import NOTHING, Moments, ends_of
-from evalsvc.stats.gating.fortunes import GAMBLERS, growth, is_ruled_out, watched_bound
+from evalsvc.stats.formulas.quantiles import compute_quantiles
+from evalsvc.stats.gating.claims import pair_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.ends import NOTHING, Moments, compute_bounds
+from evalsvc.stats.gating.fortunes import GAMBLERS, anytime_bound, growth, is_ruled_out
 
 NAN = math.nan
 
@@ -40,7 +40,7 @@ def test_not_worse_is_wrongly_shown_at_most_as_often_as_promised_summed_exactly(
 def test_a_share_has_the_ends_of_the_binomial_tests() -> None:
     row = [1.0] * 45 + [0.0] * 5
 
-    found = ends_of(threshold_claim(row, at_least=0.8, value_range=None, binary=True), 0.05, watched=False)
+    found = compute_bounds(threshold_claim(row, at_least=0.8, value_range=None, binary=True), 0.05, watched=False)
 
     exact = stats.binomtest(45, 50).proportion_ci(0.9, "exact")
     assert (found.lower, found.upper) == pytest.approx((exact.low, exact.high))
@@ -48,11 +48,11 @@ def test_a_share_has_the_ends_of_the_binomial_tests() -> None:
 
 def test_a_quantile_is_shown_where_its_order_statistic_is_below_the_limit() -> None:
     row = np.random.default_rng(3).lognormal(6.0, 0.8, 300)
-    (found,) = quantiles_of(row, 0.9, at=[0.9])
+    (found,) = compute_quantiles(row, 0.9, at=[0.9])
     assert found.upper is not None
 
-    at = ends_of(quantile_claim(row, 0.9, at_most=found.upper), 0.05, watched=False)
-    below = ends_of(quantile_claim(row, 0.9, at_most=found.upper - 1e-6), 0.05, watched=False)
+    at = compute_bounds(quantile_claim(row, 0.9, at_most=found.upper), 0.05, watched=False)
+    below = compute_bounds(quantile_claim(row, 0.9, at_most=found.upper - 1e-6), 0.05, watched=False)
 
     assert at.lower is not None
     assert below.lower is not None
@@ -61,7 +61,9 @@ def test_a_quantile_is_shown_where_its_order_statistic_is_below_the_limit() -> N
 
 def test_equal_candidates_have_a_width_and_three_rows_show_nothing() -> None:
     for n, least, most in ((3, -1.0, -0.9), (60, -0.06, -0.05), (200, -0.02, -0.01)):
-        found = ends_of(paired_claim([1.0] * n, [1.0] * n, limit=-0.05, value_range=(0.0, 1.0)), 0.05, watched=False)
+        found = compute_bounds(
+            pair_claim([1.0] * n, [1.0] * n, limit=-0.05, value_range=(0.0, 1.0)), 0.05, watched=False
+        )
 
         assert found.lower is not None
         assert least < found.lower < most
@@ -71,11 +73,11 @@ def test_equal_candidates_have_a_width_and_three_rows_show_nothing() -> None:
 def test_without_a_range_fifty_scores_are_the_least_and_a_far_one_is_reckoned_with() -> None:
     row = np.random.default_rng(1).exponential(1.0, 200)
 
-    found = ends_of(threshold_claim(row, at_most=2.0, value_range=None), 0.05, watched=False)
+    found = compute_bounds(threshold_claim(row, at_most=2.0, value_range=None), 0.05, watched=False)
 
-    assert ends_of(threshold_claim(row[:49], at_most=2.0, value_range=None), 0.05, watched=False) == NOTHING
-    assert ends_of(threshold_claim(row, at_most=2.0, value_range=None), 0.05, watched=True) == NOTHING
-    assert ends_of(threshold_claim([*row, NAN], at_most=2.0, value_range=None), 0.05, watched=False) == NOTHING
+    assert compute_bounds(threshold_claim(row[:49], at_most=2.0, value_range=None), 0.05, watched=False) == NOTHING
+    assert compute_bounds(threshold_claim(row, at_most=2.0, value_range=None), 0.05, watched=True) == NOTHING
+    assert compute_bounds(threshold_claim([*row, NAN], at_most=2.0, value_range=None), 0.05, watched=False) == NOTHING
     assert found.lower is not None
     student = row.mean() + stats.t.ppf(0.95, 199) * row.std(ddof=1) / math.sqrt(200)
     assert -found.lower > student
@@ -84,9 +86,15 @@ def test_without_a_range_fifty_scores_are_the_least_and_a_far_one_is_reckoned_wi
 def test_this_set_is_known_when_all_of_it_has_been_seen() -> None:
     row, value_range = [1.0, 0.0, 1.0, NAN], (0.0, 1.0)
 
-    whole = ends_of(threshold_claim(row, at_least=0.5, value_range=value_range, population=4), 0.05, watched=True)
-    part = ends_of(threshold_claim(row, at_least=0.5, value_range=value_range, population=8), 0.05, watched=False)
-    watched = ends_of(threshold_claim(row, at_least=0.5, value_range=value_range, population=8), 0.05, watched=True)
+    whole = compute_bounds(
+        threshold_claim(row, at_least=0.5, value_range=value_range, population=4), 0.05, watched=True
+    )
+    part = compute_bounds(
+        threshold_claim(row, at_least=0.5, value_range=value_range, population=8), 0.05, watched=False
+    )
+    watched = compute_bounds(
+        threshold_claim(row, at_least=0.5, value_range=value_range, population=8), 0.05, watched=True
+    )
 
     assert (whole.lower, whole.upper, whole.method) == (0.5, 0.75, "census")
     assert (part.lower, part.upper, part.method) == (0.25, 0.875, "feasible")
@@ -102,7 +110,7 @@ def test_fortunes_gain_nothing_where_the_mean_is_true() -> None:
 
 def test_a_watched_bound_never_takes_back_what_it_has_shown() -> None:
     row = (np.random.default_rng(2).random(600) < 0.9).astype(float)
-    bounds = [watched_bound(row[:n], (0.0, 1.0), 0.05) for n in range(20, 600, 20)]
+    bounds = [anytime_bound(row[:n], (0.0, 1.0), 0.05) for n in range(20, 600, 20)]
 
     assert all(later >= earlier - 1e-9 for earlier, later in itertools.pairwise(bounds))
     assert bounds[-1] < 0.9

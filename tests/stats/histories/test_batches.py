@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chi2_contingency, ttest_1samp
 
 from evalsvc.stats import history_interval
-from evalsvc.stats.histories.batches import batched_interval, mixed_sources
+from evalsvc.stats.histories.batches import batched_interval, homogeneity_p_value
 from tests.stats.reference import Row
 
 
@@ -75,7 +75,7 @@ def test_sources_of_shares_are_compared_as_pearson_does() -> None:
     expected = chi2_contingency([[80, 20], [30, 20]], correction=False)
     n = row.size
 
-    found = mixed_sources(row, names)
+    found = homogeneity_p_value(row, names)
 
     # Over all ways to share the scores out the variance has n-1, with Pearson n.
     assert found is not None
@@ -93,7 +93,7 @@ def test_sources_of_one_mean_are_seldom_called_mixed(shape: str) -> None:
             "rare": rng.random(300) < 0.98,
             "skewed": rng.beta(0.3, 3, 300),
         }[shape]
-        found = mixed_sources(np.asarray(draw, dtype=float), ["a"] * 200 + ["b"] * 70 + ["c"] * 30)
+        found = homogeneity_p_value(np.asarray(draw, dtype=float), ["a"] * 200 + ["b"] * 70 + ["c"] * 30)
         alarms += found is not None and found < 0.01
 
     assert alarms / 1500 <= 0.025
@@ -103,15 +103,15 @@ def test_sources_that_differ_are_found() -> None:
     rng = np.random.default_rng(4)
     row = np.concatenate([rng.random(500) < 0.856, rng.random(300) < 0.45]).astype(float)
 
-    found = mixed_sources(row, ["evaluation"] * 500 + ["experiment"] * 300)
+    found = homogeneity_p_value(row, ["evaluation"] * 500 + ["experiment"] * 300)
 
     assert found is not None
     assert found < 1e-6
 
 
 def test_small_or_single_sources_say_nothing() -> None:
-    assert mixed_sources([0.1, 0.9] * 10, ["a"] * 20) is None
-    assert mixed_sources([1.0] * 20 + [0.0] * 9, ["a"] * 20 + ["b"] * 9) is None
-    assert mixed_sources([1.0] * 40, ["a", "b"] * 20) is None
+    assert homogeneity_p_value([0.1, 0.9] * 10, ["a"] * 20) is None
+    assert homogeneity_p_value([1.0] * 20 + [0.0] * 9, ["a"] * 20 + ["b"] * 9) is None
+    assert homogeneity_p_value([1.0] * 40, ["a", "b"] * 20) is None
     with pytest.raises(ValueError, match="`sources`"):
-        mixed_sources([1.0], [])
+        homogeneity_p_value([1.0], [])

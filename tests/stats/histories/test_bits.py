@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.stats import history_interval, interval_for
-from evalsvc.stats.histories.bits import bits_of
+from evalsvc.stats.histories.bits import count_bits
 from evalsvc.stats.histories.percentile import percentile_limit, width_factor
 
 ROWS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=300)
@@ -18,7 +18,7 @@ ROWS = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=300)
 
 @given(ROWS)
 def test_it_counts(values: list[float]) -> None:
-    bits = bits_of(np.array(values))
+    bits = count_bits(np.array(values))
 
     assert bits is not None
     assert (bits.n, bits.ones) == (len(values), sum(values))
@@ -45,7 +45,7 @@ def test_long_rows_agree_too(n: int, seed: int) -> None:
 
 def test_the_autocorrelation_is_that_of_the_scores() -> None:
     row = np.repeat([1.0, 0.0, 1.0], [40, 20, 40])
-    bits = bits_of(row)
+    bits = count_bits(row)
 
     assert bits is not None
     centred = row - row.mean()
@@ -70,13 +70,13 @@ def test_the_autocorrelation_is_that_of_the_scores() -> None:
     ],
 )
 def test_other_scores_are_left_alone(values: list[float]) -> None:
-    assert bits_of(np.array(values)) is None
+    assert count_bits(np.array(values)) is None
 
 
 def test_a_strided_row_is_read_as_it_looks() -> None:
     row = np.array([1.0, 0.5, 0.0, 0.5, 1.0])[::2]
 
-    assert bits_of(row) == bits_of(np.array([1.0, 0.0, 1.0]))
+    assert count_bits(row) == count_bits(np.array([1.0, 0.0, 1.0]))
 
 
 @pytest.mark.parametrize("value_range", [(0.0, 0.5), (0.5, 1.0), [2, 3]])

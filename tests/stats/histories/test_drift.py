@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstwobign
 
-from evalsvc.stats.histories.drift import drift_of, kolmogorov_tail
+from evalsvc.stats.histories.drift import detect_drift, kolmogorov_tail
 from tests.stats.reference import Row
 
 
@@ -28,7 +28,7 @@ def test_the_tail_is_kolmogorovs() -> None:
 
 
 def test_a_step_in_the_middle_of_a_thousand_is_found() -> None:
-    found = [drift_of(stepped(1000, 0.9, 0.8, seed)) for seed in range(100)]
+    found = [detect_drift(stepped(1000, 0.9, 0.8, seed)) for seed in range(100)]
     steps = [drift.changed_at for drift in found if drift]
 
     assert len(steps) >= 88
@@ -37,7 +37,7 @@ def test_a_step_in_the_middle_of_a_thousand_is_found() -> None:
 
 def test_the_rate_now_is_that_since_the_step() -> None:
     row = stepped(1000, 0.9, 0.6, 1)
-    found = drift_of(row)
+    found = detect_drift(row)
 
     assert found is not None
     assert found.before == row[: found.changed_at].mean()
@@ -55,21 +55,21 @@ def test_steady_histories_are_seldom_called_a_drift(n: int, shape: str) -> None:
         "rare": lambda: (rng.random(n) < 0.98).astype(float),
         "skewed": lambda: rng.beta(0.3, 3, n),
     }
-    alarms = sum(drift_of(draws[shape]()) is not None for _ in range(500))
+    alarms = sum(detect_drift(draws[shape]()) is not None for _ in range(500))
 
     # One in a hundred, and three standard errors of five hundred.
     assert alarms / 500 <= 0.01 + 3 * 0.0045 + 0.004
 
 
 def test_memory_is_no_drift() -> None:
-    alarms = sum(drift_of(remembering(1000, 0.6, seed)) is not None for seed in range(300))
+    alarms = sum(detect_drift(remembering(1000, 0.6, seed)) is not None for seed in range(300))
 
     assert alarms / 300 <= 0.03
 
 
 def test_backwards_is_the_same_shift() -> None:
     row = stepped(400, 0.9, 0.5, 3)
-    forwards, backwards = drift_of(row), drift_of(row[::-1])
+    forwards, backwards = detect_drift(row), detect_drift(row[::-1])
 
     assert forwards is not None
     assert backwards is not None
@@ -78,13 +78,13 @@ def test_backwards_is_the_same_shift() -> None:
 
 
 def test_it_says_nothing_of_short_or_equal_histories() -> None:
-    assert drift_of(stepped(49, 1.0, 0.0, 4)) is None
-    assert drift_of([0.5] * 100) is None
-    assert drift_of([]) is None
+    assert detect_drift(stepped(49, 1.0, 0.0, 4)) is None
+    assert detect_drift([0.5] * 100) is None
+    assert detect_drift([]) is None
 
 
 def test_a_clean_step_needs_no_variance() -> None:
-    found = drift_of([0.2] * 60 + [0.8] * 60)
+    found = detect_drift([0.2] * 60 + [0.8] * 60)
 
     assert found is not None
     assert (found.changed_at, found.p_value) == (60, 0.0)

@@ -10,10 +10,10 @@ from scipy.stats import binom
 
 from evalsvc.stats.histories.bootstrap import (
     binomial_quantiles,
+    count_lattice_cells,
     enumeration_quantiles,
     grid_quantiles,
     is_clumped,
-    lattice_of,
     lattice_quantiles,
 )
 from tests.stats.reference import TAILS, Row, brute_force, direct_convolution, fine_grid, standard_error
@@ -100,14 +100,14 @@ def test_enumeration_counts_ties_as_often_as_they_are_drawn() -> None:
     ],
 )
 def test_it_finds_the_coarsest_lattice(values: list[float], cells: int) -> None:
-    assert lattice_of(on_unit(np.array(values, dtype=float))) == cells
+    assert count_lattice_cells(on_unit(np.array(values, dtype=float))) == cells
 
 
 @pytest.mark.parametrize(
     "values", [[0, 1, 513], [0, 1 / math.pi, 1], [0, 0.333333, 1], [0, math.sqrt(0.5), 0.9, 1], [0, 1e-8, 1]]
 )
 def test_it_sees_where_there_is_no_lattice(values: list[float]) -> None:
-    assert lattice_of(on_unit(np.array(values, dtype=float))) is None
+    assert count_lattice_cells(on_unit(np.array(values, dtype=float))) is None
 
 
 @pytest.mark.parametrize("n", [2, 8, 19, 50, 200])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalsvc.stats import history_interval
-from evalsvc.stats.formulas.intervals import z_of
+from evalsvc.stats.formulas.intervals import z_quantile
 from evalsvc.stats.histories.saddlepoint import CENTRAL, effective_size, saddlepoint_quantiles
 from tests.stats.reference import Row, fine_grid, standard_error
 
@@ -18,7 +18,7 @@ def on_unit(scores: Row) -> Row:
 
 def error_in_standard_errors(unit: Row, level: float = 0.95, levels: int = 2**14 + 1) -> float:
     tail = (1.0 - level) / 2.0
-    found = saddlepoint_quantiles(unit, z_of(level))
+    found = saddlepoint_quantiles(unit, z_quantile(level))
     assert found is not None
     truth = fine_grid(unit, levels, (tail, 0.5, 1.0 - tail))
     return float(np.abs(np.subtract(found, truth)).max()) / standard_error(unit)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from benchmarks.coverage import EVERY_EXAMPLE, SHARD_LOOKS, SPLIT, by, ones_of, width_ratio
-from evalsvc.stats.histories.coverage import miss_rate, seen_ones
+from evalsvc.stats.histories.coverage import hypergeometric_pmf, miss_rate
 
 SHARES = (0.5, 0.9, 0.99)
 
@@ -22,7 +22,7 @@ def test_the_ones_seen_are_hypergeometric() -> None:
     for population, ones, n in ((40, 7, 12), (400, 396, 50), (10, 0, 3), (10, 10, 3)):
         expected = hypergeom.pmf(np.arange(n + 1), population, ones, n)
 
-        assert seen_ones(population, ones, n) == pytest.approx(expected, abs=1e-12)
+        assert hypergeometric_pmf(population, ones, n) == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_miss_at_several_looks_agrees_with_a_simulation() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evalsvc.stats.pairs.clustered import NO_PAIRS, clustered_difference, clustered_pairs
+from evalsvc.stats.pairs.clustered import NO_PAIRS, cluster_difference_interval, sum_by_cluster
 from evalsvc.stats.pairs.comparison import new_data_difference
-from evalsvc.stats.pairs.paired import differences_of
+from evalsvc.stats.pairs.paired import compute_differences
 from tests.stats.reference import Row, over_clusters
 
 
@@ -21,7 +21,7 @@ def together(rng: np.random.Generator, groups: int, size: int, icc: float) -> Ro
 def test_it_is_the_interval_of_the_single_differences() -> None:
     rng = np.random.default_rng(5)
     clusters, row = rng.integers(0, 40, 200), rng.normal(size=200)
-    found = clustered_difference(clustered_pairs(row, clusters), level=0.9, reach=None)
+    found = cluster_difference_interval(sum_by_cluster(row, clusters), level=0.9, reach=None)
 
     assert (found.lower, found.upper) == pytest.approx(over_clusters(row, clusters.tolist(), 0.9))
     assert (found.method, found.n, found.warnings) == ("cr1", 200, ())
@@ -32,8 +32,8 @@ def test_it_covers_where_the_plain_interval_does_not() -> None:
     held = {"clustered": 0, "plain": 0}
     for _ in range(500):
         row = together(rng, 30, 10, 0.3)
-        plain = new_data_difference(differences_of(row, row * 0.0), level=0.95, binary=False, reach=None)
-        over = clustered_difference(clustered_pairs(row, clusters), level=0.95, reach=None)
+        plain = new_data_difference(compute_differences(row, row * 0.0), level=0.95, binary=False, reach=None)
+        over = cluster_difference_interval(sum_by_cluster(row, clusters), level=0.95, reach=None)
         for name, one in (("plain", plain), ("clustered", over)):
             assert one.lower is not None
             assert one.upper is not None
@@ -48,7 +48,7 @@ def test_one_cluster_that_holds_most_is_not_many() -> None:
     clusters = np.repeat(np.arange(8), sizes)
     for _ in range(300):
         row = rng.normal(size=8)[clusters] * np.sqrt(0.3) + rng.normal(size=clusters.size) * np.sqrt(0.7)
-        found = clustered_difference(clustered_pairs(row, clusters), level=0.95, reach=None)
+        found = cluster_difference_interval(sum_by_cluster(row, clusters), level=0.95, reach=None)
         assert found.lower is not None
         assert found.upper is not None
         held += found.lower <= 0.0 <= found.upper
@@ -60,9 +60,9 @@ def test_one_cluster_that_holds_most_is_not_many() -> None:
 def test_few_clusters_that_differ_may_be_chance() -> None:
     clusters, row = np.repeat(np.arange(40), 5), np.zeros(200)
     row[:25] = 1.0
-    five = clustered_difference(clustered_pairs(row, clusters), level=0.95, reach=1.0)
+    five = cluster_difference_interval(sum_by_cluster(row, clusters), level=0.95, reach=1.0)
     row[:40] = 1.0
-    eight = clustered_difference(clustered_pairs(row, clusters), level=0.95, reach=1.0)
+    eight = cluster_difference_interval(sum_by_cluster(row, clusters), level=0.95, reach=1.0)
 
     assert five.lower == 0.0
     assert eight.lower is not None
@@ -79,7 +79,7 @@ def test_few_clusters_that_differ_may_be_chance() -> None:
 def test_one_cluster_and_equal_clusters_have_no_interval(
     row: list[float], clusters: list[int], warnings: tuple[str, ...]
 ) -> None:
-    found = clustered_difference(clustered_pairs(np.array(row), np.array(clusters)), level=0.95, reach=None)
+    found = cluster_difference_interval(sum_by_cluster(np.array(row), np.array(clusters)), level=0.95, reach=None)
 
     assert (found.lower, found.upper, found.method, found.warnings) == (None, None, "none", warnings)
-    assert clustered_difference(NO_PAIRS, level=0.95, reach=None).value is None
+    assert cluster_difference_interval(NO_PAIRS, level=0.95, reach=None).value is None

@@ -12,15 +12,15 @@ from scipy.stats import multinomial, t, ttest_1samp
 from evalsvc.stats.pairs.paired import (
     Differences,
     PairedInterval,
-    clustered_interval,
-    differences_of,
-    paired_interval,
+    cluster_interval,
+    compute_differences,
+    pair_interval,
 )
 
 
 def ask(pairs: Differences, **changes: object) -> PairedInterval:
     arguments = {"population": 400, "level": 0.95, "use_fpc": False, "binary": False} | changes
-    return paired_interval(pairs, **arguments)  # type: ignore[arg-type]
+    return pair_interval(pairs, **arguments)  # type: ignore[arg-type]
 
 
 def ends(found: PairedInterval) -> tuple[float, float]:
@@ -34,7 +34,7 @@ def test_it_is_the_paired_t_interval_of_scipy() -> None:
     first, second = rng.random(60), rng.random(60)
     expected = ttest_1samp(first - second, 0.0).confidence_interval(0.9)
 
-    found = ask(differences_of(first, second), level=0.9)
+    found = ask(compute_differences(first, second), level=0.9)
 
     assert found.method == "t"
     assert ends(found) == pytest.approx((expected.low, expected.high))
@@ -42,7 +42,7 @@ def test_it_is_the_paired_t_interval_of_scipy() -> None:
 
 def test_for_this_set_it_narrows_by_the_fraction_seen() -> None:
     rng = np.random.default_rng(2)
-    pairs = differences_of(rng.random(300), rng.random(300))
+    pairs = compute_differences(rng.random(300), rng.random(300))
 
     wide, narrow = ask(pairs), ask(pairs, use_fpc=True)
 
@@ -66,12 +66,12 @@ def test_scores_in_a_range_take_it_in_their_own_unit() -> None:
     rng = np.random.default_rng(7)
     first, second = rng.random(60), rng.random(60)
 
-    unit = ask(differences_of(first, second), reach=1.0)
-    grades = ask(differences_of(1 + 4 * first, 1 + 4 * second), reach=4.0)
+    unit = ask(compute_differences(first, second), reach=1.0)
+    grades = ask(compute_differences(1 + 4 * first, 1 + 4 * second), reach=4.0)
 
     assert unit.method == grades.method == "adjusted-wald"
     assert ends(grades) == pytest.approx([4 * end for end in ends(unit)])
-    assert np.diff(ends(unit)) == pytest.approx(np.diff(ends(ask(differences_of(first, second)))), rel=0.1)
+    assert np.diff(ends(unit)) == pytest.approx(np.diff(ends(ask(compute_differences(first, second)))), rel=0.1)
 
 
 def test_pairs_that_differ_by_more_than_they_can_are_refused() -> None:
@@ -129,7 +129,7 @@ def test_nothing_is_left_open_about_a_set_seen_in_full(binary: bool) -> None:
 def test_without_variance_or_pairs_there_is_no_interval() -> None:
     assert ask(Differences(0, 0.0, 0.0, 0, 0)).value is None
     assert ask(Differences(1, 0.5, 0.25, 1, 0)).lower is None
-    equal = ask(differences_of([0.3] * 40, [0.1] * 40))
+    equal = ask(compute_differences([0.3] * 40, [0.1] * 40))
     assert (equal.lower, equal.warnings) == (None, ("degenerate",))
 
 
@@ -145,7 +145,9 @@ def test_it_covers_the_difference_on_a_finite_set() -> None:
     hits = 0
     for _ in range(1000):
         seen = rng.permutation(200)[:60]
-        lower, upper = ends(ask(differences_of(first[seen], second[seen]), population=200, use_fpc=True, binary=True))
+        lower, upper = ends(
+            ask(compute_differences(first[seen], second[seen]), population=200, use_fpc=True, binary=True)
+        )
         hits += lower <= truth <= upper
 
     assert hits / 1000 == pytest.approx(0.95, abs=0.021)
@@ -155,15 +157,15 @@ def test_clusters_of_one_are_no_clusters() -> None:
     row = np.random.default_rng(4).random(30) - 0.5
     expected = ttest_1samp(row, 0.0).confidence_interval(0.95)
 
-    assert ends(clustered_interval(row, list(range(30)), 0.95)) == pytest.approx((expected.low, expected.high))
+    assert ends(cluster_interval(row, list(range(30)), 0.95)) == pytest.approx((expected.low, expected.high))
 
 
 def test_whole_clusters_that_agree_count_once() -> None:
     means = np.random.default_rng(5).random(20) - 0.5
     repeated, names = np.repeat(means, 5), np.repeat(np.arange(20), 5).tolist()
 
-    assert ends(clustered_interval(repeated, names, 0.95)) == pytest.approx(
-        ends(clustered_interval(means, list(range(20)), 0.95))
+    assert ends(cluster_interval(repeated, names, 0.95)) == pytest.approx(
+        ends(cluster_interval(means, list(range(20)), 0.95))
     )
 
 
@@ -173,9 +175,9 @@ def test_clustered_covers_where_the_plain_interval_does_not() -> None:
     clustered = plain = 0
     for _ in range(500):
         row = rng.normal(size=25)[names] + rng.normal(size=200)
-        low, high = ends(clustered_interval(row, names.tolist(), 0.95))
+        low, high = ends(cluster_interval(row, names.tolist(), 0.95))
         clustered += low <= 0.0 <= high
-        low, high = ends(ask(differences_of(row, np.zeros(200))))
+        low, high = ends(ask(compute_differences(row, np.zeros(200))))
         plain += low <= 0.0 <= high
 
     assert clustered / 500 == pytest.approx(0.95, abs=0.03)
@@ -183,7 +185,7 @@ def test_clustered_covers_where_the_plain_interval_does_not() -> None:
 
 
 def test_one_cluster_has_no_interval() -> None:
-    assert clustered_interval([0.1, 0.2], ["a", "a"], 0.95).lower is None
-    assert clustered_interval([], [], 0.95).value is None
+    assert cluster_interval([0.1, 0.2], ["a", "a"], 0.95).lower is None
+    assert cluster_interval([], [], 0.95).value is None
     with pytest.raises(ValueError, match="clusters"):
-        clustered_interval([0.1, 0.2], ["a"], 0.95)
+        cluster_interval([0.1, 0.2], ["a"], 0.95)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evalsvc.stats.ranking.clusters import (
-    over_clusters,
     overall_rates_over_clusters,
     share_over_clusters,
+    weight_by_cluster,
     win_rates_over_clusters,
 )
 from evalsvc.stats.ranking.matches import Matches
@@ -31,7 +31,7 @@ def one_by_one(seed: int) -> tuple[Matches, np.ndarray]:
     clusters = np.repeat(np.arange(CLUSTERS), sizes)
     shares = 1 / (1 + np.exp(-(MIDDLE + SPREAD * rng.normal(size=CLUSTERS))))
     outcomes = np.where(rng.random(len(clusters)) < shares[clusters], 0, 2)
-    return Matches.of(2, [(i, 0, 1, int(one)) for i, one in enumerate(outcomes)]), clusters
+    return Matches.from_rows(2, [(i, 0, 1, int(one)) for i, one in enumerate(outcomes)]), clusters
 
 
 def test_over_clusters_they_cover_and_over_examples_they_do_not() -> None:
@@ -39,7 +39,7 @@ def test_over_clusters_they_cover_and_over_examples_they_do_not() -> None:
     truth, hits = math.log(share / (1 - share)), np.zeros(3)
     for seed in range(RUNS):
         matches, clusters = one_by_one(seed)
-        for i, one in enumerate((over_clusters(matches, clusters), matches)):
+        for i, one in enumerate((weight_by_cluster(matches, clusters), matches)):
             found = rank(one, draws=300, seed=seed)
             hits[i] += found.lower[0, 1] <= truth <= found.upper[0, 1]
         rate = win_rates_over_clusters(matches, clusters, level=0.95, seed=seed)[0, 1]
@@ -53,7 +53,7 @@ def test_clusters_of_one_example_are_examples() -> None:
     matches, clusters = one_by_one(3)
     alone = np.arange(len(clusters)) * 7
 
-    found, apart = rank(over_clusters(matches, alone)), rank(matches)
+    found, apart = rank(weight_by_cluster(matches, alone)), rank(matches)
 
     assert found.placed == apart.placed
 
@@ -77,7 +77,7 @@ def test_one_large_cluster_decides_and_so_many_small_ones_are_few() -> None:
 
 def test_against_all_others_examples_are_what_is_averaged() -> None:
     """On the first example it beats two, on the second it loses to one: a half, and not two thirds."""
-    matches = Matches.of(3, [(0, 0, 1, 0), (0, 0, 2, 0), (1, 0, 1, 2)])
+    matches = Matches.from_rows(3, [(0, 0, 1, 0), (0, 0, 2, 0), (1, 0, 1, 2)])
 
     found = overall_rates_over_clusters(matches, np.array([0, 0, 1]), level=0.95, seed=0)
 

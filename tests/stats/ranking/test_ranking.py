@@ -24,13 +24,13 @@ def strengths(matches: Matches, **options: Any) -> list[float]:
 
 def match_list(wins: list[list[int]]) -> Matches:
     rows = [(0, i, j, FIRST) for i, row in enumerate(wins) for j, n in enumerate(row) for _ in range(n)]
-    return Matches.of(len(wins), rows)
+    return Matches.from_rows(len(wins), rows)
 
 
 def played(n: int, outcome: Any, n_configs: int = 2) -> Matches:
     """Every pair on every example; `outcome` tells who wins."""
     pairs = list(itertools.combinations(range(n_configs), 2))
-    return Matches.of(n_configs, [(e, i, j, outcome(e, i, j)) for e in range(n) for i, j in pairs])
+    return Matches.from_rows(n_configs, [(e, i, j, outcome(e, i, j)) for e in range(n) for i, j in pairs])
 
 
 def by_chance(seed: int) -> Any:
@@ -53,7 +53,7 @@ def test_without_ties_it_is_choix(seed: int) -> None:
 def test_with_ties_it_is_the_optimum_that_scipy_finds() -> None:
     rng = np.random.default_rng(4)
     rows = [(e, *sorted(rng.choice(4, 2, replace=False)), int(rng.integers(3))) for e in range(80)]
-    matches = Matches.of(4, [(int(e), int(i), int(j), o) for e, i, j, o in rows])
+    matches = Matches.from_rows(4, [(int(e), int(i), int(j), o) for e, i, j, o in rows])
 
     def loss(place: np.ndarray[Any, Any]) -> float:
         total = 0.005 * float(place @ place)
@@ -70,7 +70,7 @@ def test_with_ties_it_is_the_optimum_that_scipy_finds() -> None:
 
 def test_by_hand_two_configs_with_ties() -> None:
     # 6 wins, 2 losses: the odds of decided ones are 3 to 1 whatever the ties, so the gap is ln 3.
-    matches = Matches.of(2, [(e, 0, 1, FIRST if e < 6 else SECOND if e < 8 else TIE) for e in range(16)])
+    matches = Matches.from_rows(2, [(e, 0, 1, FIRST if e < 6 else SECOND if e < 8 else TIE) for e in range(16)])
 
     first, second = strengths(matches, penalty=1e-9)
 
@@ -82,7 +82,7 @@ def test_the_order_of_sides_does_not_matter() -> None:
     rows = [(e, 0, 1, FIRST if e % 3 else SECOND) for e in range(30)]
     turned = [(e, 1, 0, SECOND - outcome) for e, _, _, outcome in rows]
 
-    assert strengths(Matches.of(2, rows)) == strengths(Matches.of(2, turned))
+    assert strengths(Matches.from_rows(2, rows)) == strengths(Matches.from_rows(2, turned))
 
 
 def test_one_that_wins_everything_has_an_open_end() -> None:
@@ -167,7 +167,7 @@ def test_ties_everywhere_are_no_difference_and_no_knowledge() -> None:
 def test_groups_that_never_met_are_not_ranked_against_each_other() -> None:
     rows = [(e, i, j, FIRST if e % 5 else SECOND) for e in range(100) for i, j in ((0, 1), (2, 3))]
 
-    found = rank(Matches.of(5, rows))
+    found = rank(Matches.from_rows(5, rows))
 
     assert found.graph.groups() == [[0, 1], [2, 3], [4]]
     assert [(place.rank_from, place.rank_to) for place in found.placed] == [(1, 4), (2, 5), (1, 4), (2, 5), (1, 5)]
@@ -176,7 +176,7 @@ def test_groups_that_never_met_are_not_ranked_against_each_other() -> None:
 
 
 def test_no_judgement_ranks_nobody() -> None:
-    found = rank(Matches.of(3, []))
+    found = rank(Matches.from_rows(3, []))
 
     assert {(place.strength, place.rank_from, place.rank_to) for place in found.placed} == {(None, 1, 3)}
 
@@ -191,9 +191,9 @@ def test_the_same_seed_draws_the_same() -> None:
 def test_judgements_of_one_example_count_together() -> None:
     # The same outcome on each example for ten pairs says as much as one pair does, and not ten times as much.
     together = [(e, i, 5 + i, FIRST if e % 3 else SECOND) for e in range(40) for i in range(5)]
-    alone = rank(Matches.of(2, [(e, 0, 1, FIRST if e % 3 else SECOND) for e in range(40)]))
+    alone = rank(Matches.from_rows(2, [(e, 0, 1, FIRST if e % 3 else SECOND) for e in range(40)]))
 
-    found = rank(Matches.of(10, together))
+    found = rank(Matches.from_rows(10, together))
 
     assert found.placed[0].n_examples == alone.placed[0].n_examples == 40
     assert found.placed[0].upper == pytest.approx(alone.placed[0].upper, abs=0.15)
@@ -201,4 +201,4 @@ def test_judgements_of_one_example_count_together() -> None:
 
 def test_a_config_against_itself_is_refused() -> None:
     with pytest.raises(ValueError, match="two different configs"):
-        Matches.of(2, [(0, 1, 1, FIRST)])
+        Matches.from_rows(2, [(0, 1, 1, FIRST)])

@@ -11,7 +11,7 @@ from evalsvc.stats.ranking.ranks import rank
 from evalsvc.stats.ranking.rates import overall_rates, share_over_examples, win_rates
 from evalsvc.stats.ranking.selection import is_close_enough, is_first_settled, next_pairs
 
-SEQUENCE = Matches.of(3, [(0, 0, 1, FIRST), (1, 1, 2, TIE), (2, 0, 2, SECOND), (3, 0, 1, FIRST)])
+SEQUENCE = Matches.from_rows(3, [(0, 0, 1, FIRST), (1, 1, 2, TIE), (2, 0, 2, SECOND), (3, 0, 1, FIRST)])
 
 
 def elo_by_hand() -> list[float]:
@@ -38,7 +38,7 @@ def test_elo_is_the_mean_over_seeded_orders() -> None:
 
 
 def test_win_rates_count_a_tie_as_half() -> None:
-    matches = Matches.of(2, [(e, 0, 1, (FIRST, TIE, SECOND, FIRST)[e % 4]) for e in range(40)])
+    matches = Matches.from_rows(2, [(e, 0, 1, (FIRST, TIE, SECOND, FIRST)[e % 4]) for e in range(40)])
 
     rate = win_rates(matches, 0.95)[0, 1]
 
@@ -47,7 +47,7 @@ def test_win_rates_count_a_tie_as_half() -> None:
 
 
 def test_against_all_others_an_example_counts_once() -> None:
-    matches = Matches.of(3, [(e, 0, j, FIRST if e % 2 else SECOND) for e in range(30) for j in (1, 2)])
+    matches = Matches.from_rows(3, [(e, 0, j, FIRST if e % 2 else SECOND) for e in range(30) for j in (1, 2)])
 
     rate = overall_rates(matches, 0.95)[0]
 
@@ -80,7 +80,7 @@ def test_what_may_be_first_meets_and_what_is_beaten_rests() -> None:
     ]
     left = {(i, j): 1000 for i in range(4) for j in range(i + 1, 4)}
 
-    found = next_pairs(rank(Matches.of(4, rows)), left, 100, seed=1)
+    found = next_pairs(rank(Matches.from_rows(4, rows)), left, 100, seed=1)
 
     assert found[0, 1] > 75
     assert found.total() == 100
@@ -91,7 +91,7 @@ def test_a_fifth_goes_to_whoever_was_seen_least() -> None:
     rows = [(e, 0, 1, FIRST if e % 2 else SECOND) for e in range(60)] + [(e, 0, 2, FIRST) for e in range(10)]
     left = {(0, 1): 100, (0, 2): 100, (1, 2): 100}
 
-    found = next_pairs(rank(Matches.of(3, rows)), left, 100, seed=1)
+    found = next_pairs(rank(Matches.from_rows(3, rows)), left, 100, seed=1)
 
     assert found[0, 2] + found[1, 2] >= 20
     assert found.total() == 100
@@ -100,20 +100,20 @@ def test_a_fifth_goes_to_whoever_was_seen_least() -> None:
 def test_where_nothing_is_left_of_a_pair_its_configs_meet_others() -> None:
     rows = [(e, i, j, e % 3) for e in range(30) for i, j in ((0, 1), (0, 2), (1, 2))]
 
-    found = next_pairs(rank(Matches.of(3, rows)), {(0, 1): 0, (0, 2): 7, (1, 2): 2}, 50, seed=1)
+    found = next_pairs(rank(Matches.from_rows(3, rows)), {(0, 1): 0, (0, 2): 7, (1, 2): 2}, 50, seed=1)
 
     assert found == {(0, 2): 7, (1, 2): 2}
 
 
 def test_settled_is_only_who_beats_all() -> None:
-    clear = rank(Matches.of(2, [(e, 0, 1, FIRST if e % 10 else SECOND) for e in range(100)]))
-    equal = rank(Matches.of(2, [(e, 0, 1, FIRST if e % 2 else SECOND) for e in range(100)]))
+    clear = rank(Matches.from_rows(2, [(e, 0, 1, FIRST if e % 10 else SECOND) for e in range(100)]))
+    equal = rank(Matches.from_rows(2, [(e, 0, 1, FIRST if e % 2 else SECOND) for e in range(100)]))
 
     assert (is_first_settled(clear), is_first_settled(equal)) == (True, False)
     assert (is_close_enough(equal, 2.0), is_close_enough(equal, 0.1)) == (True, False)
 
 
 def test_nothing_judged_has_no_rates() -> None:
-    nothing = Matches.of(2, [])
+    nothing = Matches.from_rows(2, [])
 
     assert (win_rates(nothing, 0.95), overall_rates(nothing, 0.95)) == ({}, [None, None])

@@ -43,7 +43,7 @@ def check_files(source: Source, wish: ImportOptions, staging: Staging, report: R
     if not staging.count("scores") + staging.count("empty") + staging.count("examples"):
         lone = "They hold texts and no scores: name the file with the scores as well." if staging.count("texts") else ""
         first = f"There is nothing to bring along in these files. {lone}".strip()
-        raise CommandError("\n".join([first, *_told_faults(intake.faults, intake.n_faults)]))
+        raise CommandError("\n".join([first, *_format_faults(intake.faults, intake.n_faults)]))
     return intake
 
 
@@ -52,20 +52,20 @@ def _refuse(intake: Intake, wish: ImportOptions, report: Report) -> None:
     if not intake.n_faults or (wish.skip_broken and not intake.is_fatal):
         return
     if report.as_json:
-        report.finish({**told(intake, wish), "refused": True}, [])
-    lines = ["Nothing was sent:", *_told_faults(intake.faults, intake.n_faults)]
+        report.finish({**build_summary(intake, wish), "refused": True}, [])
+    lines = ["Nothing was sent:", *_format_faults(intake.faults, intake.n_faults)]
     if not intake.is_fatal:
         lines.append("Mend them, or leave them out with --skip-broken.")
     raise CommandError("\n".join(lines))
 
 
-def _told_faults(faults: Sequence[Fault], n_faults: int) -> Iterator[str]:
+def _format_faults(faults: Sequence[Fault], n_faults: int) -> Iterator[str]:
     yield from (f"  {fault}" for fault in faults[:MOST_TOLD])
     if n_faults > MOST_TOLD:
         yield f"  and {n_faults - MOST_TOLD} more."
 
 
-def told(intake: Intake, wish: ImportOptions) -> dict[str, object]:
+def build_summary(intake: Intake, wish: ImportOptions) -> dict[str, object]:
     """Return what has been read, for programs."""
     staging = intake.staging
     return {
@@ -89,8 +89,8 @@ def send_all(intake: Intake, wish: ImportOptions, report: Report, target: Transp
     datasets = _send_datasets(staging, target)
     with report.progress("scores sent", staging.count("scores")) as advance:
         n_kept, refusals = _send_scores(intake, target, advance)
-    result = {**told(intake, wish), "kept": n_kept, "refused_by_service": refusals, "datasets": datasets}
-    report.finish(result, [*_lines(intake, wish), *_kept_lines(n_kept, datasets)])
+    result = {**build_summary(intake, wish), "kept": n_kept, "refused_by_service": refusals, "datasets": datasets}
+    report.finish(result, [*_lines(intake, wish), *_format_imported(n_kept, datasets)])
     if refusals:
         lines = [
             f"  {refusal['file']}, line {refusal['line']}: {refusal['reason']}" for refusal in refusals[:MOST_TOLD]
@@ -116,7 +116,7 @@ def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[i
     for portion in _portions(intake.staging):
         result = send_rows(target, portion, advance=advance)
         n_kept += len(result.kept)
-        refusals += [_refused(intake, dict(row), reason) for row, reason in result.refused]
+        refusals += [_build_refusal(intake, dict(row), reason) for row, reason in result.refused]
     return n_kept, refusals
 
 
@@ -134,7 +134,7 @@ def _portions(staging: Staging) -> Iterator[list[JsonRow]]:
         yield portion
 
 
-def _refused(intake: Intake, row: JsonRow, reason: str) -> dict[str, object]:
+def _build_refusal(intake: Intake, row: JsonRow, reason: str) -> dict[str, object]:
     place = intake.staging.place_of(str(row["log_id"]))
     return {"file": place.file, "line": place.line, "reason": reason}
 
@@ -144,7 +144,7 @@ def tell_dry_run(intake: Intake, wish: ImportOptions, report: Report) -> None:
     datasets = [{"name": name, "examples": n} for name, n in intake.staging.datasets()]
     lines = [f"dataset {dataset['name']}: {dataset['examples']} examples would come in" for dataset in datasets]
     first = f"{intake.staging.count('scores')} scores would come in; nothing was sent."
-    report.finish({**told(intake, wish), "datasets": datasets}, [*_lines(intake, wish), *lines, first])
+    report.finish({**build_summary(intake, wish), "datasets": datasets}, [*_lines(intake, wish), *lines, first])
 
 
 def _lines(intake: Intake, wish: ImportOptions) -> Iterator[str]:
@@ -157,10 +157,10 @@ def _lines(intake: Intake, wish: ImportOptions) -> Iterator[str]:
         "broken, left out": intake.n_faults,
     }
     yield from (f"{n} {what}" for what, n in counts.items() if n)
-    yield from _told_faults(intake.faults, intake.n_faults)
+    yield from _format_faults(intake.faults, intake.n_faults)
 
 
-def _kept_lines(n_kept: int, datasets: Sequence[dict[str, object]]) -> Iterator[str]:
+def _format_imported(n_kept: int, datasets: Sequence[dict[str, object]]) -> Iterator[str]:
     for dataset in datasets:
         state = "is new" if dataset["created"] else "was there"
         yield f"dataset {dataset['name']}: version {dataset['version']} {state}, {dataset['examples']} examples"

@@ -92,12 +92,12 @@ def take_span(record: FileRecord, intake: Intake) -> None:
     }
     intake.add_texts(f"span:{id}", texts, record)
     place = {"span_id": id, "trace_id": field_text(values, *TRACE)}
-    for name, parts in _beside(values).items():
+    for name, parts in _parse_wide_columns(values).items():
         annotation = {**parts, **place, "start_time": values.get("start_time")}
         _add(annotation, FoundScore(key=f"{id}:{name}", evaluator=name, metadata=place), record, intake)
 
 
-def _beside(values: Values) -> dict[str, dict[str, object]]:
+def _parse_wide_columns(values: Values) -> dict[str, dict[str, object]]:
     """Return the evaluations in columns such as `eval.Toxicity.score`, by name."""
     evaluations: dict[str, dict[str, object]] = {}
     for column, value in values.items():
@@ -127,13 +127,13 @@ def _documents(values: Values) -> Iterator[str]:
     if isinstance(documents, str):
         documents = parse_if_json(documents)
     if documents is None:
-        documents = list(_numbered(values))
+        documents = list(_iter_numbered_documents(values))
     for document in documents if isinstance(documents, list) else [documents]:
         if text := _content(document):
             yield text
 
 
-def _numbered(values: Values) -> Iterator[object]:
+def _iter_numbered_documents(values: Values) -> Iterator[object]:
     for i in count():
         text = _attribute(values, f"retrieval.documents.{i}.document.content")
         if text is None:
@@ -187,7 +187,7 @@ def _annotations(values: Values) -> list[Values]:
                 for end in ("annotator_kind", "error", "end_time", "metadata")
             },
         }
-        for name, parts in _beside(values).items()
+        for name, parts in _parse_wide_columns(values).items()
     ]
 
 

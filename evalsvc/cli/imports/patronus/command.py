@@ -90,7 +90,14 @@ def _bring_all(
     bring_datasets(old, target, outcome, is_dry=is_dry)
     try:
         _bring_rows(
-            old, target, outcome, places, criteria, _left_of(all_of, bookmark, again=again), bookmark, is_dry=is_dry
+            old,
+            target,
+            outcome,
+            places,
+            criteria,
+            _compute_remaining(all_of, bookmark, again=again),
+            bookmark,
+            is_dry=is_dry,
         )
         if recount and not is_dry:
             with old.report.progress("counted") as advance:
@@ -101,7 +108,7 @@ def _bring_all(
     return outcome
 
 
-def _left_of(all_of: TimeRange, bookmark: Bookmark, *, again: bool) -> TimeRange:
+def _compute_remaining(all_of: TimeRange, bookmark: Bookmark, *, again: bool) -> TimeRange:
     done_until = bookmark.done_until
     return (
         all_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from evalsvc.cli.imports.patronus.outcome import ImportOutcome
-from evalsvc.cli.imports.patronus.places import ORIGIN, Places, old_id_of
+from evalsvc.cli.imports.patronus.places import ORIGIN, Places, get_old_id
 from evalsvc.cli.imports.patronus.source import OldService
 from evalsvc.cli.imports.patronus.windows import TimeRange
 from evalsvc.client.service.result_batches import JsonRow, send_rows
@@ -37,7 +37,9 @@ class Evaluations:
 
     def bring(self, stretch: TimeRange, rows: Sequence[JsonObject]) -> None:
         """Store the evaluations of a time range that are missing here."""
-        existing_rows = {origin: row for row in kept_here(self._target, stretch) if (origin := old_id_of(row))}
+        existing_rows = {
+            origin: row for row in fetch_imported_rows(self._target, stretch) if (origin := get_old_id(row))
+        }
         missing = [row for row in rows if str(row["id"]) not in existing_rows and self._has_verdict(row)]
         texts = self._old.texts(sorted({str(row["log_id"]) for row in missing if row.get("log_id")}))
         result = send_rows(
@@ -73,7 +75,7 @@ class Evaluations:
                 )
 
 
-def kept_here(target: Transport, stretch: TimeRange, kind: str = "client_evaluation") -> list[JsonObject]:
+def fetch_imported_rows(target: Transport, stretch: TimeRange, kind: str = "client_evaluation") -> list[JsonObject]:
     """Return the evaluations of a stretch of time that are here, made elsewhere or by people."""
     filters = [
         {"field": "created_at", "operation": "ge", "value": stretch.start.isoformat()},

@@ -27,10 +27,10 @@ class Places:
 
 def bring_places(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> Places:
     """Make the projects and experiments that are not here yet."""
-    names = {str(row["id"]): str(row["name"]) for row in old.listed("/v1/projects", "projects")}
+    names = {str(row["id"]): str(row["name"]) for row in old.list_rows("/v1/projects", "projects")}
     outcome.found["projects"] += len(names)
     if is_dry:
-        outcome.found["experiments"] += sum(1 for _ in old.listed("/v1/experiments", "experiments"))
+        outcome.found["experiments"] += sum(1 for _ in old.list_rows("/v1/experiments", "experiments"))
         return Places(names, {}, {})
     existing_names = {str(row["name"]) for row in _all_here(target, "/v1/projects", "projects")}
     projects = {}
@@ -45,8 +45,8 @@ def bring_places(old: OldService, target: Transport, outcome: ImportOutcome, *, 
 def _experiments(
     old: OldService, target: Transport, outcome: ImportOutcome, projects: Mapping[str, str]
 ) -> dict[str, str]:
-    existing_ids = {old_id_of(row): str(row["id"]) for row in _all_here(target, "/v1/experiments", "experiments")}
-    rows = sorted(old.listed("/v1/experiments", "experiments"), key=in_order)
+    existing_ids = {get_old_id(row): str(row["id"]) for row in _all_here(target, "/v1/experiments", "experiments")}
+    rows = sorted(old.list_rows("/v1/experiments", "experiments"), key=in_order)
     outcome.found["experiments"] += len(rows)
     imported_ids: dict[str, str] = {}
     for row in rows:
@@ -76,7 +76,7 @@ def _experiment_body(row: JsonObject, projects: Mapping[str, str]) -> dict[str, 
     return body | ({"project_id": project} if project else {})
 
 
-def old_id_of(row: JsonObject) -> str | None:
+def get_old_id(row: JsonObject) -> str | None:
     """Return the old id of something that an import has made here."""
     metadata = row.get("metadata")
     origin = metadata.get(ORIGIN) if isinstance(metadata, dict) else None

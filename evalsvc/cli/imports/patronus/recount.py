@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from evalsvc.cli.imports.patronus.judged import ANNOTATION, kept_here
-from evalsvc.cli.imports.patronus.places import old_id_of
+from evalsvc.cli.imports.patronus.judged import ANNOTATION, fetch_imported_rows
+from evalsvc.cli.imports.patronus.places import get_old_id
 from evalsvc.cli.imports.patronus.source import OldService
 from evalsvc.cli.imports.patronus.windows import TimeRange, read_whole_stretches
 from evalsvc.cli.report import Advance
@@ -26,8 +26,8 @@ def count_both_sides(
     ours = set(names.values())
     for stretch, rows in read_whole_stretches(old.evaluations, all_of):
         old_counts.update(_old_key(row, names) for row in rows)
-        new_counts.update(_key(row) for row in kept_here(target, stretch) if old_id_of(row))
-        labels = kept_here(target, stretch, ANNOTATION)
+        new_counts.update(_key(row) for row in fetch_imported_rows(target, stretch) if get_old_id(row))
+        labels = fetch_imported_rows(target, stretch, ANNOTATION)
         new_counts.update(
             (ANNOTATION, str(row["annotation_criteria_id"])) for row in labels if row["annotation_criteria_id"] in ours
         )

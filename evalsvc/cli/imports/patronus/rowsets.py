@@ -16,13 +16,13 @@ DATASETS = "/v1/datasets"
 
 def bring_datasets(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> None:
     """Upload each dataset. If the name exists here, add a version, unless a version with these rows exists."""
-    theirs = list(old.listed(DATASETS, "datasets"))
+    theirs = list(old.list_rows(DATASETS, "datasets"))
     outcome.found["datasets"] += len(theirs)
     if is_dry:
         return
     existing_ids = {
         str(row["name"]): str(row["id"])
-        for row in OldService(target, old.report, patience_seconds=0).listed(DATASETS, "datasets")
+        for row in OldService(target, old.report, patience_seconds=0).list_rows(DATASETS, "datasets")
     }
     for dataset in reversed(theirs):
         rows = old.dataset_rows(str(dataset["id"]))

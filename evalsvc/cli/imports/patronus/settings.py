@@ -38,7 +38,9 @@ def _revisions(service: OldService) -> dict[str, list[JsonObject]]:
     """Return the revisions of each criteria of the account's own, the oldest criteria and revision first."""
     revisions_by_name: dict[str, list[JsonObject]] = defaultdict(list)
     for enabled in (True, False):
-        for row in service.listed(CRITERIA, "evaluator_criteria", {"is_patronus_managed": False, "enabled": enabled}):
+        for row in service.list_rows(
+            CRITERIA, "evaluator_criteria", {"is_patronus_managed": False, "enabled": enabled}
+        ):
             if not row.get("is_patronus_managed"):
                 revisions_by_name[str(row["name"])].append(row)
     for revisions in revisions_by_name.values():
@@ -80,13 +82,13 @@ def bring_annotation_criteria(
     old: OldService, target: Transport, outcome: ImportOutcome, places: Places, *, is_dry: bool
 ) -> dict[str, JsonObject]:
     """Make annotation criteria; return those here by the old ids."""
-    theirs = list(old.listed(ANNOTATION_CRITERIA, "annotation_criteria"))
+    theirs = list(old.list_rows(ANNOTATION_CRITERIA, "annotation_criteria"))
     outcome.found["annotation criteria"] += len(theirs)
     if is_dry:
         return {}
     reader = OldService(target, old.report, patience_seconds=0)
     existing = {
-        (row["project_id"], row["name"]): row for row in reader.listed(ANNOTATION_CRITERIA, "annotation_criteria")
+        (row["project_id"], row["name"]): row for row in reader.list_rows(ANNOTATION_CRITERIA, "annotation_criteria")
     }
     criteria_by_old_id: dict[str, JsonObject] = {}
     # Lists have the newest first; the oldest is made first.
@@ -98,13 +100,13 @@ def bring_annotation_criteria(
         criteria = existing.get((project, row["name"]))
         outcome.there["annotation criteria"] += criteria is not None
         try:
-            criteria_by_old_id[str(row["id"])] = criteria or _made(target, outcome, row, project)
+            criteria_by_old_id[str(row["id"])] = criteria or _create_annotation_criteria(target, outcome, row, project)
         except InvalidError as exc:
             outcome.leave_out("annotation criteria", row["id"], str(exc))
     return criteria_by_old_id
 
 
-def _made(target: Transport, outcome: ImportOutcome, row: JsonObject, project: str) -> JsonObject:
+def _create_annotation_criteria(target: Transport, outcome: ImportOutcome, row: JsonObject, project: str) -> JsonObject:
     question: Mapping[str, object] = {name: row[name] for name in SAME_QUESTION if row.get(name)}
     answer = target.post(ANNOTATION_CRITERIA, {**question, "project_id": project})
     outcome.kept["annotation criteria"] += 1

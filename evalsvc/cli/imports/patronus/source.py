@@ -39,7 +39,7 @@ class OldService:
             {"field": "created_at", "operation": "ge", "value": stretch.start.isoformat()},
             {"field": "created_at", "operation": "lt", "value": stretch.end.isoformat()},
         ]
-        answer = self._asked(lambda: self._transport.post("/v1/evaluations/search", {"filters": filters}))
+        answer = self._request(lambda: self._transport.post("/v1/evaluations/search", {"filters": filters}))
         rows = rows_in(answer, "evaluations")
         return sorted(rows, key=in_order)
 
@@ -55,7 +55,7 @@ class OldService:
                     bodies[log_id] = cast(JsonObject, log["body"])
         return bodies
 
-    def listed(self, path: str, key: str, params: Mapping[str, str | bool] | None = None) -> Iterator[JsonObject]:
+    def list_rows(self, path: str, key: str, params: Mapping[str, str | bool] | None = None) -> Iterator[JsonObject]:
         """Yield the rows of a list page after page. A service that knows no pages answers all of them at once."""
         seen_names: set[str] = set()
         for start in range(0, 1_000_000, PAGE):
@@ -77,11 +77,11 @@ class OldService:
     def _rows_or_none(self, ask: Callable[[], JsonObject], key: str) -> list[JsonObject]:
         """Return rows; none where the service does not have such a thing."""
         try:
-            return rows_in(self._asked(ask), key)
+            return rows_in(self._request(ask), key)
         except NotFoundError:
             return []
 
-    def _asked(self, ask: Callable[[], Answer]) -> Answer:
+    def _request(self, ask: Callable[[], Answer]) -> Answer:
         """Repeat a request through outages: an import takes hours and must survive an outage of a minute."""
         ends = time.monotonic() + self._patience_seconds
         while True:

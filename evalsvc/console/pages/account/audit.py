@@ -53,7 +53,7 @@ class AskedAudit:
         return list_audit(account=account, actor=self.actor, action=self.action, since=self.since, until=self.until)
 
 
-def _asked(request: PageRequest) -> AskedAudit:
+def _parse_query(request: PageRequest) -> AskedAudit:
     actor, action = (request.GET.get(name, "").strip()[:MAX_ASKED].replace("\0", "") for name in ("actor", "action"))
     since, wrong_since = datetime_param(request, "since")
     until, wrong_until = datetime_param(request, "until")
@@ -64,7 +64,7 @@ def _asked(request: PageRequest) -> AskedAudit:
 @console_page(role=ADMIN)
 def audit_page(request: PageRequest) -> HttpResponse:
     """List what was done, newest first."""
-    visitor, query = request.visitor, _asked(request)
+    visitor, query = request.visitor, _parse_query(request)
     entries, cursor = newest_part(request, query.rows(visitor.account))
     rows = [_row(entry, visitor.now) for entry in entries]
     context = {
@@ -91,12 +91,16 @@ def _fields(request: PageRequest, asked: AskedAudit) -> list[FormField]:
             options=[(action, action) for action in actions],
             help="Or its beginning: key.",
         ),
-        FormField("since", "From (UTC)", "datetime-local", _said(request, "since"), error=asked.errors["since"]),
-        FormField("until", "Until (UTC)", "datetime-local", _said(request, "until"), error=asked.errors["until"]),
+        FormField(
+            "since", "From (UTC)", "datetime-local", _get_datetime_param(request, "since"), error=asked.errors["since"]
+        ),
+        FormField(
+            "until", "Until (UTC)", "datetime-local", _get_datetime_param(request, "until"), error=asked.errors["until"]
+        ),
     ]
 
 
-def _said(request: PageRequest, name: str) -> str:
+def _get_datetime_param(request: PageRequest, name: str) -> str:
     return request.GET.get(name, "")[:16]
 
 
@@ -116,7 +120,7 @@ def _row(entry: Any, now: datetime) -> TableRow:
 @console_page(role=ADMIN)
 def audit_csv(request: PageRequest) -> HttpResponse:
     """Answer the newest entries that the filters leave as a file."""
-    rows = _asked(request).rows(request.visitor.account)[:MAX_ROWS]
+    rows = _parse_query(request).rows(request.visitor.account)[:MAX_ROWS]
     return csv_answer("audit.csv", [HEAD, *map(_line, rows)])
 
 

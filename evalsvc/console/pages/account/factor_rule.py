@@ -37,7 +37,7 @@ class FactorRule:
         return self.n_without - len(self.without)
 
 
-def shown_rule(account: Account) -> FactorRule:
+def load_factor_rule(account: Account) -> FactorRule:
     """Return the rule, with the members that have not set up a second factor yet."""
     rows = list_without_factor(account=account)
     emails = list(rows.values_list("user__email", flat=True)[:MOST_NAMED])

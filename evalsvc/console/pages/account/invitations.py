@@ -25,10 +25,10 @@ from evalsvc.accounts.invitations import (
 )
 from evalsvc.accounts.membership import SESSION_KEY
 from evalsvc.accounts.models import Member
-from evalsvc.accounts.signing_in.library import with_library
+from evalsvc.accounts.signing_in.library import bind_allauth_request
 from evalsvc.accounts.signing_in.steps import begin
 from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
-from evalsvc.console.once import OneTimeSecretResponse, shown_before
+from evalsvc.console.once import OneTimeSecretResponse, format_once_message
 from evalsvc.console.pages.account.members import ROLES
 from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
 from evalsvc.rest.basics.links import link_for_others
@@ -36,7 +36,7 @@ from evalsvc.rest.problems import Invalid, NotFound, Problem
 
 ENDS = (("1", "in a day"), ("7", "in a week"), ("30", "in 30 days"))
 DEFAULT_END = "7"
-LINK_ONCE = shown_before("The link", "If nobody has copied it, invite the person again: that ends it.")
+LINK_ONCE = format_once_message("The link", "If nobody has copied it, invite the person again: that ends it.")
 OVER = "It was accepted or withdrawn, it is over, or the link is not whole. Whoever invited you can send another one."
 
 
@@ -47,14 +47,14 @@ def invite_page(request: PageRequest) -> HttpResponse:
     errors: dict[str, str] = {}
     if request.method == "POST":
         try:
-            return _made(request)
+            return _create_invitation(request)
         except Invalid as exc:
             errors = errors_at(exc)
     context = {"fields": _fields(request.POST, errors)}
     return render(request, "console/account/invite.html", context, status=422 if errors else 200)
 
 
-def _made(request: PageRequest) -> HttpResponse:
+def _create_invitation(request: PageRequest) -> HttpResponse:
     visitor, data = request.visitor, request.POST
     role, days = data.get("role", ""), data.get("ends", "")
     invitation, token = invite(
@@ -91,7 +91,7 @@ def withdrawal_page(request: PageRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@with_library
+@bind_allauth_request
 def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
     """Let a person with the link join, with their existing sign-in or with a new password.
 
@@ -99,9 +99,9 @@ def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
     """
     try:
         invited = find_invitation(token=token, address=caller_ip(request), now=timezone.now())
-        answer = _over(request) if invited is None else _answer(request, invited)
+        answer = _render_expired(request) if invited is None else _answer(request, invited)
     except NotFound:
-        answer = _over(request)
+        answer = _render_expired(request)
     except Problem as problem:
         answer = console_problem(request, problem)
     add_never_cache_headers(answer)
@@ -110,37 +110,37 @@ def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
     return answer
 
 
-def _over(request: HttpRequest) -> HttpResponse:
+def _render_expired(request: HttpRequest) -> HttpResponse:
     return console_message(request, status=404, title="This invitation opens nothing", detail=OVER)
 
 
 def _answer(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
     if request.user.is_authenticated:
-        return _as_signed_in(request, invited)
+        return _answer_signed_in(request, invited)
     if has_sign_in(invited=invited):
-        return sign_in_first(request) if request.method == "POST" else _shown(request, invited, "known")
-    return _as_new(request, invited)
+        return sign_in_first(request) if request.method == "POST" else _render_invitation(request, invited, "known")
+    return _answer_new_user(request, invited)
 
 
-def _as_signed_in(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
+def _answer_signed_in(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
     if not invited.is_for(request.user):  # type: ignore[arg-type]  # middleware makes it a User
-        return _shown(request, invited, "other", status=403 if request.method == "POST" else 200)
+        return _render_invitation(request, invited, "other", status=403 if request.method == "POST" else 200)
     if request.method != "POST":
-        return _shown(request, invited, "own")
+        return _render_invitation(request, invited, "own")
     accept_invitation(invited=invited, user=request.user)  # type: ignore[arg-type]
     return _welcome(request, invited)
 
 
-def _as_new(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
+def _answer_new_user(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
     if request.method != "POST":
-        return _shown(request, invited, "new", fields=_sign_up_fields({}, {}))
+        return _render_invitation(request, invited, "new", fields=_sign_up_fields({}, {}))
     password = request.POST.get("password", "")
     try:
         user = accept_as_new(invited=invited, name=request.POST.get("name", ""), password=password)
     except Invalid as exc:
         errors = errors_at(exc)
         fields = _sign_up_fields({"name": request.POST.get("name", "")}, errors)
-        return _shown(request, invited, "new", status=422, fields=fields)
+        return _render_invitation(request, invited, "new", status=422, fields=fields)
     welcome = _welcome(request, invited)
     return begin(request, user, then=welcome.url)
 
@@ -153,7 +153,7 @@ def _sign_up_fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[
     return filled(fields, sent, errors)
 
 
-def _shown(
+def _render_invitation(
     request: HttpRequest,
     invited: PendingInvitation,
     who: str,

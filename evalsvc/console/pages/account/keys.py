@@ -16,7 +16,7 @@ from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.selectors import get_key, list_keys
 from evalsvc.accounts.services import issue_key, revoke_key
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
-from evalsvc.console.once import OneTimeSecretResponse, shown_before
+from evalsvc.console.once import OneTimeSecretResponse, format_once_message
 from evalsvc.console.pages.account.pagination import newest_part
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import KEY, ApiCall
@@ -47,7 +47,7 @@ ENDS = (
     ("365", "in a year"),
 )
 WHOAMI = ApiCall("GET", "/v1/whoami")
-KEY_ONCE = shown_before("The key", "If nobody has copied it, revoke it and issue another.")
+KEY_ONCE = format_once_message("The key", "If nobody has copied it, revoke it and issue another.")
 
 
 @require_safe

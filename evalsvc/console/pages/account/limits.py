@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from evalsvc.accounts import services
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.pages.account.uses import limit_uses, spends_of, spends_table
+from evalsvc.console.pages.account.uses import limit_uses, list_spends, spends_table
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
@@ -34,9 +34,9 @@ def limits_page(request: PageRequest) -> HttpResponse:
     context = {
         "account": account,
         "limits": limit_uses(account),
-        "spends": spends_table(spends_of(account, request.visitor.now)),
+        "spends": spends_table(list_spends(account, request.visitor.now)),
         "sizes": _sizes(),
-        "kept": PageTable("How long things are kept", KEPT, _kept(account)),
+        "kept": PageTable("How long things are kept", KEPT, _build_retention_rows(account)),
         "refusal": FormField(
             "refusal", "A call that names an evaluator or profile that cannot run", "select", refusal, REFUSALS
         ),
@@ -60,7 +60,7 @@ def _bytes(n: int) -> str:
     return f"{number_text(n / 2**20)} MiB" if n >= 2**20 else f"{number_text(n)} bytes"
 
 
-def _kept(account: Account) -> Sequence[TableRow]:
+def _build_retention_rows(account: Account) -> Sequence[TableRow]:
     account_rule, of_service = "the account's own", "the service's"
     ruled = (
         ("Texts and evaluations, with their tags", account.retention_days, settings.RETENTION_DAYS),

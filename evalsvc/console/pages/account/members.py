@@ -15,13 +15,13 @@ from evalsvc.accounts.invitations import list_open_invitations
 from evalsvc.accounts.models import Member
 from evalsvc.accounts.selectors import get_member, list_members
 from evalsvc.accounts.services import change_role, remove_member
-from evalsvc.accounts.signing_in.rule import with_factors
+from evalsvc.accounts.signing_in.rule import annotate_factors
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.pages.account.factor_rule import factor_text, shown_rule
+from evalsvc.console.pages.account.factor_rule import factor_text, load_factor_rule
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
-from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, paginate
 from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
 
@@ -47,7 +47,7 @@ ROLES = (
 def members_page(request: PageRequest) -> HttpResponse:
     """List the people of the account, oldest first, and the invitations that are open."""
     visitor = request.visitor
-    members, links = numbered_page(request, with_factors(list_members(account=visitor.account)), ON_A_PAGE)
+    members, links = paginate(request, annotate_factors(list_members(account=visitor.account)), ON_A_PAGE)
     invitations = list_open_invitations(account=visitor.account)
     context = {
         "table": PageTable(
@@ -59,7 +59,7 @@ def members_page(request: PageRequest) -> HttpResponse:
             [_invitation_row(invitation, visitor.now) for invitation in invitations],
             empty="Nobody is invited.",
         ),
-        "rule": shown_rule(visitor.account),
+        "rule": load_factor_rule(visitor.account),
         **links,
     }
     return render(request, "console/account/members.html", context)

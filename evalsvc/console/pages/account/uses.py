@@ -7,12 +7,12 @@ from datetime import datetime
 
 from django.urls import reverse
 
-from evalsvc.accounts.access.authentication import limits_of
+from evalsvc.accounts.access.authentication import get_limits
 from evalsvc.accounts.access.rate_limiter import requests_so_far
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.connections.words import state_words
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.judges.ledger.status import ConnectionStatus, standings_of
+from evalsvc.judges.ledger.status import ConnectionStatus, list_connection_statuses
 from evalsvc.judges.selectors import list_connections
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text
@@ -29,17 +29,17 @@ SPENDS = (
 def limit_uses(account: Account) -> list[tuple[str, str, int, int]]:
     """Return the account's limits on requests: name, in words, used, limit."""
     names = ("Requests this minute", "Requests this month")
-    uses = zip(names, requests_so_far(account.pk), limits_of(account), strict=True)
-    return [(name, f"{_said(used)} of {number_text(limit)}", used or 0, limit) for name, used, limit in uses]
+    uses = zip(names, requests_so_far(account.pk), get_limits(account), strict=True)
+    return [(name, f"{_format_used(used)} of {number_text(limit)}", used or 0, limit) for name, used, limit in uses]
 
 
-def _said(used: int | None) -> str:
+def _format_used(used: int | None) -> str:
     return "unknown" if used is None else number_text(used)
 
 
-def spends_of(account: Account, now: datetime) -> list[ConnectionStatus]:
+def list_spends(account: Account, now: datetime) -> list[ConnectionStatus]:
     """Return the account's connections by name, each with what it has spent today and how its calls end."""
-    return standings_of(list(list_connections(account=account)), now=now)
+    return list_connection_statuses(list(list_connections(account=account)), now=now)
 
 
 def spends_table(standings: Sequence[ConnectionStatus]) -> PageTable:

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from django.utils.safestring import SafeString
 
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 MOST_TOKENS, MOST_CHARACTERS = 800, 6000
@@ -19,13 +19,13 @@ def marked_texts(one: str, other: str) -> tuple[SafeString, SafeString]:
     one, other = cut_text(one), cut_text(other)
     first, second = TOKEN.findall(one), TOKEN.findall(other)
     if one == other or max(len(first), len(second)) > MOST_TOKENS:
-        return joined_parts([one]), joined_parts([other])
+        return join_parts([one]), join_parts([other])
     left: list[SafeString | str] = []
     right: list[SafeString | str] = []
     for kind, a, b, c, d in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         left.append(_part(first[a:b], is_own=kind != "equal"))
         right.append(_part(second[c:d], is_own=kind != "equal"))
-    return joined_parts(left), joined_parts(right)
+    return join_parts(left), join_parts(right)
 
 
 def _part(tokens: Sequence[str], *, is_own: bool) -> SafeString | str:

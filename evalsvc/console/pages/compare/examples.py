@@ -18,7 +18,7 @@ from evalsvc.experiments.models import Config, Output
 from evalsvc.experiments.reporting.labelled import label_reference
 from evalsvc.experiments.reporting.side_by_side import SideBySideAnswer, SideBySideExample
 from evalsvc.experiments.reporting.words import number
-from evalsvc.reports.words import text_of
+from evalsvc.reports.words import format_value
 
 LONGEST_CELL = 160
 Labels = Mapping[tuple[str, uuid.UUID], Evaluation]
@@ -64,7 +64,7 @@ class ExampleCard:
     answers: Sequence[AnswerCard]
 
 
-def cards_of(
+def build_cards(
     account: Account,
     examples: Sequence[SideBySideExample],
     configs: Sequence[Config],
@@ -98,10 +98,10 @@ def _card(
     return ExampleCard(
         key=example.key,
         place=place,
-        input=cut_text(text_of(example.input)),
-        expected="" if example.expected is None else cut_text(text_of(example.expected)),
-        contexts=[cut_text(text_of(context)) for context in example.contexts or ()],
-        metadata=[(key, short(text_of(value))) for key, value in (example.metadata or {}).items()],
+        input=cut_text(format_value(example.input)),
+        expected="" if example.expected is None else cut_text(format_value(example.expected)),
+        contexts=[cut_text(format_value(context)) for context in example.contexts or ()],
+        metadata=[(key, short(format_value(value))) for key, value in (example.metadata or {}).items()],
         outcome=outcome,
         tone=tone,
         answers=answers,
@@ -118,7 +118,7 @@ def _outcome(example: SideBySideExample, first: str) -> tuple[str, str]:
 
 
 def _text(answer: SideBySideAnswer) -> str:
-    return text_of(answer.output.output) if answer.output and answer.output.status == Output.Status.OK else ""
+    return format_value(answer.output.output) if answer.output and answer.output.status == Output.Status.OK else ""
 
 
 def _answer(
@@ -135,7 +135,7 @@ def _answer(
         failure=failure,
         facts=_facts(output) if output else "",
         scores=[
-            mark_of(name, score, metric)
+            build_mark(name, score, metric)
             for name, score in sorted(answer.scores.items(), key=lambda one: one[0] != metric)
         ],
         label=label,
@@ -151,7 +151,7 @@ def _facts(output: Output) -> str:
     return ", ".join(fact for fact in facts if fact)
 
 
-def mark_of(name: str, score: Mapping[str, Any], metric: str) -> ShownMark:
+def build_mark(name: str, score: Mapping[str, Any], metric: str) -> ShownMark:
     """Return a score as a page shows it."""
     if score["error_code"]:
         text, tone = str(score["error_code"]).replace("_", " "), "warn"

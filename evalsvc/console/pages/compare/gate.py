@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.gates.form import gate_body_of, gate_errors, gate_fields
+from evalsvc.console.pages.gates.form import gate_errors, gate_fields, parse_gate_form
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.gates.services import decide_about
 from evalsvc.rest.problems import Problem
 
@@ -24,12 +24,12 @@ def gate_from_here(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     back = safe_next(request, reverse("console_compare"))
     try:
-        body = gate_body_of(request)
+        body = parse_gate_form(request)
         gate = decide_about(account=visitor.account, epoch=None, body=body, actor=visitor.actor)
     except Problem as problem:
         errors = gate_errors(problem)
         metrics = request.POST.getlist("metric_name") or [request.POST.get("rule_metric", "")]
-        data = sent_fields(request)
+        data = read_fields(request)
         context = {
             "fields": gate_fields(metrics, data.get("rule_metric", ""), data, errors),
             "sent": data,

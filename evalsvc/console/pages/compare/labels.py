@@ -18,7 +18,7 @@ from evalsvc.annotations.services import annotate
 from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.parts.addresses import safe_next
-from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.console.parts.forms.labels import make_first_question, read_label
 from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
 from evalsvc.experiments.selectors import get_output, get_plan
@@ -35,7 +35,7 @@ def criteria_for_answers(account: Account) -> list[AnnotationCriteria]:
     return [row for row in rows if not row.resource_types or LOG in row.resource_types]
 
 
-def chosen_criteria(request: PageRequest, found: Sequence[AnnotationCriteria]) -> AnnotationCriteria | None:
+def select_criteria(request: PageRequest, found: Sequence[AnnotationCriteria]) -> AnnotationCriteria | None:
     """Return the criteria that the address names, else the newest one that is answered by pass or fail."""
     selected = next((row for row in found if str(row.pk) == request.GET.get("criteria")), None)
     return selected or next((row for row in found if row.annotation_type == Type.BINARY), next(iter(found), None))
@@ -55,7 +55,7 @@ def keep_label_here(request: PageRequest) -> HttpResponse:
             account=visitor.account,
             criteria_id=criteria.pk,
             of=LabelledThing(LOG, label_reference(output.pk)),
-            given=read_label(criteria, sent_fields(request)),
+            given=read_label(criteria, read_fields(request)),
             place=label_place(output, key),
             actor=visitor.actor,
         )

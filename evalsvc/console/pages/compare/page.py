@@ -10,18 +10,18 @@ from django.urls import reverse
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.compare.examples import cards_of
-from evalsvc.console.pages.compare.labels import chosen_criteria, criteria_for_answers
-from evalsvc.console.pages.compare.selection import SHOWN, ComparisonSelection, chosen_of
+from evalsvc.console.pages.compare.examples import build_cards
+from evalsvc.console.pages.compare.labels import criteria_for_answers, select_criteria
+from evalsvc.console.pages.compare.selection import SHOWN, ComparisonSelection, parse_selection
 from evalsvc.console.pages.compare.slices import slice_rows
 from evalsvc.console.pages.compare.verdict import worded_verdict
-from evalsvc.console.pages.gates.form import gate_fields, shown_gate
+from evalsvc.console.pages.gates.form import gate_fields, load_gate
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.forms.labels import label_options
 from evalsvc.experiments.inference.pairs.compare import difference_view
-from evalsvc.experiments.reporting.side_by_side import compared_examples
+from evalsvc.experiments.reporting.side_by_side import find_compared_examples
 from evalsvc.experiments.selectors import list_plans, names_of_configs
 from evalsvc.rest.problems import Invalid
 
@@ -33,7 +33,7 @@ def compare_page(request: PageRequest) -> HttpResponse:
     """Compare two configs, or let the visitor choose them."""
     account = request.visitor.account
     try:
-        selection = chosen_of(request, account)
+        selection = parse_selection(request, account)
     except Invalid as problem:
         return _choose(request, account, [error.detail for error in problem.errors], status=422)
     if selection is None:
@@ -57,9 +57,9 @@ def _choose(request: PageRequest, account: Account, errors: list[str], status: i
 def _context(request: PageRequest, account: Account, chosen: ComparisonSelection) -> dict[str, Any]:
     first, second, metric = chosen.first, chosen.second, chosen.first.metric.name
     view = difference_view(first, second)
-    examples, has_more, counts = compared_examples(first, second, chosen.examples, chosen.others)
+    examples, has_more, counts = find_compared_examples(first, second, chosen.examples, chosen.others)
     criteria = criteria_for_answers(account)
-    active_criteria = chosen_criteria(request, criteria)
+    active_criteria = select_criteria(request, criteria)
     configs = [first.config, second.config, *chosen.others]
     return {
         "chosen": chosen,
@@ -67,18 +67,23 @@ def _context(request: PageRequest, account: Account, chosen: ComparisonSelection
         "verdict": worded_verdict(view),
         "counts": counts,
         "shown": [
-            (words.format(a=first.config.name), counts[show], _shown(request, show), show == chosen.examples.show)
+            (
+                words.format(a=first.config.name),
+                counts[show],
+                _build_show_address(request, show),
+                show == chosen.examples.show,
+            )
             for show, words in SHOWN.items()
         ],
         "configs": configs,
-        "cards": cards_of(account, examples, configs, metric, active_criteria, chosen.examples.offset),
+        "cards": build_cards(account, examples, configs, metric, active_criteria, chosen.examples.offset),
         "pages": _pages(request, chosen, has_more),
         "fields": _fields(request, chosen),
         "slices": slice_rows(request, chosen) if chosen.examples.by else None,
         "criteria": active_criteria,
         "all_criteria": criteria,
         "offered": label_options(active_criteria) if active_criteria else [],
-        "gate": shown_gate(account, request.GET.get("gate", "")),
+        "gate": load_gate(account, request.GET.get("gate", "")),
         "gate_fields": gate_fields(chosen.metric_names, metric),
         "may_edit": request.visitor.may_edit,
         "here": address_with(request, gate=None, page=chosen.page if chosen.page > 1 else None),
@@ -88,7 +93,7 @@ def _context(request: PageRequest, account: Account, chosen: ComparisonSelection
     }
 
 
-def _shown(request: PageRequest, show: str) -> str:
+def _build_show_address(request: PageRequest, show: str) -> str:
     return f"{address_with(request, show=None if show == 'all' else show, gate=None)}#examples"
 
 

@@ -46,7 +46,7 @@ class ComparisonSelection:
         return [row["name"] for row in self.first.plan.metrics if row["name"] in second_names]
 
 
-def chosen_of(request: PageRequest, account: Account) -> ComparisonSelection | None:
+def parse_selection(request: PageRequest, account: Account) -> ComparisonSelection | None:
     """Read the address; None while it does not name two configs. Raises Invalid for what cannot be compared."""
     a, b = request.GET.get("a", "").strip(), request.GET.get("b", "").strip()
     if not a or not b:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from evalsvc.accounts.views import checked
+from evalsvc.accounts.views import validate_strict
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.calls import ApiCall
@@ -100,7 +100,7 @@ def _fields(request: PageRequest) -> ConnectionFields:
         body["key"] = "" if "remove_key" in post else post["key"]
     if post.get("headers", "").strip():
         body["headers"] = read_json_object(post["headers"], "/headers")
-    return cast("ConnectionFields", checked(ConnectionIn(data=body)))
+    return cast("ConnectionFields", validate_strict(ConnectionIn(data=body)))
 
 
 def _values(row: Connection | None) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from evalsvc.console.pages.connections.words import (
     REMEDIES,
     budget_share,
     failed_words,
-    spent_words,
+    format_spend,
     state_words,
     time_words,
     why_words,
@@ -23,9 +23,9 @@ from evalsvc.console.pages.connections.words import (
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.judges.ledger.status import ConnectionStatus, standings_of
+from evalsvc.judges.ledger.status import ConnectionStatus, list_connection_statuses
 from evalsvc.judges.selectors import get_connection, list_connections
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 COLUMNS = (
     Column("Connection"),
@@ -45,7 +45,7 @@ FAILURES = (Column("Code"), Column("Calls", kind="figure"), Column("What to do",
 def connections_page(request: PageRequest) -> HttpResponse:
     """List the account's connections by name, each with its spend and how its calls end."""
     visitor = request.visitor
-    statuses = standings_of(list(list_connections(account=visitor.account)), now=visitor.now)
+    statuses = list_connection_statuses(list(list_connections(account=visitor.account)), now=visitor.now)
     context = {
         "table": PageTable("Connections", COLUMNS, [_row(status, visitor.now) for status in statuses], is_walked=True),
         "call": ApiCall("GET", "/v1/connections"),
@@ -55,14 +55,14 @@ def connections_page(request: PageRequest) -> HttpResponse:
 
 def _row(one: ConnectionStatus, now: datetime) -> TableRow:
     row, (state, tone) = one.connection, state_words(one)
-    name = joined_parts(
+    name = join_parts(
         [element("bdi", row.name), element("span", " default", class_="quiet") if row.is_default else None]
     )
     cells = (
         name,
         element("bdi", row.model),
         element("span", state, class_=f"badge {tone}"),
-        spent_words(one),
+        format_spend(one),
         failed_words(one.health),
         time_words(one.health),
         time_tag(one.health.last_at if one.health else None, now),
@@ -77,7 +77,7 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Show the status of a connection, its failures with their causes, and what to do about them."""
     visitor = request.visitor
     row = get_connection(account=visitor.account, id=id)
-    (status,) = standings_of([row], now=visitor.now)
+    (status,) = list_connection_statuses([row], now=visitor.now)
     state, tone = state_words(status)
     share = budget_share(status.spent, row.daily_budget)
     failures = status.health.failed if status.health else {}
@@ -88,7 +88,7 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "state": state,
         "tone": tone,
         "why": why_words(status),
-        "spent": spent_words(status),
+        "spent": format_spend(status),
         "share": None if share is None else min(share, 1.0),
         "failed": failed_words(status.health),
         "time": time_words(status.health),

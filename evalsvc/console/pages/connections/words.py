@@ -55,7 +55,7 @@ def why_words(one: ConnectionStatus) -> str:
     return f"{one.detail or SAID.get(code, code)} {REMEDIES.get(code, '')}".strip()
 
 
-def spent_words(one: ConnectionStatus) -> str:
+def format_spend(one: ConnectionStatus) -> str:
     """Return what is spent today, and of what."""
     spend = "not known" if one.spent is None else number_text(one.spent)
     budget = one.connection.daily_budget

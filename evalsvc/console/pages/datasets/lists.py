@@ -9,9 +9,9 @@ from django.urls import reverse
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
-from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, paginate
 from evalsvc.datasets.selectors import list_datasets, newest_versions
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 ON_A_PAGE = 50
 COLUMNS = (
@@ -27,13 +27,13 @@ COLUMNS = (
 def datasets(request: PageRequest) -> HttpResponse:
     """List the account's datasets, newest first, each with its newest version."""
     account = request.visitor.account
-    page_rows, links = numbered_page(request, list_datasets(account=account), ON_A_PAGE)
+    page_rows, links = paginate(request, list_datasets(account=account), ON_A_PAGE)
     newest = newest_versions(account=account, datasets=page_rows)
     rows = []
     for dataset in page_rows:
         version = newest[dataset.pk]
         about = element("span", dataset.description, class_="facts") if dataset.description else None
-        name = joined_parts([element("bdi", dataset.name), about])
+        name = join_parts([element("bdi", dataset.name), about])
         cells = (
             name,
             f"{version.number}",

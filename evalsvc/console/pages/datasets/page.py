@@ -14,12 +14,12 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.datasets.rows import shown_row
+from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.parts.addresses import choice, int_param
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at
-from evalsvc.console.parts.forms.json_fields import read_json_field, shown_json
+from evalsvc.console.parts.forms.json_fields import format_json, read_json_field
 from evalsvc.console.parts.tables import page_links, page_number
 from evalsvc.datasets.edits import FIELDS, Edit
 from evalsvc.datasets.extension import edit_dataset
@@ -36,7 +36,7 @@ from evalsvc.datasets.selectors import (
     list_versions,
 )
 from evalsvc.datasets.services import delete_dataset
-from evalsvc.reports.words import text_of
+from evalsvc.reports.words import format_value
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 ON_A_PAGE, MOST_VERSIONS, MOST_CHANGES = 50, 100, 50
@@ -76,7 +76,7 @@ def _examples(request: PageRequest, version: DatasetVersion) -> dict[str, Any]:
     rows = list_examples(account=request.visitor.account, version=version)
     examples = rows.filter(position__gte=start, position__lt=start + ON_A_PAGE)
     return {
-        "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in examples],
+        "rows": [build_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in examples],
         **page_links(request, has_more=start + ON_A_PAGE < version.n_examples),
     }
 
@@ -94,7 +94,7 @@ def _diff(request: PageRequest, version: DatasetVersion, versions: list[DatasetV
     return {
         "before": before,
         "counts": counts,
-        "changes": [shown_change(change) for change in changes[:MOST_CHANGES]],
+        "changes": [build_change(change) for change in changes[:MOST_CHANGES]],
         **page_links(request, has_more=len(changes) > MOST_CHANGES),
         "fields": [
             FormField("tab", "", "hidden", value="diff"),
@@ -107,14 +107,14 @@ def _diff(request: PageRequest, version: DatasetVersion, versions: list[DatasetV
     }
 
 
-def shown_change(change: Change) -> dict[str, Any]:
+def build_change(change: Change) -> dict[str, Any]:
     """Return an example that differs: the fields that do, before and after."""
     kind = "added" if change.before is None else "removed" if change.after is None else "changed"
     parts = []
     for name in FIELDS:
         old, new = (getattr(example, name) if example else None for example in (change.before, change.after))
         if old != new or (kind != "changed" and (old or new)):
-            parts.append((name, "" if old is None else text_of(old), "" if new is None else text_of(new)))
+            parts.append((name, "" if old is None else format_value(old), "" if new is None else format_value(new)))
     return {"key": change.key, "kind": kind, "parts": parts}
 
 
@@ -159,7 +159,7 @@ def _form(
     request: PageRequest, version: DatasetVersion, example: Example | None, refusal: Problem | None = None
 ) -> HttpResponse:
     """Show the form: where it was refused with what was sent, and the reason."""
-    errors = errors_at(refusal, _field_of) if refusal else {}
+    errors = errors_at(refusal, _get_field) if refusal else {}
     context: dict[str, Any] = {"dataset": version.dataset, "example": example}
     before, is_gone = version, False
     if refusal is not None and refusal.code == "changed_meanwhile":
@@ -187,7 +187,7 @@ def _fields(
         fields.append(FormField("id", "Id", value=id, error=errors.get("id", ""), is_required=True))
     for name in FIELDS:
         now = getattr(example, name) if example else None
-        value = now if isinstance(now, str) else "" if now in (None, {}) else shown_json(now)
+        value = now if isinstance(now, str) else "" if now in (None, {}) else format_json(now)
         note = "A text as it is, or JSON." if name in ("input", "expected") else "JSON."
         text = str(sent.get(name, value))
         fields.append(
@@ -199,7 +199,7 @@ def _fields(
 def _edit(post: Mapping[str, Any], example: Example | None) -> Edit:
     if "remove" in post and example is not None:
         return Edit(removed=frozenset({example.key}))
-    values = {name: _said(name, str(post.get(name, "")), example) for name in FIELDS}
+    values = {name: _parse_field(name, str(post.get(name, "")), example) for name in FIELDS}
     if values["input"] is None:
         raise Invalid(FieldError("/input", "Every example has an input."))
     if example is not None:
@@ -207,7 +207,7 @@ def _edit(post: Mapping[str, Any], example: Example | None) -> Edit:
     return Edit(added=({"id": str(post.get("id", "")).strip() or None, **values},))
 
 
-def _said(name: str, text: str, example: Example | None) -> Any:
+def _parse_field(name: str, text: str, example: Example | None) -> Any:
     """Parse a field: text as it is, unless the field contained, or must contain, another type."""
     text = text.replace("\r\n", "\n")
     if not text.strip():
@@ -218,7 +218,7 @@ def _said(name: str, text: str, example: Example | None) -> Any:
     return read_json_field(text, f"/{name}")
 
 
-def _field_of(pointer: str) -> str:
+def _get_field(pointer: str) -> str:
     last = pointer.rpartition("/")[2]
     return last if last in (*FIELDS, "id") else ""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.reports.words import text_of
+from evalsvc.reports.words import format_value
 
 LONGEST = 300
 
@@ -22,15 +22,19 @@ class ShownRow:
     metadata: str
 
 
-def shown_row(
+def build_row(
     key: str, sent: Any, expected: Any, contexts: Sequence[Any] | None, metadata: Mapping[str, Any]
 ) -> ShownRow:
     """Return an example for a table."""
-    about = ", ".join(f"{name}: {shortened_cell(text_of(value), 60)}" for name, value in metadata.items())
+    about = ", ".join(f"{name}: {shortened_cell(format_value(value), 60)}" for name, value in metadata.items())
     n = len(contexts or ())
     context_count = f"{n} context{'' if n == 1 else 's'}" if n else "—"
     return ShownRow(
-        key, shortened_cell(text_of(sent)), shortened_cell(text_of(expected)), context_count, shortened_cell(about)
+        key,
+        shortened_cell(format_value(sent)),
+        shortened_cell(format_value(expected)),
+        context_count,
+        shortened_cell(about),
     )
 
 

@@ -16,11 +16,11 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.datasets.rows import shown_row
+from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.pages.evaluations.results import evaluator_options
 from evalsvc.console.parts.addresses import uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.captured import COLUMNS, example_of
+from evalsvc.console.parts.captured import COLUMNS, build_example
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.datasets.extension import extend_dataset
 from evalsvc.datasets.importers.reader import read_examples
@@ -28,8 +28,8 @@ from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import get_dataset, list_datasets
 from evalsvc.datasets.services import create_dataset
 from evalsvc.evaluations.search.filters import evaluation_condition
-from evalsvc.evaluations.search.pages import requests_of, search_evaluations
-from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.search.pages import fetch_requests, search_evaluations
+from evalsvc.evaluations.wire.inputs import sample_from_row
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
@@ -55,15 +55,15 @@ def from_traffic(request: PageRequest) -> HttpResponse:
     account = request.visitor.account
     query = {name: request.GET.get(name, "").strip() for name in ("app", "evaluator", "result", "period", "n")}
     until = _until(request)
-    filters = filters_of(query, until)
-    rows = _found(account, filters, _limit(query["n"]))
+    filters = build_filters(query, until)
+    rows = _search(account, filters, _limit(query["n"]))
     if until.newest is None:
         until = replace(until, newest=max((row.id for row in rows), default=None))
     examples = captured_samples(account, rows)
     error = ""
     if request.method == "POST":
         try:
-            version = _kept(request, examples)
+            version = _save_examples(request, examples)
         except NotFound:
             raise
         except Problem as problem:
@@ -75,7 +75,7 @@ def from_traffic(request: PageRequest) -> HttpResponse:
         "n": len(examples),
         "until": until,
         "rows": [
-            shown_row(example["id"], example["input"], example["expected"], example["contexts"], example["metadata"])
+            build_row(example["id"], example["input"], example["expected"], example["contexts"], example["metadata"])
             for example in examples[:N_SHOWN]
         ],
         "datasets": list_datasets(account=account)[:MOST_DATASETS],
@@ -97,7 +97,7 @@ def _limit(text: str) -> int:
     return min(MOST_SAMPLES, max(1, int(text))) if text.isdecimal() and len(text) < 5 else 100
 
 
-def filters_of(asked: Mapping[str, str], until: Until) -> list[dict[str, Any]]:
+def build_filters(asked: Mapping[str, str], until: Until) -> list[dict[str, Any]]:
     """Return the query as filters of POST /v1/evaluations/search."""
     filters: list[dict[str, Any]] = []
     for name, column in (("app", "app"), ("evaluator", "evaluator_id")):
@@ -115,7 +115,7 @@ def filters_of(asked: Mapping[str, str], until: Until) -> list[dict[str, Any]]:
     return filters
 
 
-def _found(account: Account, filters: list[dict[str, Any]], limit: int) -> list[Any]:
+def _search(account: Account, filters: list[dict[str, Any]], limit: int) -> list[Any]:
     condition = evaluation_condition(filters)
     columns = ("id", "request_id")
     return search_evaluations(account=account, condition=condition, limit=limit, columns=columns, shows="nothing").rows
@@ -124,12 +124,12 @@ def _found(account: Account, filters: list[dict[str, Any]], limit: int) -> list[
 def captured_samples(account: Account, rows: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the samples of evaluations as examples, in their order; each once."""
     ids = list(dict.fromkeys(row.request_id for row in rows))
-    requests = requests_of(account=account, request_ids=ids, columns=COLUMNS)
+    requests = fetch_requests(account=account, request_ids=ids, columns=COLUMNS)
     samples = [requests[id] for id in ids if id in requests and requests[id].input]
-    return [example_of(sample, stored_sample(sample).gold) for sample in samples]
+    return [build_example(sample, sample_from_row(sample).gold) for sample in samples]
 
 
-def _kept(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersion:
+def _save_examples(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersion:
     visitor, post = request.visitor, request.POST
     if not examples:
         raise Invalid(FieldError("/examples", "No sample is like this: there is nothing to keep."))

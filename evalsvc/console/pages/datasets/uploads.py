@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.datasets.rows import shown_row
+from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, filled, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, filled, read_fields
 from evalsvc.datasets.importers.preview import UploadPreview, preview_upload
 from evalsvc.datasets.importers.reader import UPLOADED, Upload, read_upload
 from evalsvc.datasets.models import Dataset
@@ -50,15 +50,15 @@ def _uploaded(request: PageRequest, dataset: Dataset | None) -> HttpResponse:
     if request.method != "POST":
         return _form(request, dataset)
     try:
-        upload = upload_of(request)
+        upload = parse_upload(request)
         if "preview" in request.POST:
             return _form(request, dataset, found=preview_upload(upload), text=text_of_file(request))
-        return _kept(request, dataset, upload)
+        return _save_upload(request, dataset, upload)
     except Problem as problem:
         return _form(request, dataset, errors=list(problem.errors) or [FieldError("", problem.detail)])
 
 
-def upload_of(request: PageRequest) -> Upload:
+def parse_upload(request: PageRequest) -> Upload:
     """Return what was sent: files, else the pasted text. Raises Invalid without either, and for what is too large."""
     files = [(file.name or "", file.file) for file in request.FILES.getlist("file") if file.file is not None]
     text = request.POST.get("text", "")
@@ -86,7 +86,7 @@ def text_of_file(request: PageRequest) -> str:
         return ""
 
 
-def _kept(request: PageRequest, dataset: Dataset | None, upload: Upload) -> HttpResponse:
+def _save_upload(request: PageRequest, dataset: Dataset | None, upload: Upload) -> HttpResponse:
     visitor = request.visitor
     format, rows = read_upload(upload)
     if dataset is None:
@@ -117,7 +117,7 @@ def _form(
     text: str = "",
     errors: list[FieldError] | None = None,
 ) -> HttpResponse:
-    data = sent_fields(request)
+    data = read_fields(request)
     if text and found:
         data |= {"text": text, "format": found.format or ""}
     wrong = [*(errors or ()), *(found.errors if found else ())]
@@ -130,7 +130,7 @@ def _form(
         "found": found,
         "is_file_gone": bool(request.FILES),
         "is_kept_below": bool(data.get("text")),
-        "rows": [shown_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found.rows]
+        "rows": [build_row(row.key, row.input, row.expected, row.contexts, row.metadata) for row in found.rows]
         if found
         else [],
         "call": ApiCall("POST", path, body=example_body(dataset)),

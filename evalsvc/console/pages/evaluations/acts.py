@@ -12,7 +12,7 @@ from evalsvc.annotations.selectors import list_criteria
 from evalsvc.annotations.services import annotate
 from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.pages.evaluations.labelled import is_label
-from evalsvc.console.parts.captured import example_of
+from evalsvc.console.parts.captured import build_example
 from evalsvc.console.parts.forms.labels import label_options, make_first_question, read_label
 from evalsvc.datasets.extension import extend_dataset
 from evalsvc.datasets.importers.reader import read_examples
@@ -41,7 +41,7 @@ class LabelForm:
 
 def label_forms(*, account: Account, row: Evaluation) -> list[LabelForm]:
     """Return a form for each criteria that applies to the evaluation."""
-    kind = thing_of(row, None).kind
+    kind = get_label_target(row, None).kind
     rows = list_criteria(account=account)[:MAX_CRITERIA]
     applicable = [
         criteria
@@ -57,7 +57,7 @@ def question_for_evaluations(*, account: Account, row: Evaluation, actor: str) -
     return make_first_question(account=account, project_id=project_id, actor=actor)
 
 
-def thing_of(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledThing:
+def get_label_target(row: Evaluation, criteria: AnnotationCriteria | None) -> LabelledThing:
     """Return what a label applies to: the log, if all its evaluations share the label, else this evaluation."""
     if is_label(row) and "reference" in (details := row.details or {}):
         # A label of a label applies to the target of the original label.
@@ -78,7 +78,7 @@ def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str],
     if criteria is None:
         raise Invalid(FieldError("/criteria", "Choose by what to label."))
     value = read_label(criteria, sent)
-    annotate(account=account, criteria_id=criteria.pk, of=thing_of(row, criteria), given=value, actor=actor)
+    annotate(account=account, criteria_id=criteria.pk, of=get_label_target(row, criteria), given=value, actor=actor)
     return criteria
 
 
@@ -86,7 +86,7 @@ def add_to_dataset(
     *, account: Account, row: Evaluation, sent: Mapping[str, str], actor: str
 ) -> tuple[DatasetVersion, bool]:
     """Add the sample to a dataset, or begin one with it; return the version, and whether it is new."""
-    example = example_of(row.request, sent.get("expected", "").strip() or None)
+    example = build_example(row.request, sent.get("expected", "").strip() or None)
     choice = sent.get("dataset", "")
     if choice == NEW:
         version = create_dataset(

@@ -14,20 +14,20 @@ from evalsvc.catalog.prompts import read_prompts
 from evalsvc.console.pages.evaluations.labelled import (
     LabelledTexts,
     is_label,
-    subjects_of,
+    list_subjects,
     texts_of_labels,
     who_labelled,
 )
-from evalsvc.console.pages.evaluations.verdicts import outcome_word, reading_doubt, shown_score
-from evalsvc.console.parts.marks import TextMark, json_block_of, marked_text, marks_of, shown_literally
+from evalsvc.console.pages.evaluations.verdicts import get_score, outcome_word, reading_doubt
+from evalsvc.console.parts.marks import TextMark, build_json_block, find_marks, mark_invisible, marked_text
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.search.samples import siblings_of
-from evalsvc.evaluations.wire.inputs import as_sent, stored_sample
-from evalsvc.evaluations.wire.scores import shown_extra
+from evalsvc.evaluations.search.samples import list_siblings
+from evalsvc.evaluations.wire.inputs import as_sent, sample_from_row
+from evalsvc.evaluations.wire.scores import to_client_extra
 from evalsvc.rest.problems import Problem
 from evaluators.base import Passage, Sample
 from evaluators.gateway import Question
-from evaluators.text.against import beside
+from evaluators.text.against import format_distinct
 
 MAX_SENTENCES = 60
 SUPPORTED = 0.6
@@ -88,11 +88,11 @@ class EvaluationDetail:
     """Who said it; nobody where a program has sent it."""
 
 
-def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
+def build_detail(*, account: Account, row: Evaluation) -> EvaluationDetail:
     """Return what the page shows. Within the account's scope."""
-    sample, extra = stored_sample(row.request), dict(shown_extra(row.family, row.score, row.extra) or {})
+    sample, extra = sample_from_row(row.request), dict(to_client_extra(row.family, row.score, row.extra) or {})
     judge = extra.get("judge")
-    siblings = siblings_of(account=account, evaluation=row)
+    siblings = list_siblings(account=account, evaluation=row)
     of_this = labels_of_evaluation(account=account, id=row.pk)
     of_log = [sibling for sibling in siblings if sibling.evaluation_type == Evaluation.Type.ANNOTATION]
     ids = {label.pk for label in of_this}
@@ -100,30 +100,30 @@ def detail_of(*, account: Account, row: Evaluation) -> EvaluationDetail:
     return EvaluationDetail(
         row=row,
         outcome=outcome_word(row),
-        score=shown_score(row),
-        texts=_labelled_texts(label_texts) if is_label(row) else list(_texts(row, sample, extra)),
+        score=get_score(row),
+        texts=_build_label_texts(label_texts) if is_label(row) else list(_texts(row, sample, extra)),
         passages=_passages(sample.contexts, extra),
         sentences=_sentences(sample.output, extra),
         explanation=marked_text(row.explanation) if row.explanation else None,
         doubt=reading_doubt(extra, row.passed),
-        facts=json_block_of(as_sent({name: value for name, value in extra.items() if name != "judge"})),
+        facts=build_json_block(as_sent({name: value for name, value in extra.items() if name != "judge"})),
         judge=judge if isinstance(judge, dict) else None,
         siblings=[sibling for sibling in siblings if sibling.evaluation_type != Evaluation.Type.ANNOTATION],
         labels=[*of_this, *(label for label in of_log if label.id not in ids)],
         is_label=is_label(row),
         labelled=label_texts,
-        who=who_labelled(account, row, subjects_of(row, siblings)) if is_label(row) else (),
+        who=who_labelled(account, row, list_subjects(row, siblings)) if is_label(row) else (),
     )
 
 
-def _labelled_texts(texts: LabelledTexts | None) -> list[SampleText]:
+def _build_label_texts(texts: LabelledTexts | None) -> list[SampleText]:
     if texts is None:
         return []
     return [SampleText("Input", marked_text(texts.input)), SampleText("Output", marked_text(texts.output))]
 
 
 def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[SampleText]:
-    marks = marks_of(row.spans, extra, passed=row.passed)
+    marks = find_marks(row.spans, extra, passed=row.passed)
     texts = [
         SampleText("Input", marked_text(sample.input)),
         SampleText("Output", marked_text(sample.output, marks), _marks_note(marks, _stretches(row.spans))),
@@ -150,7 +150,7 @@ def _marks_note(marks: Sequence[TextMark], stretches: Sequence[tuple[int, int]])
 
 
 def _stretches(spans: object) -> list[tuple[int, int]]:
-    return sorted({(mark.start, mark.end) for mark in marks_of(spans, None, passed=None)})
+    return sorted({(mark.start, mark.end) for mark in find_marks(spans, None, passed=None)})
 
 
 def _passages(passages: Sequence[Passage] | None, extra: Mapping[str, Any]) -> list[ShownPassage]:
@@ -176,8 +176,8 @@ def _sentences(output: str | None, extra: Mapping[str, Any]) -> list[SentenceSho
         start, end, support = row.get("start"), row.get("end"), row.get("support")
         if isinstance(start, int) and isinstance(end, int) and isinstance(support, int | float):
             fails_alone = _fails_alone(row, extra)
-            text = shown_literally((output or "")[start:end])
-            figure = beside(support, SUPPORTED) or f"just below {SUPPORTED:g}"
+            text = mark_invisible((output or "")[start:end])
+            figure = format_distinct(support, SUPPORTED) or f"just below {SUPPORTED:g}"
             result.append(SentenceShown(text, float(support), figure, fails_alone or support < SUPPORTED, fails_alone))
     return result
 
@@ -198,7 +198,7 @@ def _fails_alone(sentence: Mapping[str, Any], extra: Mapping[str, Any]) -> bool:
     return any(isinstance(at, int) and sentence["start"] <= at < sentence["end"] for at in starts)
 
 
-def prompts_of(*, account: Account, row: Evaluation) -> list[tuple[str, Question]]:
+def load_prompts(*, account: Account, row: Evaluation) -> list[tuple[str, Question]]:
     """Return the prompts that the evaluator uses with this revision, or an empty list if they are not available."""
     profile = row.profile_name
     if profile and row.profile_revision is not None:

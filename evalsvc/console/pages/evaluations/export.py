@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.console.pages.evaluations.verdicts import shown_score
+from evalsvc.console.pages.evaluations.verdicts import get_score
 from evalsvc.console.parts.spreadsheets import csv_line
 from evalsvc.evaluations.search.asked import SearchQuery
 from evalsvc.evaluations.search.filters import evaluation_condition
-from evalsvc.evaluations.search.pages import requests_of, search_evaluations
+from evalsvc.evaluations.search.pages import fetch_requests, search_evaluations
 from evalsvc.evaluations.search.samples import VERDICT_COLUMNS
 from evalsvc.tenancy.scope import account_scope
 
@@ -23,7 +23,7 @@ HEAD = (
 TEXTS = ("input", "output")
 
 
-def csv_of(*, account: Account, asked: SearchQuery) -> Iterator[bytes]:
+def stream_csv(*, account: Account, asked: SearchQuery) -> Iterator[bytes]:
     """Yield a header and the newest MAX_ROWS rows, in batches.
 
     Each batch has a transaction of its own, so that a slow reader does not occupy a connection, and at most one batch
@@ -47,13 +47,13 @@ def _part(
         account=account, condition=evaluation_condition(asked.filters), limit=limit, cursor=cursor, shows="inputs",
         columns=(*VERDICT_COLUMNS, "explanation"),
     )  # fmt: skip
-    texts = requests_of(account=account, request_ids=[row.request_id for row in page.rows], columns=TEXTS)
+    texts = fetch_requests(account=account, request_ids=[row.request_id for row in page.rows], columns=TEXTS)
     return page.rows, texts, page.next_cursor
 
 
 def _cells(row: Any, texts: Any) -> tuple[object, ...]:
     return (
         row.id, row.created_at.isoformat(), row.app, row.evaluator_id, row.profile_name, row.profile_revision,
-        row.status, row.error_code, row.passed, shown_score(row), row.evaluation_type, row.feedback, row.log_id,
+        row.status, row.error_code, row.passed, get_score(row), row.evaluation_type, row.feedback, row.log_id,
         row.trace_id, texts and texts.input, texts and texts.output, row.explanation,
     )  # fmt: skip

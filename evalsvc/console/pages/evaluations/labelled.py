@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from evalsvc.accounts.models import Account, AuditEntry
-from evalsvc.accounts.selectors import named_actors
-from evalsvc.annotations.search import labels_of
+from evalsvc.accounts.selectors import annotate_actors
+from evalsvc.annotations.search import query_labels
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address
 from evalsvc.console.parts.addresses import trace_address
 from evalsvc.datasets.models import Example
@@ -22,7 +22,7 @@ from evalsvc.evaluations.search.samples import SampleRow
 from evalsvc.experiments.models import Config, Output
 from evalsvc.experiments.reporting.labelled import OUTPUT_PREFIX
 from evalsvc.rest.bodies.scalars import is_bigint
-from evalsvc.reviews.content import answer_of, readable_text
+from evalsvc.reviews.content import get_answer_text, readable_text
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem, ReviewLink
 from evalsvc.tenancy.scope import id_at
 
@@ -60,16 +60,16 @@ def texts_of_labels(account: Account, labels: Collection[Any]) -> Texts:
     """Return what labels are of, by their ids; nothing for what has been deleted since."""
     references = {label.id: ("log", label.log_id) for label in labels if label.log_id}
     if others := [label.id for label in labels if not label.log_id]:
-        targets = labels_of(account).filter(pk__in=others).values_list("pk", "resource_type", "reference")
+        targets = query_labels(account).filter(pk__in=others).values_list("pk", "resource_type", "reference")
         references |= {id: (kind, reference) for id, kind, reference in targets}
-    texts = dict(_of_outputs(account, references))
+    texts = dict(_load_output_texts(account, references))
     for kind in COLUMNS:
         missing = {id: text for id, (of, text) in references.items() if of == kind and id not in texts}
-        texts |= _of_evaluations(account, kind, missing)
+        texts |= _load_evaluation_texts(account, kind, missing)
     return texts
 
 
-def subjects_of(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
+def list_subjects(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
     """Return the possible subjects of a label in reviews: the output, the evaluation, or those of the log."""
     details = label.details or {}
     if details.get("resource_type") == "evaluation":
@@ -88,7 +88,7 @@ def who_labelled(account: Account, label: Evaluation, subjects: Sequence[int]) -
     reviews = Review.objects.filter(account=account).order_by("-created_at").values_list("pk", flat=True)[:MOST_REVIEWS]
     items = ReviewItem.objects.filter(account=account, review_id__in=list(reviews), subject_id__in=subjects, other_id=0)
     answers = ReviewAnswer.objects.filter(account=account, item_id__in=items.values("pk"), said__has_key=criteria)
-    names = dict.fromkeys(named_actors(answers, "reviewer").order_by("answered_at").values_list("who", flat=True))
+    names = dict.fromkeys(annotate_actors(answers, "reviewer").order_by("answered_at").values_list("who", flat=True))
     moment = label.completed_at or label.created_at
     trail = AuditEntry.objects.filter(
         account=account,
@@ -97,11 +97,11 @@ def who_labelled(account: Account, label: Evaluation, subjects: Sequence[int]) -
         id__gte=id_at(moment - A_MINUTE),
         id__lt=id_at(moment + A_MINUTE),
     )
-    names |= dict.fromkeys(named_actors(trail, "actor").values_list("who", flat=True))
-    return _without_links(account, list(names))
+    names |= dict.fromkeys(annotate_actors(trail, "actor").values_list("who", flat=True))
+    return _resolve_names(account, list(names))
 
 
-def _without_links(account: Account, names: Sequence[str]) -> list[str]:
+def _resolve_names(account: Account, names: Sequence[str]) -> list[str]:
     """Replace the IDs of links by their names, and reviewers reported by a key by the names that it gave."""
     ids = [name.removeprefix("link:") for name in names if name.startswith("link:")]
     rows = ReviewLink.objects.filter(account=account, pk__in=ids).values_list("pk", "name") if ids else ()
@@ -114,7 +114,9 @@ def _output_id(reference: str) -> int | None:
     return int(text) if text != reference and is_bigint(text) else None
 
 
-def _of_outputs(account: Account, references: Mapping[int, tuple[str, str]]) -> Iterable[tuple[int, LabelledTexts]]:
+def _load_output_texts(
+    account: Account, references: Mapping[int, tuple[str, str]]
+) -> Iterable[tuple[int, LabelledTexts]]:
     output_ids = {
         id: parsed_id for id, (kind, text) in references.items() if kind == "log" and (parsed_id := _output_id(text))
     }
@@ -131,14 +133,14 @@ def _of_outputs(account: Account, references: Mapping[int, tuple[str, str]]) -> 
                 id,
                 LabelledTexts(
                     None if row.asked is None else readable_text(row.asked),
-                    answer_of(row),
+                    get_answer_text(row),
                     f"the answer of {row.config.name} in {row.experiment.name}",
                     f"{reverse('console_experiment_outputs', args=[row.experiment_id])}?config={row.config_id}",
                 ),
             )
 
 
-def _of_evaluations(account: Account, kind: str, wanted: Mapping[int, str]) -> dict[int, LabelledTexts]:
+def _load_evaluation_texts(account: Account, kind: str, wanted: Mapping[int, str]) -> dict[int, LabelledTexts]:
     """Return the texts of the newest evaluation of each evaluation, log or trace."""
     if not wanted:
         return {}

@@ -62,7 +62,7 @@ def filter_fields(account: Account, asked: SearchQuery) -> list[FormField]:
         FormField("period", "Time", "select", options=periods),
         FormField("since", "From (UTC)", "datetime-local"),
         FormField("until", "Until (UTC)", "datetime-local"),
-        FormField("project", "Project", "select", options=[("", "all"), *_with_project(projects, asked)]),
+        FormField("project", "Project", "select", options=[("", "all"), *_include_project(projects, asked)]),
         FormField("app", "App", options=_same(apps)),
         FormField("evaluator", "Evaluator", options=evaluator_options(account)),
         FormField("profile", "Profile", options=_same(_profiles(account))),
@@ -88,7 +88,7 @@ def filter_fields(account: Account, asked: SearchQuery) -> list[FormField]:
     return filled([*fields, *beside], asked.values, asked.errors)
 
 
-def asked_filters(account: Account, query: Mapping[str, str], now: datetime) -> SearchQuery:
+def parse_filters(account: Account, query: Mapping[str, str], now: datetime) -> SearchQuery:
     """Read an address. An evaluator's alias is what it means now, as the API takes it."""
     values = dict(query)
     name = values.get("evaluator", "").strip()
@@ -102,7 +102,7 @@ def _same(names: Sequence[str]) -> Options:
     return [(name, name) for name in names]
 
 
-def _with_project(projects: Options, asked: SearchQuery) -> Options:
+def _include_project(projects: Options, asked: SearchQuery) -> Options:
     """Add the project that the address names, or the form would show that none is chosen."""
     project = asked.values.get("project", "")
     is_known = not project or any(id == project for id, _ in projects)
@@ -141,20 +141,20 @@ def _tags(account: Account) -> Options:
     return _same([tag for tag in tags if len(tag) < MAX_TAG and tag.isprintable()])
 
 
-def found_samples(account: Account, asked: SearchQuery, now: datetime, cursor: str | None) -> WordsPage:
+def find_samples(account: Account, asked: SearchQuery, now: datetime, cursor: str | None) -> WordsPage:
     """Search for samples.
 
     A cursor of another list restarts at the first page, because links are shared and accounts are switched.
     """
     try:
-        return _found(account, asked, now, cursor)
+        return _search(account, asked, now, cursor)
     except Invalid as problem:
         if any(error.pointer == "/cursor" for error in problem.errors):
-            return _found(account, asked, now, None)
+            return _search(account, asked, now, None)
         raise
 
 
-def _found(account: Account, asked: SearchQuery, now: datetime, cursor: str | None) -> WordsPage:
+def _search(account: Account, asked: SearchQuery, now: datetime, cursor: str | None) -> WordsPage:
     if "q" in asked.values:
         return search_words(account=account, asked=asked, now=now, limit=PAGE, cursor=cursor)
     condition = evaluation_condition(asked.filters) if asked.filters else Q()

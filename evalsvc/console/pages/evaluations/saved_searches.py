@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from evalsvc.accounts.selectors import named_actors
+from evalsvc.accounts.selectors import annotate_actors
 from evalsvc.console.access import Visitor
 from evalsvc.console.parts.addresses import PAGE_KEYS
 from evalsvc.console.parts.forms.fields import FormField
@@ -55,7 +55,7 @@ def search_address(row: SavedSearch) -> str:
     return f"{reverse('console_evaluations')}?{urlencode(row.query | {OPENED: row.pk})}"
 
 
-def saved_chips(visitor: Visitor, address: Mapping[str, str]) -> list[SavedChip]:
+def list_chips(visitor: Visitor, address: Mapping[str, str]) -> list[SavedChip]:
     """Return the searches that the visitor can open, their own first.
 
     The open one is always among them, despite the limit.
@@ -86,9 +86,9 @@ def _may_change(row: SavedSearch, visitor: Visitor) -> bool:
     return row.owner_id is not None or visitor.may_edit
 
 
-def saved_rows(visitor: Visitor) -> list[SavedRow]:
+def list_rows(visitor: Visitor) -> list[SavedRow]:
     """Return all searches that the visitor can open, with the changes that they are allowed to make."""
-    rows = named_actors(list_searches(account=visitor.account, user_id=visitor.user.pk), "created_by")
+    rows = annotate_actors(list_searches(account=visitor.account, user_id=visitor.user.pk), "created_by")
     return [_row(row, visitor) for row in rows.order_by("name", "id")]
 
 

@@ -11,7 +11,7 @@ from evalsvc.accounts.middleware import DETAILS
 from evalsvc.accounts.models import Member
 from evalsvc.console.access import READER, PageError, PageRequest, Visitor, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.evaluations.saved_searches import saved_rows, saving_fields, search_address
+from evalsvc.console.pages.evaluations.saved_searches import list_rows, saving_fields, search_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.evaluations.models import SavedSearch
@@ -25,11 +25,11 @@ from evalsvc.rest.problems import FieldError, Invalid
 def searches_page(request: PageRequest) -> HttpResponse:
     """Show all saved searches, or save one."""
     if request.method != "POST":
-        return _shown(request)
+        return _render_searches(request)
     try:
-        row = _saved(request)
+        row = _save_search(request)
     except Invalid as problem:
-        return _shown(request, problem)
+        return _render_searches(request, problem)
     messages.success(request, f"Saved as {row.name}.")
     return redirect(search_address(row))
 
@@ -45,7 +45,7 @@ def change_saved(request: PageRequest, id: int) -> HttpResponse:
             account=visitor.account, search=row, name=name, query=query, now=visitor.now, actor=visitor.actor
         )
     except Invalid as problem:
-        return _shown(request, problem)
+        return _render_searches(request, problem)
     if query is None:
         return redirect("console_searches")
     messages.success(request, f"{row.name} has these filters now.")
@@ -60,7 +60,7 @@ def share_saved(request: PageRequest, id: int) -> HttpResponse:
     try:
         services.share_search(account=visitor.account, search=row, actor=visitor.actor)
     except Invalid as problem:
-        return _shown(request, problem)
+        return _render_searches(request, problem)
     messages.success(request, f"Everybody in the account finds {row.name} now.")
     return redirect("console_searches")
 
@@ -75,7 +75,7 @@ def unshare_saved(request: PageRequest, id: int) -> HttpResponse:
     try:
         services.unshare_search(account=visitor.account, search=row, owner=_owner(visitor))
     except Invalid as problem:
-        return _shown(request, problem)
+        return _render_searches(request, problem)
     messages.success(request, f"{row.name} is your own again: nobody else finds it.")
     return redirect("console_searches")
 
@@ -92,7 +92,7 @@ def delete_saved(request: PageRequest, id: int) -> HttpResponse:
     return redirect("console_searches")
 
 
-def _saved(request: PageRequest) -> SavedSearch:
+def _save_search(request: PageRequest) -> SavedSearch:
     visitor, name = request.visitor, request.POST.get("name", "")
     owner = None if _is_shared(request) else _owner(visitor)
     return services.save_search(
@@ -131,12 +131,12 @@ def _not_allowed() -> PageError:
     return PageError(403, "Your role does not allow it", DETAILS[403])
 
 
-def _shown(request: PageRequest, problem: Invalid | None = None) -> HttpResponse:
+def _render_searches(request: PageRequest, problem: Invalid | None = None) -> HttpResponse:
     visitor, data = request.visitor, request.POST
     is_saving = problem is not None and bool(data.get("query"))
     again = saving_fields(visitor, data["query"], data.get("name", ""), bool(data.get("shared"))) if is_saving else []
     context = {
-        "rows": saved_rows(visitor),
+        "rows": list_rows(visitor),
         "fields": again,
         "errors": [error.detail for error in problem.errors] if problem else [],
         "call": ApiCall("GET", "/v1/saved-searches"),

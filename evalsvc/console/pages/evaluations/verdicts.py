@@ -10,8 +10,8 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.parts.marks import one_line
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.wire.scores import score_of
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.evaluations.wire.scores import to_client_score
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 
 SIGNS = {"pass": "✓", "fail": "✗", "error": "!", "score": "•"}
@@ -31,12 +31,12 @@ def outcome_word(row: Any) -> str:
 def outcome_words(row: Any) -> str:
     """Return the outcome in words; not every answer has a number."""
     outcome = outcome_word(row)
-    return "told in words" if outcome == "score" and shown_score(row) is None else WORDS[outcome]
+    return "told in words" if outcome == "score" and get_score(row) is None else WORDS[outcome]
 
 
-def shown_score(row: Any) -> float | None:
+def get_score(row: Any) -> float | None:
     """Return the score that the API shows of a row."""
-    score = score_of(row.family, row.score, row.passed)
+    score = to_client_score(row.family, row.score, row.passed)
     return None if score is None else float(score)
 
 
@@ -45,7 +45,7 @@ def evaluation_address(id: int) -> str:
     return reverse("console_evaluation", args=[id])
 
 
-def asked_name(row: Any) -> str:
+def format_evaluator_name(row: Any) -> str:
     """Return the evaluator's name, with the profile if it is one of the account's own."""
     profile = one_line(row.profile_name, MAX_NAME)
     name = one_line(row.evaluator_id, MAX_NAME)
@@ -64,12 +64,12 @@ def _metric(row: Any) -> str:
 def verdict_chip(row: Any, *, is_met: bool = True) -> SafeString:
     """Return a verdict as a link to its page."""
     outcome = outcome_word(row)
-    score = shown_score(row)
+    score = get_score(row)
     text = row.error_code if outcome == "error" else number_text(score) if score is not None else ""
     return element(
         "a",
         element("span", SIGNS[outcome], class_="sign", aria_hidden="true"),
-        element("span", asked_name(row), class_="asked", dir="auto"),
+        element("span", format_evaluator_name(row), class_="asked", dir="auto"),
         element("span", f" {outcome_words(row)} ", class_="unseen"),
         element("span", text, class_="figure") if text else None,
         class_=f"verdict {outcome}" if is_met else f"verdict {outcome} beside",
@@ -85,7 +85,7 @@ def verdict_chips(rows: Any, met: frozenset[int]) -> SafeString:
 def outcome_mark(row: Any) -> SafeString:
     """Return the outcome in a word with its sign."""
     outcome = outcome_word(row)
-    return joined_parts([element("span", f"{SIGNS[outcome]} {outcome_words(row)}", class_=f"outcome {outcome}")])
+    return join_parts([element("span", f"{SIGNS[outcome]} {outcome_words(row)}", class_=f"outcome {outcome}")])
 
 
 def reading_doubt(extra: Mapping[str, Any], passed: bool | None) -> str:

@@ -14,29 +14,29 @@ from django.views.decorators.http import require_POST, require_safe
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations import acts
-from evalsvc.console.pages.evaluations.detail import detail_of, prompts_of
-from evalsvc.console.pages.evaluations.export import csv_of
+from evalsvc.console.pages.evaluations.detail import build_detail, load_prompts
+from evalsvc.console.pages.evaluations.export import stream_csv
 from evalsvc.console.pages.evaluations.labelled import is_label, texts_of_rows
 from evalsvc.console.pages.evaluations.results import (
-    asked_filters,
     count_in_span,
     filter_fields,
-    found_samples,
+    find_samples,
+    parse_filters,
     samples_table,
     search_call,
     unknown_names,
 )
-from evalsvc.console.pages.evaluations.saved_searches import OPENED, saveable, saved_chips
-from evalsvc.console.pages.evaluations.verdicts import asked_name, outcome_mark, verdict_chip
+from evalsvc.console.pages.evaluations.saved_searches import OPENED, list_chips, saveable
+from evalsvc.console.pages.evaluations.verdicts import format_evaluator_name, outcome_mark, verdict_chip
 from evalsvc.console.parts.addresses import address_with
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, search_refusal, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, read_fields, search_refusal
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.asked import SearchQuery
 from evalsvc.evaluations.search.filters import evaluation_condition
 from evalsvc.evaluations.selectors import get_evaluation
-from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.wire.inputs import sample_from_row
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope
 
@@ -48,9 +48,9 @@ MAX_DATASETS = 200
 def evaluations_page(request: PageRequest) -> HttpResponse:
     """Show samples with their verdicts, by the filters of the address."""
     visitor = request.visitor
-    query = asked_filters(visitor.account, request.GET.dict(), visitor.now)
-    results = {} if query.errors else _found(request, query)
-    fields, chips = filter_fields(visitor.account, query), saved_chips(visitor, request.GET.dict())
+    query = parse_filters(visitor.account, request.GET.dict(), visitor.now)
+    results = {} if query.errors else _search(request, query)
+    fields, chips = filter_fields(visitor.account, query), list_chips(visitor, request.GET.dict())
     open_chip = next((chip for chip in chips if chip.is_opened), None)
     table = results.get("table")
     context = {
@@ -68,11 +68,11 @@ def evaluations_page(request: PageRequest) -> HttpResponse:
     return render(request, "console/evaluations/list.html", context, status=422 if is_refused else 200)
 
 
-def _found(request: PageRequest, asked: SearchQuery) -> dict[str, Any]:
+def _search(request: PageRequest, asked: SearchQuery) -> dict[str, Any]:
     """Return the table, and where looking further back begins; or why nothing was searched for."""
     account, now = request.visitor.account, request.visitor.now
     try:
-        page = found_samples(account, asked, now, request.GET.get("cursor"))
+        page = find_samples(account, asked, now, request.GET.get("cursor"))
         results = {
             "table": samples_table(page.found, now, texts_of_rows(account, page.found.rows)),
             "n_in_span": count_in_span(account, asked),
@@ -94,13 +94,13 @@ def _further(request: PageRequest, left: tuple[datetime, datetime]) -> str:
 def export_page(request: PageRequest) -> HttpResponse:
     """Answer the rows of the same filters as a file."""
     account = request.visitor.account
-    query = asked_filters(account, request.GET.dict(), request.visitor.now)
+    query = parse_filters(account, request.GET.dict(), request.visitor.now)
     if query.errors:
         raise Invalid(*(FieldError(f"/{name}", detail) for name, detail in query.errors.items()))
     with account_scope(account.pk):
         # Report invalid filters before the file begins.
         evaluation_condition(query.filters)
-    answer = StreamingHttpResponse(csv_of(account=account, asked=query), content_type="text/csv; charset=utf-8")
+    answer = StreamingHttpResponse(stream_csv(account=account, asked=query), content_type="text/csv; charset=utf-8")
     answer.headers["Content-Disposition"] = 'attachment; filename="evaluations.csv"'
     # No answer that streams is an HttpResponse by its type; what a page does with one is done with it.
     return cast(HttpResponse, answer)
@@ -110,18 +110,18 @@ def export_page(request: PageRequest) -> HttpResponse:
 @console_page()
 def evaluation_page(request: PageRequest, id: int) -> HttpResponse:
     """Show one evaluation."""
-    return _shown(request, _wanted(request, id))
+    return _render_evaluation(request, _get_evaluation(request, id))
 
 
 @require_POST
 @console_page()
 def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
     """Save a label."""
-    row, visitor = _wanted(request, id), request.visitor
+    row, visitor = _get_evaluation(request, id), request.visitor
     try:
-        criteria = acts.label_in_form(account=visitor.account, row=row, sent=sent_fields(request), actor=visitor.actor)
+        criteria = acts.label_in_form(account=visitor.account, row=row, sent=read_fields(request), actor=visitor.actor)
     except Problem as problem:
-        return _shown(request, row, problem.row.status, label_errors=_words(problem))
+        return _render_evaluation(request, row, problem.row.status, label_errors=_words(problem))
     messages.success(
         request, f"Your label by {criteria.name} is kept, in place of the one before it, if there was one."
     )
@@ -132,11 +132,11 @@ def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
 @console_page()
 def ask_first_question(request: PageRequest, id: int) -> HttpResponse:
     """Make a question that labels answer, where an account has none yet."""
-    row, visitor = _wanted(request, id), request.visitor
+    row, visitor = _get_evaluation(request, id), request.visitor
     try:
         acts.question_for_evaluations(account=visitor.account, row=row, actor=visitor.actor)
     except Problem as problem:
-        return _shown(request, row, problem.row.status, label_errors=_words(problem))
+        return _render_evaluation(request, row, problem.row.status, label_errors=_words(problem))
     return redirect(f"{reverse('console_evaluation', args=[row.pk])}#h-labels")
 
 
@@ -144,13 +144,13 @@ def ask_first_question(request: PageRequest, id: int) -> HttpResponse:
 @console_page(once=SENT_TWICE)
 def keep_example(request: PageRequest, id: int) -> HttpResponse:
     """Make the sample an example of a dataset's next version."""
-    row, visitor = _wanted(request, id), request.visitor
+    row, visitor = _get_evaluation(request, id), request.visitor
     try:
         version, is_new = acts.add_to_dataset(
-            account=visitor.account, row=row, sent=sent_fields(request), actor=visitor.actor
+            account=visitor.account, row=row, sent=read_fields(request), actor=visitor.actor
         )
     except Invalid as problem:
-        return _shown(request, row, problem.row.status, dataset_errors=_words(problem))
+        return _render_evaluation(request, row, problem.row.status, dataset_errors=_words(problem))
     name = version.dataset.name
     text = f"Added to {name}: version {version.number} has {version.n_examples} examples."
     messages.success(request, text if is_new else f"{name} has this example already, in version {version.number}.")
@@ -161,21 +161,21 @@ def _words(problem: Problem) -> list[str]:
     return [error.detail for error in problem.errors] or [problem.detail]
 
 
-def _wanted(request: PageRequest, id: int) -> Evaluation:
+def _get_evaluation(request: PageRequest, id: int) -> Evaluation:
     return get_evaluation(account=request.visitor.account, id=id)
 
 
-def _shown(request: PageRequest, row: Evaluation, status: int = 200, **errors: list[str]) -> HttpResponse:
+def _render_evaluation(request: PageRequest, row: Evaluation, status: int = 200, **errors: list[str]) -> HttpResponse:
     account, visitor = request.visitor.account, request.visitor
-    detail = detail_of(account=account, row=row)
+    detail = build_detail(account=account, row=row)
     context: dict[str, Any] = {
         "one": detail,
         "row": row,
-        "name": asked_name(row),
+        "name": format_evaluator_name(row),
         "outcome": outcome_mark(row),
         "siblings": [verdict_chip(other) for other in detail.siblings],
         "labels": [(verdict_chip(other), other) for other in detail.labels],
-        "prompts": prompts_of(account=account, row=row) if detail.judge else [],
+        "prompts": load_prompts(account=account, row=row) if detail.judge else [],
         "call": ApiCall("GET", f"/v1/evaluations/{row.pk}"),
         **errors,
     }
@@ -185,7 +185,7 @@ def _shown(request: PageRequest, row: Evaluation, status: int = 200, **errors: l
         datasets = list_datasets(account=account).values_list("id", "name")[:MAX_DATASETS]
         context |= {
             "datasets": list(datasets),
-            "gold": stored_sample(row.request).gold or "",
-            "sent": sent_fields(request),
+            "gold": sample_from_row(row.request).gold or "",
+            "sent": read_fields(request),
         }
     return render(request, "console/evaluations/detail.html", context, status=status)

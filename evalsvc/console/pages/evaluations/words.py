@@ -70,7 +70,11 @@ def search_by_steps(
     is_open = until is None
     while True:
         start = max(since, end - step)
-        filters = [*asked.filters, _at("ge", start), *([] if is_open else [_at("lt", end)])]
+        filters = [
+            *asked.filters,
+            _build_time_filter("ge", start),
+            *([] if is_open else [_build_time_filter("lt", end)]),
+        ]
         condition, n_met = evaluation_condition(filters), sum(len(row.met) for row in rows)
         page = search_samples(account=account, condition=condition, limit=limit - n_met, cursor=cursor)
         rows += page.rows
@@ -81,5 +85,5 @@ def search_by_steps(
         end, step, is_open = start, min(2 * step, WIDEST_STEP), False
 
 
-def _at(operation: str, moment: datetime) -> Filter:
+def _build_time_filter(operation: str, moment: datetime) -> Filter:
     return {"field": "created_at", "operation": operation, "value": moment.isoformat()}

@@ -10,11 +10,11 @@ from django.urls import reverse
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.facts import EvaluatorOut, EvaluatorWithCard, evaluator_out, evaluator_with_card
 from evalsvc.catalog.models import ProfileRevision
-from evalsvc.catalog.runnable import means_of
+from evalsvc.catalog.runnable import get_available_judges
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.problems import NotFound
 from evaluators.cards.card import Interval, SetAccuracy
@@ -53,7 +53,7 @@ class EvaluatorFilter:
 
 def catalogue(account: Account) -> list[EvaluatorOut]:
     """Return the evaluators that the account can name, own ones first. Within the account's scope."""
-    means = means_of(account)
+    means = get_available_judges(account)
     return [evaluator_out(row, means) for row in list_evaluators(account=account)]
 
 
@@ -62,7 +62,7 @@ def card_page(account: Account, id: str) -> EvaluatorWithCard:
     rows = [] if "\0" in id else list_evaluators(account=account, by_alias_or_id=id)
     if not rows or id not in (rows[0].evaluator_id, *rows[0].aliases):
         raise NotFound
-    return evaluator_with_card(rows[0], means_of(account))
+    return evaluator_with_card(rows[0], get_available_judges(account))
 
 
 def family_profiles(account: Account, family: str) -> list[ProfileRevision]:
@@ -90,9 +90,7 @@ def catalogue_table(rows: Sequence[EvaluatorOut]) -> PageTable:
 
 
 def _row(one: EvaluatorOut) -> TableRow:
-    name = joined_parts(
-        [element("span", one.name or one.id, dir="auto"), element("code", f" {one.id}", class_="quiet")]
-    )
+    name = join_parts([element("span", one.name or one.id, dir="auto"), element("code", f" {one.id}", class_="quiet")])
     runs = element("span", LANES.get(str(one.lane), "not installed"))
     can = (
         element("span", "yes", class_="badge good")
@@ -100,7 +98,7 @@ def _row(one: EvaluatorOut) -> TableRow:
         else element("span", "no", class_="badge warn")
     )
     old = element("span", " an older date of it", class_="quiet") if one.deprecated else None
-    description = joined_parts([element("span", one.description, dir="auto"), old])
+    description = join_parts([element("span", one.description, dir="auto"), old])
     return TableRow(
         (name, description, field_words(one.required_input_fields), runs, can),
         href=reverse("console_evaluator", args=[one.id]),
@@ -121,7 +119,7 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
             (
                 _set_words(accuracy),
                 *(
-                    number_markup(number_of_figure(getattr(accuracy.figures, key), n_of(accuracy, key)))
+                    number_markup(number_of_figure(getattr(accuracy.figures, key), count_samples(accuracy, key)))
                     for key, _ in figures
                 ),
             )
@@ -131,7 +129,7 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
     return PageTable("How right it was on labelled sets", columns, rows)
 
 
-def n_of(one: SetAccuracy, key: str) -> int | None:
+def count_samples(one: SetAccuracy, key: str) -> int | None:
     """Return the number of samples behind a figure; error rates are over the good or the bad samples only.
 
     None where some samples had no score, because the number of good ones among them is not stored.
@@ -151,17 +149,17 @@ def number_of_figure(found: Interval | None, n: int | None) -> Number:
 
 def _set_words(one: SetAccuracy) -> object:
     about = f"{one.about} {one.n_good} of {one.n} are good. Known before: {one.seen}."
-    return joined_parts([element("span", one.set), element("span", f" {about}", class_="quiet", dir="auto")])
+    return join_parts([element("span", one.set), element("span", f" {about}", class_="quiet", dir="auto")])
 
 
-def misses_of(found: EvaluatorWithCard) -> Iterator[tuple[str, Number | None]]:
+def iter_misses(found: EvaluatorWithCard) -> Iterator[tuple[str, Number | None]]:
     """Yield what an evaluator gets wrong, with the share that passes where that was measured."""
     for miss in found.card.misses if found.card else ():
         share = miss.measured
         yield miss.text, None if share is None else number_of_figure(share.passed, share.n)
 
 
-def costs_of(found: EvaluatorWithCard) -> Iterator[str]:
+def iter_costs(found: EvaluatorWithCard) -> Iterator[str]:
     """Yield what a score costs by the length of the output, a sentence for each profile that was measured."""
     for cost in found.card.cost if found.card else ():
         parts = [

@@ -15,10 +15,10 @@ from evalsvc.console.pages.evaluators.catalogue import (
     card_page,
     catalogue,
     catalogue_table,
-    costs_of,
     family_profiles,
     field_words,
-    misses_of,
+    iter_costs,
+    iter_misses,
 )
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
@@ -60,8 +60,8 @@ def evaluator_page(request: PageRequest, id: str) -> HttpResponse:
         "lane": LANES.get(str(evaluator.lane), "not installed"),
         "needs": field_words(evaluator.required_input_fields),
         "accuracy": accuracy_table(evaluator.card.accuracy) if evaluator.card else None,
-        "misses": list(misses_of(evaluator)),
-        "costs": list(costs_of(evaluator)),
+        "misses": list(iter_misses(evaluator)),
+        "costs": list(iter_costs(evaluator)),
         "prompts": prompts,
         "profiles": family_profiles(account, evaluator.evaluator_family),
         "call": ApiCall("GET", f"/v1/evaluators/{evaluator.id}"),

@@ -12,12 +12,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from evalsvc.accounts.views import checked
+from evalsvc.accounts.views import validate_strict
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.forms.json_fields import read_json_object, shown_json
+from evalsvc.console.parts.forms.json_fields import format_json, read_json_object
 from evalsvc.experiments.bodies.plans import CloneIn
 from evalsvc.experiments.decisions.control import ACTIONS, RESUME, clone, control
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -38,7 +38,7 @@ def act(request: PageRequest, id: int) -> HttpResponse:
     if request.POST.get("ticked") == "delete" and not is_confirmed(request, plan.experiment.name):
         return _confirm_many(request, plan)
     try:
-        messages.success(request, _done(request, plan))
+        messages.success(request, _perform_action(request, plan))
     except NotFound:
         raise
     except Problem as problem:
@@ -46,13 +46,13 @@ def act(request: PageRequest, id: int) -> HttpResponse:
     return redirect(_back(request, plan))
 
 
-def _done(request: PageRequest, plan: ExperimentPlan) -> str:
+def _perform_action(request: PageRequest, plan: ExperimentPlan) -> str:
     visitor = request.visitor
     if "start" in request.POST:
         start_experiment(account=visitor.account, plan=plan, actor=visitor.actor)
         enqueue_after_commit()
         return "The experiment runs."
-    name, ids = _asked(request)
+    name, ids = _parse_action(request)
     if ids is not None and not ids:
         return "Nothing was done: tick a config first."
     effect = control(
@@ -65,7 +65,7 @@ def _done(request: PageRequest, plan: ExperimentPlan) -> str:
     return f"{DONE_WORDS[name]} {target}." + (f" {flying} answers on their way will be kept." if flying else "")
 
 
-def _asked(request: PageRequest) -> tuple[str, list[int] | None]:
+def _parse_action(request: PageRequest) -> tuple[str, list[int] | None]:
     """Return the act, and whom it is about: None for all."""
     for name in ("stop", "resume"):
         if (target := request.POST.get(name)) is not None:
@@ -164,10 +164,10 @@ def clone_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
         try:
             parameters = read_json_object(data["parameters"], "/parameters")
             changes = changed_parameters(config.parameters, parameters)
-            body = checked(CloneIn(data={"name": data["name"].strip() or None, "changes": changes}))
+            body = validate_strict(CloneIn(data={"name": data["name"].strip() or None, "changes": changes}))
             new_config = clone(account=visitor.account, config=config, actor=visitor.actor, **body)
         except Problem as problem:
-            errors = _errors_of(problem)
+            errors = _map_errors(problem)
         else:
             enqueue_after_commit()
             messages.success(request, f"{new_config.name} was made from {config.name}.")
@@ -194,7 +194,7 @@ def _clone_fields(config: Config, sent: Mapping[str, str], errors: Mapping[str, 
             "parameters",
             "Parameters",
             "textarea",
-            value=sent.get("parameters", shown_json(config.parameters)),
+            value=sent.get("parameters", format_json(config.parameters)),
             rows=16,
             error=errors.get("parameters", ""),
             help="JSON, as `parameters` in the API. What differs from the config is the change.",
@@ -202,7 +202,7 @@ def _clone_fields(config: Config, sent: Mapping[str, str], errors: Mapping[str, 
     ]
 
 
-def _errors_of(problem: Problem) -> dict[str, str]:
+def _map_errors(problem: Problem) -> dict[str, str]:
     """Put what was refused at the field that it is about."""
     errors: dict[str, str] = {}
     for error in problem.errors:

@@ -19,13 +19,13 @@ from evalsvc.console.pages.experiments.form_fields import (
     config_fields,
     errors_at_fields,
     field_source,
+    fill_fields,
     groups_of_fields,
     metric_fields,
     plan_fields,
-    with_sent,
 )
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.console.parts.forms.json_fields import read_json_object
 from evalsvc.experiments.parser import PlannedExperiment, preview_experiment, read_experiment
 from evalsvc.experiments.queueing import enqueue_after_commit
@@ -42,7 +42,7 @@ BUDGET = ("queries", "cost", "seconds")
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_experiment(request: PageRequest) -> HttpResponse:
     """Show the form of a new experiment, preview the experiment, or create it."""
-    data = sent_fields(request)
+    data = read_fields(request)
     n_configs, n_metrics = _count(data, "n_configs", 2), _count(data, "n_metrics", 1)
     if "add_config" in data or "add_metric" in data:
         n_configs = min(MOST_BLOCKS, n_configs + ("add_config" in data))
@@ -52,18 +52,18 @@ def new_experiment(request: PageRequest) -> HttpResponse:
         start = {"dataset": request.GET.get("dataset", "")} if request.GET.get("dataset") else {}
         return _form(request, start and {**start, "start": "on"}, n_configs, n_metrics)
     try:
-        body = experiment_body_of(data, n_configs, n_metrics)
+        body = build_experiment_body(data, n_configs, n_metrics)
         plan = read_experiment(account=request.visitor.account, epoch=None, sent=body)
         if "preview" in data:
             preview = preview_experiment(account=request.visitor.account, planned=plan)
             return _form(request, data, n_configs, n_metrics, preview=preview, body=body)
-        return _made(request, plan)
+        return _create_experiment(request, plan)
     except Problem as problem:
         errors = errors_at_fields(problem.errors) or {"": problem.detail}
         return _form(request, data, n_configs, n_metrics, errors=errors)
 
 
-def _made(request: PageRequest, planned: PlannedExperiment) -> HttpResponse:
+def _create_experiment(request: PageRequest, planned: PlannedExperiment) -> HttpResponse:
     visitor, body = request.visitor, planned.body
     start = bool(body["plan"]["start"])
     experiment = create_experiment(
@@ -92,8 +92,8 @@ def _form(
 ) -> HttpResponse:
     source, field_errors = field_source(request.visitor.account), errors or {}
     context = {
-        "plan_fields": with_sent(plan_fields(source), sent, field_errors),
-        "budget_fields": with_sent(budget_fields(), sent, field_errors),
+        "plan_fields": fill_fields(plan_fields(source), sent, field_errors),
+        "budget_fields": fill_fields(budget_fields(), sent, field_errors),
         "metrics": groups_of_fields("m", "Metric", n_metrics, metric_fields, source, sent, field_errors),
         "configs": groups_of_fields("c", "Config", n_configs, config_fields, source, sent, field_errors),
         "n_configs": n_configs,
@@ -109,7 +109,7 @@ def _form(
     return render(request, "console/experiments/new.html", context, status=422 if errors else 200)
 
 
-def experiment_body_of(sent: Mapping[str, str], n_configs: int, n_metrics: int) -> dict[str, Any]:
+def build_experiment_body(sent: Mapping[str, str], n_configs: int, n_metrics: int) -> dict[str, Any]:
     """Return the API's request body.
 
     Raises Invalid, with the API's pointers, for invalid numbers and invalid JSON.

@@ -178,13 +178,16 @@ def groups_of_fields(
     """Return the fields of n configs or metrics with what was sent, and what was wrong with it."""
     return [
         FieldGroup(
-            f"{title} {i + 1}", with_sent(make(i, source), sent, errors), errors.get(f"{prefix}{i}", ""), f"{prefix}{i}"
+            f"{title} {i + 1}",
+            fill_fields(make(i, source), sent, errors),
+            errors.get(f"{prefix}{i}", ""),
+            f"{prefix}{i}",
         )
         for i in range(n)
     ]
 
 
-def with_sent(fields: Sequence[FormField], sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
+def fill_fields(fields: Sequence[FormField], sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
     """Return fields with what was sent, if anything was, and with their errors."""
     return [
         replace(
@@ -200,29 +203,29 @@ def errors_at_fields(errors: Sequence[FieldError]) -> dict[str, str]:
     """Return what was refused, by the field of the form that it is about; under "" what is about none."""
     errors_by_field: dict[str, str] = {}
     for error in errors:
-        name, detail = _field_of(error)
+        name, detail = _map_error(error)
         errors_by_field[name] = f"{errors_by_field[name]} {detail}" if name in errors_by_field else detail
     return errors_by_field
 
 
-def _field_of(error: FieldError) -> tuple[str, str]:
+def _map_error(error: FieldError) -> tuple[str, str]:
     if error.pointer in POINTERS:
         return POINTERS[error.pointer], error.detail
     parts = error.pointer.strip("/").split("/")
     if parts[:2] == ["plan", "metrics"] and len(parts) > 2:
-        return _of_metric(parts[2], parts[3:], error.detail)
+        return _map_metric_error(parts[2], parts[3:], error.detail)
     if parts[0] == "configs" and len(parts) > 1:
-        return _of_config(parts[1], parts[2:], error.detail)
+        return _map_config_error(parts[1], parts[2:], error.detail)
     return "", f"{error.pointer}: {error.detail}" if error.pointer else error.detail
 
 
-def _of_metric(i: str, rest: Sequence[str], detail: str) -> tuple[str, str]:
+def _map_metric_error(i: str, rest: Sequence[str], detail: str) -> tuple[str, str]:
     if rest and rest[0] in METRIC:
         return f"m{i}-{rest[0]}", detail
     return f"m{i}", f"{'/'.join(rest)}: {detail}" if rest else detail
 
 
-def _of_config(i: str, rest: Sequence[str], detail: str) -> tuple[str, str]:
+def _map_config_error(i: str, rest: Sequence[str], detail: str) -> tuple[str, str]:
     if rest and rest[0] == "parameters" and len(rest) > 1:
         if rest[1] in CHAT and len(rest) == 2:
             return f"c{i}-{rest[1]}", detail

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.models import Account
 from evalsvc.console.charts.bars import IntervalBar, ranges
 from evalsvc.digits import level_text
-from evalsvc.experiments.inference.aggregates.queries import aggregates_of
+from evalsvc.experiments.inference.aggregates.queries import compute_aggregates
 from evalsvc.experiments.models import Config, ExperimentPlan
 
 DEEPEST, MOST_KNOBS, LONGEST_VALUE = 3, 30, 60
@@ -57,7 +57,7 @@ def _flat(parameters: Mapping[str, Any], at: str = "parameters", depth: int = 0)
 
 def knob_table(account: Account, plan: ExperimentPlan, knob: str, metric: str) -> KnobTable:
     """Average the configs of each value, example by example. Raises Invalid for what cannot be grouped."""
-    aggregates = aggregates_of(account, plan, {"by": [knob], "metric": metric, "max_slices": 10})
+    aggregates = compute_aggregates(account, plan, {"by": [knob], "metric": metric, "max_slices": 10})
     groups = [KnobGroup(value_text(row["values"].get(knob)), row["configs"], row) for row in aggregates["rows"]]
     bars = [
         IntervalBar(

@@ -16,12 +16,12 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
-from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, paginate
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
-from evalsvc.experiments.reporting.words import headline, number, watched_words
+from evalsvc.experiments.reporting.overview import ExperimentOverview, build_overviews
+from evalsvc.experiments.reporting.words import format_validity, headline, number
 from evalsvc.experiments.selectors import list_plans
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 ON_A_PAGE = 25
 COLUMNS = (
@@ -41,8 +41,8 @@ def experiments(request: PageRequest) -> HttpResponse:
     state = choice(request, "state", tuple(STATES), "")
     text = request.GET.get("q", "")[:100]
     rows = list_plans(account=account, state=state or None, text=text or None)
-    plans, links = numbered_page(request, rows, ON_A_PAGE)
-    overviews = overviews_of(plans)
+    plans, links = paginate(request, rows, ON_A_PAGE)
+    overviews = build_overviews(plans)
     table = PageTable(
         "Experiments",
         COLUMNS,
@@ -67,7 +67,7 @@ def experiments(request: PageRequest) -> HttpResponse:
 def _row(plan: ExperimentPlan, seen: ExperimentOverview, now: datetime) -> TableRow:
     dataset = f"{plan.dataset_version.dataset.name}, version {plan.dataset_version.number}"
     about = f"{seen.n_configs} config{'s' * (seen.n_configs != 1)} on {dataset}; {plan.policy}"
-    name = joined_parts([element("bdi", plan.experiment.name), element("span", about, class_="facts")])
+    name = join_parts([element("bdi", plan.experiment.name), element("span", about, class_="facts")])
     cells = (
         name,
         state_markup(plan.state, f"{seen.n_running} running" if seen.n_running else ""),
@@ -91,10 +91,10 @@ def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
         estimate["upper"],
         n=seen.n,
         level=plan.level,
-        covers=watched_words(estimate) or None,
+        covers=format_validity(estimate) or None,
         low=min(0.0, estimate["value"] or 0.0),
         missing="" if estimate["lower"] is not None else "no interval",
         left_out=seen.left_out,
     )
     about = element("span", element("bdi", seen.leading), class_="facts")
-    return joined_parts([about, number_markup(number_of_leader)])
+    return join_parts([about, number_markup(number_of_leader)])

@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.diff import cut_text
-from evalsvc.console.pages.compare.examples import ShownMark, mark_of
+from evalsvc.console.pages.compare.examples import ShownMark, build_mark
 from evalsvc.console.parts.addresses import address_with, choice, trace_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
 from evalsvc.experiments.selectors import get_plan, list_configs
-from evalsvc.reports.words import text_of
+from evalsvc.reports.words import format_value
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.codes import EVALUATION_ERRORS
 from evalsvc.rest.problems import NotFound
@@ -72,8 +72,8 @@ def outputs(request: PageRequest, id: int) -> HttpResponse:
     account = request.visitor.account
     plan = get_plan(account=account, id=id)
     configs = list(list_configs(account=account, experiment_id=id))
-    config = _chosen(request, configs)
-    selection = _wanted(request, plan, config)
+    config = _get_config(request, configs)
+    selection = _parse_selection(request, plan, config)
     check_wanted(plan, selection)
     cursor = request.GET.get("cursor")
     rows, following = page_of_outputs(account, plan, selection, limit=ON_A_PAGE, cursor=cursor)
@@ -86,7 +86,7 @@ def outputs(request: PageRequest, id: int) -> HttpResponse:
     context = {
         "plan": plan,
         "config": config,
-        "cards": [_card(row, selection.metric or plan.primary_metric, _own(configs)) for row in rows],
+        "cards": [_card(row, selection.metric or plan.primary_metric, _get_push_names(configs)) for row in rows],
         "fields": _fields(request, plan, configs, config),
         "is_narrowed": selection.status is not None,
         "next": address_with(request, cursor=following) if following else "",
@@ -97,7 +97,7 @@ def outputs(request: PageRequest, id: int) -> HttpResponse:
     return render(request, "console/experiments/outputs.html", context)
 
 
-def _chosen(request: PageRequest, configs: Sequence[Config]) -> Config | None:
+def _get_config(request: PageRequest, configs: Sequence[Config]) -> Config | None:
     text = request.GET.get("config", "")
     if not text:
         return None
@@ -111,7 +111,7 @@ def _metric(request: PageRequest, plan: ExperimentPlan) -> str:
     return choice(request, "metric", tuple(row["name"] for row in plan.metrics), plan.primary_metric)
 
 
-def _wanted(request: PageRequest, plan: ExperimentPlan, config: Config | None) -> OutputSelection:
+def _parse_selection(request: PageRequest, plan: ExperimentPlan, config: Config | None) -> OutputSelection:
     metric, order = _metric(request, plan), choice(request, "sort", tuple(ORDERS), "")
     return OutputSelection(
         config_id=config.pk if config else None,
@@ -144,7 +144,7 @@ def _compare_address(plan: ExperimentPlan, config: Config | None, configs: Seque
     return f"{reverse('console_compare')}?a={config.pk}&b={other.pk}"
 
 
-def _own(configs: Sequence[Config]) -> set[str]:
+def _get_push_names(configs: Sequence[Config]) -> set[str]:
     """Name the configs that the caller's own program answers."""
     return {config.name for config in configs if config.kind == Config.Kind.PUSH}
 
@@ -158,13 +158,13 @@ def _card(row: Mapping[str, Any], metric: str, own: Collection[str]) -> OutputCa
         config=row["config"],
         key=row["example_id"] or "",
         place=row["pos"],
-        input=cut_text(text_of(row["input"])),
-        expected="" if row["expected"] is None else cut_text(text_of(row["expected"])),
-        answer=cut_text(text_of(row["output"])) if is_ok else "",
+        input=cut_text(format_value(row["input"])),
+        expected="" if row["expected"] is None else cut_text(format_value(row["expected"])),
+        answer=cut_text(format_value(row["output"])) if is_ok else "",
         failure="" if is_ok else cut_text(f"{row['error_type']}{message}"),
         remedy="" if is_ok else answer_remedy(row["error_type"], is_own=row["config"] in own),
         marks=[
-            (mark_of(name, score, metric), score_remedy(score["error_code"]))
+            (build_mark(name, score, metric), score_remedy(score["error_code"]))
             for name, score in sorted(row["scores"].items(), key=lambda one: one[0] != metric)
         ],
         facts=output_facts(row),

@@ -16,15 +16,15 @@ from evalsvc.accounts.membership import Membership
 from evalsvc.accounts.middleware import MEMBER_STATEMENT_TIMEOUT
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.experiments.knobs import knob_table, knobs_of_configs
-from evalsvc.console.pages.experiments.live.board import SORTS, LiveBoard, live_board_of
-from evalsvc.console.pages.experiments.live.drawings import front_of, looks_chart
+from evalsvc.console.pages.experiments.live.board import SORTS, LiveBoard, build_live_board
+from evalsvc.console.pages.experiments.live.drawings import build_front, looks_chart
 from evalsvc.console.pages.experiments.live.rows import rows_markup
 from evalsvc.console.pages.experiments.live.shared import (
     BoardLook,
     BoardTag,
     DrawnBoard,
-    known_html,
-    known_tag,
+    get_cached_html,
+    get_cached_tag,
     remember_html,
     remember_tag,
     turn,
@@ -56,7 +56,7 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
     knobs = knobs_of_configs(_living(ever))
     by = choice(request, "by", tuple(knobs), "")
     context = {
-        **_shared(request, plan, board, ever, tag, look),
+        **_build_context(request, plan, board, ever, tag, look),
         "chosen": _choices(request, board, knobs, by),
         "knobs": _knobs(request, plan, by, board.metric) if by else None,
         "primary": primary_metric(plan),
@@ -66,13 +66,13 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
     return render(request, "console/experiments/experiment.html", context)
 
 
-def known_answer(request: PageRequest, membership: Membership, id: int) -> HttpResponse | None:
+def get_cached_answer(request: PageRequest, membership: Membership, id: int) -> HttpResponse | None:
     """Answer a poll from the caches; None if a query of the database is necessary."""
-    look, reader_tag = _look(request, membership, id), _seen(request)
-    tag = known_tag(look.board, reader_tag)
+    look, reader_tag = _look(request, membership, id), _parse_tag(request)
+    tag = get_cached_tag(look.board, reader_tag)
     if tag is None:
         return None
-    return _answer(tag, reader_tag, known_html(look, tag))
+    return _answer(tag, reader_tag, get_cached_html(look, tag))
 
 
 def _answer(tag: BoardTag, seen: BoardTag | None, drawn: DrawnBoard | None) -> HttpResponse | None:
@@ -87,25 +87,25 @@ def _answer(tag: BoardTag, seen: BoardTag | None, drawn: DrawnBoard | None) -> H
     return answer
 
 
-@console_page(scoped=False, known=known_answer)
+@console_page(scoped=False, known=get_cached_answer)
 def live(request: PageRequest, id: int) -> HttpResponse:
     """Return the changing part of the board, or 304 if the page has the current content.
 
     One thread reads the tag and one draws, for all concurrent requests.
     """
     account = request.visitor.account
-    look, reader_tag = _look(request, request.visitor.membership, id), _seen(request)
+    look, reader_tag = _look(request, request.visitor.membership, id), _parse_tag(request)
     with turn(look.board):
-        tag = known_tag(look.board, reader_tag)
+        tag = get_cached_tag(look.board, reader_tag)
         is_new = tag is None
         if tag is None:
             with account_scope(account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
                 tag = BoardTag.read(look.board)
             remember_tag(look.board, tag)
-    if (answer := _answer(tag, reader_tag, known_html(look, tag))) is not None:
+    if (answer := _answer(tag, reader_tag, get_cached_html(look, tag))) is not None:
         return answer
     with turn(look):
-        rendered = known_html(look, tag)
+        rendered = get_cached_html(look, tag)
         if rendered is None:
             with account_scope(account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
                 rendered = _draw(request, look, tag if is_new else BoardTag.read(look.board))
@@ -116,7 +116,7 @@ def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
     """Draw the board and cache it with its tag. The content is read after the tag, so it is never older."""
     plan = get_plan(account=request.visitor.account, id=look.board[1], with_dataset=False)
     ever = configs_ever(plan)
-    context = _shared(request, plan, _board(plan, ever, look), ever, tag, look)
+    context = _build_context(request, plan, _board(plan, ever, look), ever, tag, look)
     rendered = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))
     remember_html(look, rendered)
     remember_tag(look.board, tag)
@@ -124,11 +124,11 @@ def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
 
 
 def _look(request: PageRequest, membership: Membership, id: int) -> BoardLook:
-    return BoardLook.at(request, membership.account_id, membership.may_edit, id)
+    return BoardLook.from_request(request, membership.account_id, membership.may_edit, id)
 
 
-def _seen(request: PageRequest) -> BoardTag | None:
-    return BoardTag.sent(request.headers.get("If-None-Match", ""))
+def _parse_tag(request: PageRequest) -> BoardTag | None:
+    return BoardTag.parse(request.headers.get("If-None-Match", ""))
 
 
 def _living(ever: Sequence[Config]) -> list[Config]:
@@ -136,10 +136,10 @@ def _living(ever: Sequence[Config]) -> list[Config]:
 
 
 def _board(plan: ExperimentPlan, ever: Sequence[Config], look: BoardLook) -> LiveBoard:
-    return live_board_of(plan, ever, metric=look.metric, sort=look.sort)
+    return build_live_board(plan, ever, metric=look.metric, sort=look.sort)
 
 
-def _shared(
+def _build_context(
     request: PageRequest, plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config], tag: BoardTag, look: BoardLook
 ) -> dict[str, Any]:
     query = urlencode(look.query)
@@ -153,7 +153,7 @@ def _shared(
         "may_edit": request.visitor.may_edit,
         "live_address": f"{address}?{query}" if query else address,
         "looks": looks_chart(plan, board, _living(ever)),
-        "tradeoff": front_of(plan, board, ever),
+        "tradeoff": build_front(plan, board, ever),
         "decisions": [decision_words(decision) for decision in board.decisions],
         "promoted": _promoted(plan, ever) if plan.state in ENDED else None,
     }

@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.words import number
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 STATES = tuple(ExperimentPlan.State.values)
 ENDED = (ExperimentPlan.State.DONE, ExperimentPlan.State.FAILED)
@@ -61,7 +61,7 @@ OF_ONE = {
 def state_markup(state: str, about: str = "") -> SafeString:
     """Return a state as a badge. Its text identifies the state without the colour."""
     badge = element("span", state, class_=f"badge {TONES.get(state, '')}".strip())
-    return joined_parts([badge, element("span", about, class_="facts") if about else None])
+    return join_parts([badge, element("span", about, class_="facts") if about else None])
 
 
 def decision_words(decision: Mapping[str, Any]) -> dict[str, Any]:

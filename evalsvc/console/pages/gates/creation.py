@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.gates.form import KINDS, as_gate_body, gate_body_of, gate_errors, gate_fields, rule_limit
+from evalsvc.console.pages.gates.form import KINDS, as_gate_body, gate_errors, gate_fields, parse_gate_form, rule_limit
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, filled, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, filled, read_fields
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
@@ -46,7 +46,7 @@ def new_gate(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         return _form(request, plan, {})
     try:
-        body = gate_body_of(request) if plan is not None else _about_history(request)
+        body = parse_gate_form(request) if plan is not None else _parse_history_form(request)
         gate = decide_about(account=visitor.account, epoch=None, body=body, actor=visitor.actor)
     except Problem as problem:
         return _form(request, plan, gate_errors(problem, OF_HISTORY if plan is None else OF_CONFIGS))
@@ -63,7 +63,7 @@ def _plan(request: PageRequest) -> ExperimentPlan | None:
     return get_plan(account=request.visitor.account, id=int(text))
 
 
-def _about_history(request: PageRequest) -> GateBody:
+def _parse_history_form(request: PageRequest) -> GateBody:
     """Read the form of a history as the body of `POST /v1/gates`. Raises Invalid with the same pointers."""
     post = request.POST
     evaluator, _, profile = post.get("evaluator", "").strip().partition(" · ")
@@ -93,12 +93,12 @@ def _newest(text: str) -> int:
 
 def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str, str]) -> HttpResponse:
     account = request.visitor.account
-    data = sent_fields(request)
+    data = read_fields(request)
     plans = list(list_plans(account=account)[:MOST_PLANS])
     options = [("", "what was captured"), *((str(row.pk), f"{row.experiment.name} ({row.pk})") for row in plans)]
     context = {
         "about": [FormField("experiment", "About", "select", str(plan.pk) if plan else "", options)],
-        "fields": _fields_of(account, plan, data, errors),
+        "fields": _build_fields(account, plan, data, errors),
         "plan": plan,
         "refused": errors.get("", ""),
         "call": ApiCall("POST", "/v1/gates", body=EXAMPLE),
@@ -106,7 +106,7 @@ def _form(request: PageRequest, plan: ExperimentPlan | None, errors: Mapping[str
     return render(request, "console/gates/new.html", context, status=422 if errors else 200)
 
 
-def _fields_of(
+def _build_fields(
     account: Account, plan: ExperimentPlan | None, sent: Mapping[str, str], errors: Mapping[str, str]
 ) -> list[FormField]:
     if plan is None:

@@ -17,7 +17,7 @@ from evalsvc.gates.answers import GateOut, RuleResult
 from evalsvc.gates.bodies import GateBody
 from evalsvc.gates.selectors import gate_out, get_gate
 from evalsvc.gates.words import rule_name, rule_sentence
-from evalsvc.rest.bodies.located import located
+from evalsvc.rest.bodies.located import locate_error
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
@@ -68,7 +68,7 @@ class ShownGate:
         return f"{n_listed} of {n_all} regressions shown" if n_all > n_listed else f"{n_listed} regressions"
 
 
-def shown_gate(account: Account, text: str) -> ShownGate | None:
+def load_gate(account: Account, text: str) -> ShownGate | None:
     """Return the gate that an address names; None without one."""
     if not text:
         return None
@@ -123,7 +123,7 @@ def gate_fields(
     return filled(fields, values or {}, errors)
 
 
-def gate_body_of(request: PageRequest) -> GateBody:
+def parse_gate_form(request: PageRequest) -> GateBody:
     """Read the form as the body of `POST /v1/gates`. Raises Invalid with the same pointers."""
     post = request.POST
     kind = post.get("kind", "")
@@ -149,7 +149,7 @@ def as_gate_body(sent: Mapping[str, Any]) -> GateBody:
     try:
         return msgspec.convert(sent, GateBody)
     except msgspec.ValidationError as exc:
-        raise Invalid(located(str(exc))) from None
+        raise Invalid(locate_error(str(exc))) from None
 
 
 def rule_limit(text: str, pointer: str) -> float:

@@ -22,8 +22,8 @@ from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.gates.answers import GatedConfig, GateEvidence
 from evalsvc.gates.models import Gate
-from evalsvc.gates.selectors import evidence_of, list_gates
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.gates.selectors import list_gates, load_evidence
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.rest.answering.pagination import page
 
 ON_A_PAGE, MOST_OF_TODAY = 25, 1000
@@ -65,11 +65,11 @@ def gates_page(request: PageRequest) -> HttpResponse:
 
 
 def _row(gate: Gate, now: datetime) -> TableRow:
-    evidence = evidence_of(gate)
-    name = joined_parts(
+    evidence = load_evidence(gate)
+    name = join_parts(
         [
-            element("bdi", gate.name or subject_of(evidence)),
-            element("span", f" {subject_of(evidence)}", class_="quiet wrap", dir="auto") if gate.name else None,
+            element("bdi", gate.name or describe_subject(evidence)),
+            element("span", f" {describe_subject(evidence)}", class_="quiet wrap", dir="auto") if gate.name else None,
         ]
     )
     cells = (
@@ -97,7 +97,7 @@ def _narrowed(scope: Any) -> str:
     return "".join(f", {name} {words}" for name, words in zip(scope, scope_values, strict=True))
 
 
-def subject_of(evidence: GateEvidence) -> str:
+def describe_subject(evidence: GateEvidence) -> str:
     """Return what a gate is about, in a few words."""
     if evidence.history is not None:
         profile = f" · {evidence.history.profile_name}" if evidence.history.profile_name else ""

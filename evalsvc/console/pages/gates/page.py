@@ -18,8 +18,8 @@ from evalsvc.console.pages.gates.commands import (
     gate_command,
     unsaid_in_command,
 )
-from evalsvc.console.pages.gates.form import ShownGate, shown_gate
-from evalsvc.console.pages.gates.lists import outcome_badge, subject_of
+from evalsvc.console.pages.gates.form import ShownGate, load_gate
+from evalsvc.console.pages.gates.lists import describe_subject, outcome_badge
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall, as_curl, base_address
 from evalsvc.console.parts.moments import time_tag
@@ -29,9 +29,9 @@ from evalsvc.digits import level_text
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.gates.models import Gate
-from evalsvc.gates.selectors import evidence_of, get_gate, list_gates
+from evalsvc.gates.selectors import get_gate, list_gates, load_evidence
 from evalsvc.gates.words import ends_words, interval_words, rule_name
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.rest.problems import NotFound
 
 MOST_RUNS = 20
@@ -63,16 +63,16 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
     """Show a gate as it was decided; it never changes."""
     account = request.visitor.account
     row = get_gate(account=account, id=id)
-    detail = shown_gate(account, str(id))
+    detail = load_gate(account, str(id))
     assert detail is not None  # noqa: S101  it has just been found
-    evidence = evidence_of(row)
+    evidence = load_evidence(row)
     body = gate_body(evidence, name=row.name)
     n_wrong = 100 * (1 - evidence.level)
     context: dict[str, Any] = {
         "shown": detail,
         "gate": detail.gate,
-        "title": row.name or subject_of(evidence),
-        "subject": subject_of(evidence),
+        "title": row.name or describe_subject(evidence),
+        "subject": describe_subject(evidence),
         "row": row,
         "rules": _rules(detail),
         "warnings": [WARNINGS.get(code, code.replace("_", " ")) for code in detail.gate.warnings],
@@ -105,7 +105,7 @@ def _rules(shown: ShownGate) -> PageTable:
             (
                 element("bdi", rule_detail.name),
                 outcome_badge(rule_detail.outcome),
-                joined_parts([number_markup(rule_detail.number), element("span", rule_detail.counts, class_="quiet")]),
+                join_parts([number_markup(rule_detail.number), element("span", rule_detail.counts, class_="quiet")]),
                 element("span", rule_detail.says, dir="auto"),
                 ends_words(rule),
             ),
@@ -127,14 +127,14 @@ def _runs(request: PageRequest, row: Gate) -> PageTable:
         rows = rows.filter(pk=row.pk)
     table_rows = []
     for gate in rows.order_by("-id")[:MOST_RUNS]:
-        evidence = evidence_of(gate)
+        evidence = load_evidence(gate)
         rules = "; ".join(
             f"{rule_name(rule)}: {rule.outcome}, {interval_words(rule)}, n = {rule.n}" for rule in evidence.rules
         )
         cells = (
             time_tag(gate.created_at, request.visitor.now),
             outcome_badge(gate.outcome),
-            element("span", subject_of(evidence), dir="auto"),
+            element("span", describe_subject(evidence), dir="auto"),
             element("span", rules, dir="auto"),
         )
         table_rows.append(TableRow(cells, "" if gate.pk == row.pk else reverse("console_gate", args=[gate.pk])))

@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.history.query import HistoryQuestion
 from evalsvc.console.pages.history.reader import HistoryReading
-from evalsvc.evaluations.history.course import HistoryCourse, moment_of
+from evalsvc.evaluations.history.course import HistoryCourse, datetime_from_id
 from evalsvc.evaluations.history.scope import scope_window
 
 SCOPES = {"app": "app", "project": "project", "experiment": "experiment", "revision": "revision"}
@@ -36,7 +36,7 @@ class Brush:
     """Scores of the chart that no evaluation is behind: outputs of experiments."""
 
 
-def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReading) -> Brush | None:
+def build_brush(account: Account, question: HistoryQuestion, reading: HistoryReading) -> Brush | None:
     """Return the form's content; None if evaluations cannot be identified by the IDs of their scores.
 
     An imported score is stored under a number derived from its time, not under the ID of its evaluation.
@@ -46,7 +46,7 @@ def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReadin
     if not course.running or not n.get("evaluation") or n.get("import"):
         return None
     window = scope_window(account.pk, question.ask, pointer="")
-    filters = _kept(question, window, str(interval.get("of", "score")))
+    filters = _build_filters(question, window, str(interval.get("of", "score")))
     if filters is None:
         return None
     return Brush(
@@ -59,10 +59,10 @@ def brush_of(account: Account, question: HistoryQuestion, reading: HistoryReadin
 
 def _end(course: HistoryCourse, place: int) -> BrushEnd:
     id = int(course.ids[place - 1])
-    return BrushEnd(id, place, f"score {place}, {moment_of(id):%Y-%m-%d %H:%M} UTC")
+    return BrushEnd(id, place, f"score {place}, {datetime_from_id(id):%Y-%m-%d %H:%M} UTC")
 
 
-def _kept(question: HistoryQuestion, window: Mapping[str, Any], of: str) -> dict[str, str] | None:
+def _build_filters(question: HistoryQuestion, window: Mapping[str, Any], of: str) -> dict[str, str] | None:
     filters = {**question.names, "scored": of}
     filters |= {name: str(window[key]) for key, name in SCOPES.items() if key in window}
     tags = window.get("tags", {})

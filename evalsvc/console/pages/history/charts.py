@@ -14,7 +14,7 @@ from evalsvc.console.charts.scales import Axis, seconds
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.history.query import HistoryQuestion
 from evalsvc.console.pages.history.reader import HistoryReading
-from evalsvc.console.pages.history.words import shown_strategy
+from evalsvc.console.pages.history.words import format_strategy
 from evalsvc.digits import level_text
 from evalsvc.evaluations.history.course import HistoryStretch
 
@@ -31,24 +31,29 @@ def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeStri
 
     def points(found: tuple[HistoryStretch, ...]) -> list[Point]:
         return [
-            Point(x(stretch.last, stretch.ended_at), stretch.mean, stretch.lower, stretch.upper, _said(stretch))
+            Point(
+                x(stretch.last, stretch.ended_at), stretch.mean, stretch.lower, stretch.upper, _format_stretch(stretch)
+            )
             for stretch in found
         ]
 
     marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
-    marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _moved_at(interval)]
+    marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _iter_drift_times(interval)]
     low, high = reading.limits or (None, None)
     across = Axis("Scores so far") if by_number else Axis("Time (UTC)", "time")
     parts = reading.course.parts if len(reading.course.parts) > 1 else ()
     lines = [ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=not parts)]
     lines += [ChartLine("each part by itself", points(parts), is_joined=False)] if parts else []
-    says = f"{_parts_text(reading)}; {level_text(question.ask.level)} for new data, by {_by(interval, reading)}."
+    says = (
+        f"{_parts_text(reading)}; {level_text(question.ask.level)} for new data, by "
+        f"{_describe_strategy(interval, reading)}."
+    )
     return plot(f"{name}, and how sure it is", across, Axis(name, low=low, high=high), lines, marks=marks, says=says)
 
 
-def _by(interval: Mapping[str, Any], reading: HistoryReading) -> str:
+def _describe_strategy(interval: Mapping[str, Any], reading: HistoryReading) -> str:
     """Name the strategy of what is drawn, which of equal scores is another than that of the rest."""
-    strategy, stretches = shown_strategy(interval), (*reading.course.parts, *reading.course.running)
+    strategy, stretches = format_strategy(interval), (*reading.course.parts, *reading.course.running)
     if strategy != interval["strategy"] or not any(stretch.is_degenerate for stretch in stretches):
         return strategy
     return f"{strategy}, and where all scores are equal by the one that is advised then"
@@ -60,11 +65,11 @@ def _parts_text(reading: HistoryReading) -> str:
     return scores if n_parts == 1 else f"{scores} in {n_parts} neighbouring parts"
 
 
-def _said(one: HistoryStretch) -> str:
+def _format_stretch(one: HistoryStretch) -> str:
     return f"n = {one.n}, until {one.ended_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _moved_at(interval: dict[str, object]) -> Iterator[datetime]:
+def _iter_drift_times(interval: dict[str, object]) -> Iterator[datetime]:
     drift = interval.get("drift")
     if isinstance(drift, dict):
         yield datetime.fromisoformat(str(drift["changed_at"]))

@@ -7,19 +7,19 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from evalsvc.catalog.resolve import families_of
+from evalsvc.catalog.resolve import find_families
 from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
-from evalsvc.console.pages.history.reader import value_limits, with_width
+from evalsvc.console.pages.history.reader import to_display_interval, value_limits
 from evalsvc.console.pages.history.words import doubts_text
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.cache import HistorySnapshot
-from evalsvc.evaluations.history.course import LEAST_PART, course_of, moment_of
+from evalsvc.evaluations.history.course import LEAST_PART, compute_course, datetime_from_id
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.evaluations.history.store import read_histories
@@ -45,9 +45,9 @@ COLUMNS = (
 def histories_table(request: PageRequest) -> PageTable:
     """Return a page of histories by name, each with the interval of its newest scores. Few queries for all of them."""
     account = request.visitor.account
-    pairs = list_histories(account=account, limit=PAGE + 1, after=_after(request.GET.get("cursor", "")))
+    pairs = list_histories(account=account, limit=PAGE + 1, after=_parse_cursor(request.GET.get("cursor", "")))
     page_pairs = pairs[:PAGE]
-    families = families_of(account.pk, {evaluator for evaluator, _ in page_pairs})
+    families = find_families(account.pk, {evaluator for evaluator, _ in page_pairs})
     histories = read_histories(account.pk, page_pairs)
     names = scorer_names(account, {evaluator for evaluator, _ in page_pairs})
     rows = [
@@ -58,7 +58,7 @@ def histories_table(request: PageRequest) -> PageTable:
     return PageTable("Histories", COLUMNS, rows, next_cursor=following, is_walked=True, empty="No scores yet.")
 
 
-def _after(cursor: str) -> tuple[str, str]:
+def _parse_cursor(cursor: str) -> tuple[str, str]:
     try:
         evaluator, profile = signing.loads(cursor, salt=SALT)
     except signing.BadSignature:
@@ -70,18 +70,18 @@ def _row(
     request: PageRequest, pair: tuple[str, str], family: Family | None, history: HistorySnapshot | None, name: str
 ) -> TableRow:
     interval = answer_interval(PLAIN, family, history) or {}
-    course = course_of(PLAIN, family, history, n_parts=N_PARTS)
+    course = compute_course(PLAIN, family, history, n_parts=N_PARTS)
     limits = value_limits(interval, family)
     low, high = limits or (0.0, 1.0)
     mean = float(course.values.mean()) if course.values.size else None
-    display_interval = with_width(interval)
+    display_interval = to_display_interval(interval)
     number = Number(
         mean, display_interval["lower"], display_interval["upper"], display_interval["n"], display_interval["alpha"],
         "new_data", OF[display_interval["of"]], low=low, high=high,
         missing=display_interval["reason"] or "",
     )  # fmt: skip
     points = [Point(seconds(part.ended_at), part.mean, part.lower, part.upper) for part in course.parts]
-    newest = moment_of(history.ids[0]) if history and len(history.ids) else None
+    newest = datetime_from_id(history.ids[0]) if history and len(history.ids) else None
     says = f"Course of {name}, {pair[1]}: {len(points)} parts"
     course_cell: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW
     address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"

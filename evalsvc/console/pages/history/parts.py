@@ -21,7 +21,7 @@ from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.projects.models import Experiment
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 COLUMNS = (Column("Scores"), Column("Number"), Column("From"), Column("To"), Column("Behind it"))
 NOTHING = "no evaluations: made elsewhere"
@@ -40,7 +40,7 @@ def parts_table(
     rows = []
     for part in reversed(reading.course.parts):
         at = (time_tag(moment, request.visitor.now) for moment in (part.began_at, part.ended_at))
-        behind = joined_parts([*_behind(part, brush, outputs, names)]) or NOTHING
+        behind = join_parts([*_render_sources(part, brush, outputs, names)]) or NOTHING
         rows.append(TableRow((f"{part.first} to {part.last}", number_markup(reading.number_of(part)), *at, behind)))
     return PageTable("Parts of the history, the newest first", COLUMNS, rows, empty="No scores in this window.")
 
@@ -55,7 +55,7 @@ def _outputs(account: Account, question: HistoryQuestion, reading: HistoryReadin
     return {id: experiment for id, experiment in scores if experiment is not None}
 
 
-def _behind(
+def _render_sources(
     part: HistoryStretch, brush: Brush | None, outputs: Outputs, names: Mapping[int, str]
 ) -> Iterator[SafeString]:
     """Yield the links to what is behind a part: exactly its evaluations, by their ids, and each experiment."""

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
-from evalsvc.console.parts.addresses import datetime_param, with_zone
+from evalsvc.console.parts.addresses import add_zone, datetime_param
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at
 from evalsvc.evaluations.history.read import apps_with_scores
@@ -74,8 +74,8 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
     if not evaluator or "\0" in f"{evaluator}{profile}":
         raise Http404
     evaluator_id, profile_name, run = _resolved(account, evaluator, profile)
-    parameters = dict(_asked(request))
-    ask, errors = _checked(parameters)
+    parameters = dict(_iter_parameters(request))
+    ask, errors = _parse_options(parameters)
     split_at, no_moment = datetime_param(request, "vs.before")
     other_app = request.GET.get("vs.app", "")[:255].replace("\0", "")
     comparison_errors = {"vs.before": no_moment, "vs.app": _no_other_app(other_app, ask)}
@@ -101,14 +101,14 @@ def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str,
     return run.evaluator_id, run.profile.name, run
 
 
-def _asked(request: HttpRequest) -> Iterator[tuple[str, str]]:
+def _iter_parameters(request: HttpRequest) -> Iterator[tuple[str, str]]:
     for name, value in request.GET.items():
         text = str(value).strip()
         if text and (name in ASKED or name.startswith("scope.tags.")):
-            yield name, with_zone(text) if name == "since" else text
+            yield name, add_zone(text) if name == "since" else text
 
 
-def _checked(asked: Mapping[str, str]) -> tuple[IntervalOptions, dict[str, str]]:
+def _parse_options(asked: Mapping[str, str]) -> tuple[IntervalOptions, dict[str, str]]:
     try:
         return read_query(asked), {}
     except Invalid as exc:

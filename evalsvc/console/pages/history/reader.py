@@ -9,7 +9,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.pages.history.query import HistoryQuestion
 from evalsvc.console.parts.numbers import Number
 from evalsvc.evaluations.history.cache import HistorySnapshot
-from evalsvc.evaluations.history.course import HistoryCourse, HistoryStretch, course_of
+from evalsvc.evaluations.history.course import HistoryCourse, HistoryStretch, compute_course
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.read import history_summary, list_history
 from evalsvc.evaluations.history.scope import scope_window
@@ -37,7 +37,7 @@ class HistoryReading:
     @property
     def number(self) -> Number:
         """The value with its interval."""
-        interval = with_width(self.interval or {})
+        interval = to_display_interval(self.interval or {})
         low, high = self.limits or (0.0, 1.0)
         return Number(
             self.value,
@@ -71,7 +71,7 @@ def read_history(account: Account, question: HistoryQuestion) -> HistoryReading:
 def _reading(question: HistoryQuestion, history: HistorySnapshot, summary: dict[str, Any]) -> HistoryReading:
     family = question.run.family if question.run else None
     interval = answer_interval(question.ask, family, history)
-    course = course_of(question.ask, family, history)
+    course = compute_course(question.ask, family, history)
     return HistoryReading(
         n=summary["n"],
         n_total=summary["n_total"],
@@ -92,7 +92,7 @@ def _why_without(part: HistoryStretch) -> str:
     return EQUAL if part.is_degenerate else "no interval"
 
 
-def with_width(interval: dict[str, Any]) -> dict[str, Any]:
+def to_display_interval(interval: dict[str, Any]) -> dict[str, Any]:
     """Return an interval for display.
 
     The interval of equal scores is degenerate and is replaced by the advised one.
@@ -130,13 +130,13 @@ def compare_histories(account: Account, question: HistoryQuestion, shown: Histor
     if question.other_app and question.ask.scope:
         _, app = question.ask.scope
         ask = replace(question.ask, scope=("app", question.other_app))
-        return _compared(f"app {app}", f"app {question.other_app}", shown, _read_as(account, question, ask))
+        return _build_comparison(f"app {app}", f"app {question.other_app}", shown, _read_as(account, question, ask))
     if question.split_at is not None:
         after = _read_as(account, question, replace(question.ask, since=question.split_at))
         until = first_id(question.split_at)
         before = _read_as(account, question, replace(question.ask, since=None), before=until)
         at = f"{question.split_at:%Y-%m-%d %H:%M} UTC"
-        return _compared(f"since {at}", f"before {at}", after, before)
+        return _build_comparison(f"since {at}", f"before {at}", after, before)
     return None
 
 
@@ -149,7 +149,9 @@ def _read_as(
     return _reading(query, history, {"n": len(history.scores), "n_total": len(history.scores)})
 
 
-def _compared(first_name: str, second_name: str, first: HistoryReading, second: HistoryReading) -> HistoryComparison:
+def _build_comparison(
+    first_name: str, second_name: str, first: HistoryReading, second: HistoryReading
+) -> HistoryComparison:
     first_number, two = first.number, second.number
     span = abs(first_number.high - first_number.low)
     if None in (first_number.value, first_number.lower, first_number.upper, two.value, two.lower, two.upper):

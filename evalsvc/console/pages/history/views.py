@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.history.brush import brush_of
+from evalsvc.console.pages.history.brush import build_brush
 from evalsvc.console.pages.history.charts import course_chart, distribution_chart
 from evalsvc.console.pages.history.lists import histories_table
 from evalsvc.console.pages.history.parts import parts_table
@@ -41,7 +41,7 @@ def history_page(request: PageRequest) -> HttpResponse:
     account = request.visitor.account
     question = read_question(request, account)
     reading = read_history(account, question)
-    names, brush = scorer_names(account, [question.evaluator_id]), brush_of(account, question, reading)
+    names, brush = scorer_names(account, [question.evaluator_id]), build_brush(account, question, reading)
     context = {
         "question": question,
         "name": names.get(question.evaluator_id, question.evaluator_id),

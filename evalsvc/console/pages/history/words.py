@@ -28,7 +28,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
     """Yield one sentence or two for each warning; `has_range`: whether it is known between which numbers scores lie."""
     for name in (interval or {}).get("warnings", ()):
         if name != "n<30":
-            yield _said(name, interval or {})
+            yield _format_option(name, interval or {})
         elif interval is not None and interval["n"] > 1:
             yield _few_words(interval, has_range)
     advice = (interval or {}).get("advice")
@@ -41,14 +41,14 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
 
 def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
     """Explain how reliable the interval of few scores is, and suggest a strategy that this history supports."""
-    if shown_strategy(interval) in SURE_OF_FEW:
+    if format_strategy(interval) in SURE_OF_FEW:
         return f"{FEW}: the interval holds at its level, but a few more may move it far."
     better = "wilson or clopper-pearson" if interval["of"] == "pass" else "betting" if has_range else ""
     remedy = f"Prefer {better}." if better else "No strategy does better where the range of scores is not known."
     return f"{FEW}: expect less coverage than asked for. {remedy}"
 
 
-def shown_strategy(interval: Mapping[str, Any]) -> str:
+def format_strategy(interval: Mapping[str, Any]) -> str:
     """Return the strategy of the displayed interval.
 
     The advised one if all scores are equal, else the requested one.
@@ -57,7 +57,7 @@ def shown_strategy(interval: Mapping[str, Any]) -> str:
     return str(advice["kind"] if advice else interval["strategy"])
 
 
-def _said(name: str, interval: Mapping[str, Any]) -> str:
+def _format_option(name: str, interval: Mapping[str, Any]) -> str:
     if name == "autocorrelated":
         return _resembling_words(interval)
     if name == "drift":

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import families_of
+from evalsvc.catalog.resolve import find_families
 from evalsvc.catalog.selectors import revised_profiles
-from evalsvc.console.pages.account.uses import spends_of
+from evalsvc.console.pages.account.uses import list_spends
 from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.store import read_histories
@@ -19,7 +19,7 @@ from evalsvc.evaluations.rollups.read import read_days
 from evalsvc.evaluations.wire.interval_request import IntervalOptions
 from evalsvc.events.selectors import EndpointHealth, endpoint_standings
 from evalsvc.experiments.models import ExperimentPlan
-from evalsvc.experiments.reporting.overview import ExperimentOverview, overviews_of
+from evalsvc.experiments.reporting.overview import ExperimentOverview, build_overviews
 from evalsvc.experiments.selectors import list_plans
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import list_gates
@@ -60,7 +60,7 @@ class HomeReading:
     webhooks: Sequence[EndpointHealth]
     """Those at which something has not arrived."""
 
-    def named(self, evaluator_id: str, profile_name: str) -> str:
+    def get_display_name(self, evaluator_id: str, profile_name: str) -> str:
         """Return a history's name in words."""
         name = self.names.get(evaluator_id, evaluator_id)
         return f"{name} · {profile_name}" if profile_name else name
@@ -87,18 +87,18 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     rates, failures = read_days(account=account, days=days)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[: MAX_RUNNING + 1])
-    overviews = overviews_of(plans) if plans else {}
+    overviews = build_overviews(plans) if plans else {}
     return HomeReading(
         days=days,
         names=scorer_names(account, {rate.evaluator_id for rate in rates}),
         rates=rates,
         revised=revised_profiles(account=account, since=datetime.combine(days.first, datetime.min.time(), UTC)),
-        moved=_moved(account, rates),
+        moved=_find_shifts(account, rates),
         failures=failures,
         running=[(plan, overviews[plan.pk]) for plan in plans],
         reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
         gates=list(list_gates(account=account, since=today).order_by("-id")[: MAX_GATES + 1]),
-        connections=spends_of(account, now),
+        connections=list_spends(account, now),
         webhooks=[webhook for webhook in endpoint_standings(account=account, now=now) if webhook.wants_a_look],
     )
 
@@ -108,10 +108,10 @@ def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))
 
 
-def _moved(account: Account, rates: Sequence[PassRate]) -> list[Shift]:
+def _find_shifts(account: Account, rates: Sequence[PassRate]) -> list[Shift]:
     """Return the shifts among the most evaluated histories, with one read for all of them."""
     pairs = _pairs(rates)[:MAX_HISTORIES]
-    families = families_of(account.pk, {evaluator for evaluator, _ in pairs})
+    families = find_families(account.pk, {evaluator for evaluator, _ in pairs})
     shifts = []
     for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
         interval = answer_interval(PLAIN, families.get(pair[0]), history)

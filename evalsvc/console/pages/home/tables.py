@@ -15,17 +15,17 @@ from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
-from evalsvc.console.pages.gates.lists import subject_of
+from evalsvc.console.pages.gates.lists import describe_subject
 from evalsvc.console.pages.home.reader import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import time_tag
-from evalsvc.console.parts.numbers import Number, number_markup, number_of
-from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, order_of
+from evalsvc.console.parts.numbers import Number, build_number, number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, parse_order
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
 from evalsvc.experiments.reporting.overview import ExperimentOverview
-from evalsvc.experiments.reporting.words import headline, watched_words
-from evalsvc.gates.selectors import evidence_of
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.experiments.reporting.words import format_validity, headline
+from evalsvc.gates.selectors import load_evidence
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 
@@ -62,15 +62,15 @@ TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 def rates_table(request: PageRequest, reading: HomeReading) -> PageTable:
     """Return the pass rate of each app and profile, with its interval and its course."""
     order = order_of_rates(request)
-    rows = [_rate_row(rate, reading) for rate in shown_rates(reading, order)]
+    rows = [_rate_row(rate, reading) for rate in sort_rates(reading, order)]
     return PageTable("Pass rates of 14 days", RATES, rows, order, is_walked=True)
 
 
 def order_of_rates(request: PageRequest) -> TableOrder:
-    return order_of(request, RATES, "-n")
+    return parse_order(request, RATES, "-n")
 
 
-def shown_rates(reading: HomeReading, order: TableOrder) -> list[PassRate]:
+def sort_rates(reading: HomeReading, order: TableOrder) -> list[PassRate]:
     """Return the rates that the table has room for, in its order."""
     return sorted(reading.rates, key=_keys(order), reverse=order.is_descending)[:MAX_RATES]
 
@@ -88,7 +88,7 @@ def _keys(order: TableOrder) -> Any:
 
 def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
     counts, days = rate.counts, reading.days
-    name = reading.named(rate.evaluator_id, rate.profile_name)
+    name = reading.get_display_name(rate.evaluator_id, rate.profile_name)
     course = _course(name, rate, days)
     figures = (number_text(counts.n), number_text(counts.n_error))
     revised_at = reading.revised.get(rate.profile_name)
@@ -99,7 +99,7 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
 
 def no_app() -> SafeString:
     """Return the placeholder for calls that named no app; such a row links to the history of all apps."""
-    return joined_parts([element("span", "none named", class_="quiet"), " ", element("span", NO_APP, class_="facts")])
+    return join_parts([element("span", "none named", class_="quiet"), " ", element("span", NO_APP, class_="facts")])
 
 
 def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
@@ -189,8 +189,8 @@ def leader_number(overview: ExperimentOverview) -> Number:
         return Number(None, missing="nobody leads yet")
     figures: Mapping[str, Any] = headline(overview.figures)
     low, high = _scale(figures)
-    facts = {"covers": watched_words(figures), "left_out": overview.left_out}
-    return number_of(figures, n=overview.n, level=overview.figures["level"], low=low, high=high, **facts)
+    facts = {"covers": format_validity(figures), "left_out": overview.left_out}
+    return build_number(figures, n=overview.n, level=overview.figures["level"], low=low, high=high, **facts)
 
 
 def _scale(shown: Mapping[str, Any]) -> tuple[float, float]:
@@ -219,7 +219,7 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
     rows = [
         TableRow(
             (
-                gate.name or subject_of(evidence_of(gate)),
+                gate.name or describe_subject(load_evidence(gate)),
                 element("span", gate.outcome, class_=f"badge {TONES.get(gate.outcome, '')}"),
                 time_tag(gate.created_at, now),
             ),

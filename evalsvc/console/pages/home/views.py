@@ -14,7 +14,7 @@ from evalsvc.console.pages.connections.words import why_words
 from evalsvc.console.pages.history.words import drift_words
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reader import HomeReading, read_home
-from evalsvc.console.pages.webhooks.words import Cause, cause_of, missing_words
+from evalsvc.console.pages.webhooks.words import Cause, get_cause, missing_words
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
 from evalsvc.events.selectors import EndpointHealth
@@ -52,15 +52,15 @@ def home_page(request: PageRequest) -> HttpResponse:
     if reading.is_new:
         context |= _first_steps(request)
     else:
-        context |= {"rates": tables.rates_table(request, reading), "moved": _moved(reading)}
+        context |= {"rates": tables.rates_table(request, reading), "moved": _format_shifts(reading)}
     return render(request, "console/home/home.html", context)
 
 
-def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
+def _format_shifts(reading: HomeReading) -> list[tuple[str, str, str]]:
     """Return each history that has moved: its name, what happened, and its page."""
     return [
         (
-            reading.named(shift.evaluator_id, shift.profile_name),
+            reading.get_display_name(shift.evaluator_id, shift.profile_name),
             drift_words(shift.interval),
             page_address("console_history", evaluator=shift.evaluator_id, profile=shift.profile_name),
         )
@@ -71,7 +71,7 @@ def _moved(reading: HomeReading) -> list[tuple[str, str, str]]:
 def _webhooks(reading: HomeReading) -> list[tuple[EndpointHealth, str, Cause]]:
     """Return each webhook at which something has not arrived: what is missing, why, and the remedy."""
     return [
-        (webhook, missing_words(webhook), cause_of(webhook.last_status, webhook.last_error))
+        (webhook, missing_words(webhook), get_cause(webhook.last_status, webhook.last_error))
         for webhook in reading.webhooks
     ]
 
@@ -79,7 +79,7 @@ def _webhooks(reading: HomeReading) -> list[tuple[EndpointHealth, str, Cause]]:
 def _call(request: PageRequest, reading: HomeReading) -> ApiCall:
     if not reading.rates:
         return ApiCall("POST", "/v1/evaluate", body=FIRST)
-    first = tables.shown_rates(reading, tables.order_of_rates(request))[0]
+    first = tables.sort_rates(reading, tables.order_of_rates(request))[0]
     return ApiCall("GET", "/v1/history", tables.history_asked(first, reading.days))
 
 

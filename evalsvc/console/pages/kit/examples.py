@@ -15,7 +15,7 @@ from evalsvc.console.charts.scales import Axis, seconds
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.numbers import Number, number_markup
-from evalsvc.console.parts.tables import Column, PageTable, TableRow, order_of
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, parse_order
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 COLUMNS = (Column("Name", "name"), Column("Pass rate", "rate"), Column("n", "n", "figure"), Column("Note", kind="wide"))
@@ -100,7 +100,7 @@ def many_series() -> SafeString:
 def example_table(request: HttpRequest) -> PageTable:
     """Return a table that the address orders."""
     sample_rows = [("b-profile", 0.7, 20), ("a-profile", 0.83, 42), ("c-profile", 0.91, 7)]
-    order = order_of(request, COLUMNS, "name")
+    order = parse_order(request, COLUMNS, "name")
     key = {"name": 0, "rate": 1, "n": 2}[order.key]
     rows = [
         TableRow(

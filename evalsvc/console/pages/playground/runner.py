@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.access.throttling import admit_member
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.evaluations.verdicts import reading_doubt
-from evalsvc.console.parts.marks import json_block_of, marked_text, marks_of
+from evalsvc.console.parts.marks import build_json_block, find_marks, marked_text
 from evalsvc.evaluations.evaluate.use_case import EvaluateRequest, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer
@@ -65,16 +65,16 @@ def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
     # Submitting the form again starts a new run, so the call is never treated as a retry.
     evaluate_request = EvaluateRequest(read_call(encoded), fingerprint(account.pk, encoded), read_prefer(WAIT), False)
     answer = evaluate(call, evaluate_request, claim=None, enqueue=enqueue_lane)
-    return _tried(orjson.loads(answer.body), body.get("evaluated_model_output"))
+    return _build_run(orjson.loads(answer.body), body.get("evaluated_model_output"))
 
 
 def run_again(account: Account, id: int) -> TriedSample:
     """Return how far a run has come. Raises NotFound for missing and foreign."""
     answer = answer_again(account.pk, id, read_prefer(WAIT_AGAIN))
-    return _tried(orjson.loads(answer.body), None)
+    return _build_run(orjson.loads(answer.body), None)
 
 
-def _tried(answer: Mapping[str, Any], output: object) -> TriedSample:
+def _build_run(answer: Mapping[str, Any], output: object) -> TriedSample:
     return TriedSample(str(answer.get("id") or ""), [_one(row, output) for row in answer["results"]])
 
 
@@ -83,7 +83,7 @@ def _one(row: Mapping[str, Any], output: object) -> SampleRun:
     info: Mapping[str, Any] = result.get("additional_info") or {}
     extra: Mapping[str, Any] = info.get("extra") or row.get("error_info") or {}
     text = result.get("evaluated_model_output", output)
-    marks = marks_of(info.get("positions"), extra, passed=result.get("pass"))
+    marks = find_marks(info.get("positions"), extra, passed=result.get("pass"))
     return SampleRun(
         evaluator=row["evaluator_id"],
         profile=row["profile_name"] or "",
@@ -92,7 +92,7 @@ def _one(row: Mapping[str, Any], output: object) -> SampleRun:
         output=marked_text(text, marks) if isinstance(text, str) and marks else None,
         explanation=marked_text(result["explanation"]) if result.get("explanation") else None,
         doubt=reading_doubt(extra, result.get("pass")),
-        facts=json_block_of(dict(extra)),
+        facts=build_json_block(dict(extra)),
         tokens=result.get("usage_tokens"),
         duration_us=_microseconds(result.get("evaluation_duration")),
         error_code=row["error_code"] or "",

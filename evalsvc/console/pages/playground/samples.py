@@ -14,7 +14,7 @@ from evalsvc.datasets.exports import text_or_json
 from evalsvc.datasets.models import Example
 from evalsvc.datasets.selectors import get_version, list_examples
 from evalsvc.evaluations.selectors import get_evaluation
-from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.wire.inputs import sample_from_row
 from evalsvc.rest.bodies.scalars import read_row_id, read_uuid
 from evalsvc.rest.problems import NotFound
 
@@ -80,7 +80,7 @@ def _entry(one: BenchCandidate) -> dict[str, Any]:
     return entry | ({"criteria": one.profile} if one.profile else {})
 
 
-def sent_bench(sent: Mapping[str, str]) -> Bench:
+def read_bench(sent: Mapping[str, str]) -> Bench:
     """Return what was sent. Forms send lines as CR LF, whatever was typed."""
     plain = {name: value.replace("\r\n", "\n") for name, value in sent.items()}
     candidates = [
@@ -96,24 +96,24 @@ def sent_bench(sent: Mapping[str, str]) -> Bench:
     )  # fmt: skip
 
 
-def opened_bench(account: Account, query: Mapping[str, str]) -> Bench:
+def open_bench(account: Account, query: Mapping[str, str]) -> Bench:
     """Return the form prefilled from the query string: an evaluation's sample, an example, an evaluator or a profile.
 
     Raises NotFound for an object that does not exist or belongs to another account.
     """
     if (id := read_row_id(query.get("from", ""))) is not None:
-        return _of_evaluation(account, id)
+        return _bench_from_evaluation(account, id)
     candidate = _candidate(account, query)
     candidates = (candidate, BenchCandidate())
     if (dataset := read_uuid(query.get("dataset", ""))) is not None:
         example = _example(account, uuid.UUID(str(dataset)), query.get("row", "1"))
-        return _of_example(example, candidates)
+        return _bench_from_example(example, candidates)
     return Bench(candidates=candidates)
 
 
-def _of_evaluation(account: Account, id: int) -> Bench:
+def _bench_from_evaluation(account: Account, id: int) -> Bench:
     row = get_evaluation(account=account, id=id)
-    sample = stored_sample(row.request)
+    sample = sample_from_row(row.request)
     texts = {
         "input": sample.input or "", "output": sample.output or "", "gold": sample.gold or "",
         "system_prompt": sample.system_prompt or "", "baseline": sample.baseline_output or "",
@@ -142,7 +142,7 @@ def _example(account: Account, dataset: uuid.UUID, row: str) -> Example:
     return example
 
 
-def _of_example(example: Example, candidates: Sequence[BenchCandidate]) -> Bench:
+def _bench_from_example(example: Example, candidates: Sequence[BenchCandidate]) -> Bench:
     metadata = example.metadata if isinstance(example.metadata, dict) else {}
     texts = {
         "input": text_or_json(example.input) or "",

@@ -65,10 +65,10 @@ def threshold_fields(account: Account, sent: Mapping[str, str], problem: Invalid
         ),
         FormField("level", "Level of the intervals", value="0.95"),
     )
-    return filled(fields, sent, errors_at(problem, _field_of) if problem else {})
+    return filled(fields, sent, errors_at(problem, _get_field) if problem else {})
 
 
-def _field_of(pointer: str) -> str:
+def _get_field(pointer: str) -> str:
     if pointer.startswith("/aim/at_"):
         return "bound"
     return next((name for start, name in FIELD_OF.items() if pointer.startswith(start)), "evaluator")
@@ -131,7 +131,7 @@ def _number(text: str, pointer: str, where: str = "") -> float:
     return number
 
 
-def shown_figure(found: FigureOut, level: float) -> Number:
+def format_figure(found: FigureOut, level: float) -> Number:
     """Return a figure with its interval; the API's own numbers."""
     return Number(
         found.value, found.lower, found.upper, n=found.n, level=level, covers="new_data", method=found.method,
@@ -150,7 +150,7 @@ def figures_table(answer: CalibrationAnswer, level: float) -> PageTable:
         TableRow(
             (
                 name.replace("_", " "),
-                *(number_markup(shown_figure(getattr(candidate.figures, name), level)) for _, candidate in candidates),
+                *(number_markup(format_figure(getattr(candidate.figures, name), level)) for _, candidate in candidates),
             )
         )
         for name in FIGURES

@@ -17,9 +17,9 @@ from evalsvc.console.access import READER, PageError, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.playground import thresholds
 from evalsvc.console.pages.playground.runner import TriedSample, run_again, run_bench
-from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, opened_bench, sent_bench
+from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, open_bench, read_bench
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.console.parts.forms.json_fields import UnreadableJson
 from evalsvc.console.parts.numbers import Number
 from evalsvc.datasets.selectors import list_datasets
@@ -36,19 +36,19 @@ def playground_page(request: PageRequest) -> HttpResponse:
     account = request.visitor.account
     if request.method == "GET":
         with account_scope(account.pk):
-            bench = opened_bench(account, request.GET.dict())
-        return _shown(request, bench)
-    bench = sent_bench(sent_fields(request))
+            bench = open_bench(account, request.GET.dict())
+        return _render_bench(request, bench)
+    bench = read_bench(read_fields(request))
     if request.POST.get("more"):
-        return _shown(request, bench)
+        return _render_bench(request, bench)
     try:
-        return _shown(request, bench, run_bench(account, bench.body))
+        return _render_bench(request, bench, run_bench(account, bench.body))
     except UnreadableJson as exc:
-        return _shown(request, bench, errors=[f"Settings: {exc}"])
+        return _render_bench(request, bench, errors=[f"Settings: {exc}"])
     except Invalid as problem:
-        return _shown(request, bench, errors=[f"{error.detail}" for error in problem.errors])
+        return _render_bench(request, bench, errors=[f"{error.detail}" for error in problem.errors])
     except Problem as problem:
-        return _shown(request, bench, errors=[f"{problem.row.title}. {problem.row.remedy}"])
+        return _render_bench(request, bench, errors=[f"{problem.row.title}. {problem.row.remedy}"])
 
 
 @require_safe
@@ -61,7 +61,7 @@ def run_page(request: PageRequest, id: int) -> HttpResponse:
     return render(request, template, {"tried": sample_run})
 
 
-def _shown(
+def _render_bench(
     request: PageRequest, bench: Bench, tried: TriedSample | None = None, errors: list[str] | None = None
 ) -> HttpResponse:
     account = request.visitor.account
@@ -104,7 +104,7 @@ def _call(bench: Bench) -> ApiCall:
 def threshold_page(request: PageRequest) -> HttpResponse:
     """Choose a threshold by labels. Readers may look; who makes a revision of it is an editor."""
     visitor = request.visitor
-    values = request.GET.dict() | sent_fields(request)
+    values = request.GET.dict() | read_fields(request)
     if values.get("apply") and not (request.method == "POST" and visitor.may_edit):
         raise PageError(403, "Your role does not allow it", "An editor makes revisions.")
     context: dict[str, Any] = {
@@ -124,7 +124,7 @@ def threshold_page(request: PageRequest) -> HttpResponse:
                     f"{applied.profile_name}, revision {applied.revision}, passes from {applied.pass_threshold:g}.",
                 )
                 return redirect("console_profiles")
-            context |= _answered(values, answer, level)
+            context |= _build_answer(values, answer, level)
     fields = thresholds.threshold_fields(visitor.account, values, problem)
     context |= {"fields": fields, "sent": values, "is_refused": problem is not None}
     return render(request, "console/playground/threshold.html", context, status=422 if problem else 200)
@@ -137,13 +137,13 @@ def _calibrated(request: PageRequest, sent: dict[str, str]) -> tuple[Any, float]
     return answer, body.confidence_level
 
 
-def _answered(sent: dict[str, str], answer: Any, level: float) -> dict[str, Any]:
+def _build_answer(sent: dict[str, str], answer: Any, level: float) -> dict[str, Any]:
     change = answer.change
     return {
         "answer": answer,
         "table": thresholds.figures_table(answer, level),
         "chart": thresholds.figures_chart(answer, level),
-        "area": thresholds.shown_figure(answer.area_under_curve, level),
+        "area": thresholds.format_figure(answer.area_under_curve, level),
         "moved": change
         and Number(
             change.value, change.lower, change.upper, n=answer.n, level=level, covers="new_data", low=-1.0, zero=True

@@ -10,7 +10,7 @@ from django.http import QueryDict
 
 from evalsvc.console.pages.profiles.reader import read_settings_form
 from evalsvc.console.pages.profiles.schema_form import SettingsForm, settings_form
-from evalsvc.console.parts.forms.json_fields import UnreadableJson, read_json, shown_json
+from evalsvc.console.parts.forms.json_fields import UnreadableJson, format_json, read_json
 from evalsvc.rest.problems import Invalid, NotFound
 from evaluators.base import Family
 from evaluators.registry import UnknownFamily, families, get_family
@@ -60,7 +60,7 @@ def profile_families() -> list[Family]:
     return [family for family in families() if family.accepts_own_profiles]
 
 
-def wanted_family(name: str) -> Family:
+def find_family(name: str) -> Family:
     """Return a family that takes profiles of one's own; NotFound for others."""
     try:
         family = get_family(name)
@@ -73,15 +73,15 @@ def wanted_family(name: str) -> Family:
 
 def new_draft(family: Family, settings: Mapping[str, Any], *, name: str = "", description: str = "") -> Draft:
     """Return the form as it begins."""
-    return Draft(family, name, description, settings, json_text=shown_json(settings))
+    return Draft(family, name, description, settings, json_text=format_json(settings))
 
 
-def sent_draft(family: Family, sent: QueryDict) -> Draft:
+def read_draft(family: Family, sent: QueryDict) -> Draft:
     """Read the submitted form. JSON that cannot be parsed becomes an error of the draft."""
     draft = Draft(family, sent.get("name", "").strip(), sent.get("description", ""), adds=sent.get("add", ""))
     if sent.get("as") != "json":
         settings = read_settings_form(family.settings_schema, sent)
-        return replace(draft, settings=settings, json_text=shown_json(settings), as_json=sent.get("show") == "json")
+        return replace(draft, settings=settings, json_text=format_json(settings), as_json=sent.get("show") == "json")
     text = sent.get("json", "")
     draft = replace(draft, as_json=sent.get("show") != "form", json_text=text)
     try:
@@ -98,7 +98,7 @@ def is_saving(sent: QueryDict) -> bool:
     return not any(sent.get(name) for name in ("add", "remove", "show"))
 
 
-def refused_draft(draft: Draft, problem: Invalid) -> Draft:
+def add_errors(draft: Draft, problem: Invalid) -> Draft:
     """Return the form with what the service has refused."""
     errors: dict[str, str] = {}
     for error in problem.errors:

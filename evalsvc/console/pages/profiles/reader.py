@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from evalsvc.console.pages.profiles.schema_form import PREFIX, Schema, control_of
+from evalsvc.console.pages.profiles.schema_form import PREFIX, Schema, get_control
 from evalsvc.console.parts.forms.json_fields import UnreadableJson, read_json
 
 MAX_ITEMS = 500
@@ -23,7 +23,7 @@ def _properties(schema: Schema, sent: QueryDict, pointer: str) -> dict[str, Any]
 
 
 def _value(schema: Schema, sent: QueryDict, pointer: str) -> Any:
-    kind, name = control_of(schema), f"{PREFIX}{pointer}"
+    kind, name = get_control(schema), f"{PREFIX}{pointer}"
     if kind == "group":
         return _properties(schema, sent, pointer) or None
     if kind == "list":

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.marks import shown_literally
+from evalsvc.console.parts.marks import mark_invisible
 from evalsvc.reports.page.elements import element
 
 MAX_LINES = 400
@@ -51,7 +51,7 @@ def _marked(old: list[str], new: list[str]) -> Iterator[SafeString]:
             return
         if (marker := SIGNS.get(line[:2])) is not None:
             tone, sign = marker
-            yield element("span", sign, shown_literally(line[2:]), class_=tone or None)
+            yield element("span", sign, mark_invisible(line[2:]), class_=tone or None)
 
 
 def _lines(value: object) -> list[str]:

@@ -65,7 +65,7 @@ def settings_form(
 ) -> SettingsForm:
     """Return the form of a schema with these settings; `errors` are by pointer, and `adds` a list that gets an item."""
     builder = _Builder(dict(errors or {}), adds)
-    fields = builder.of_properties(schema, settings, "")
+    fields = builder.build_fields(schema, settings, "")
     loose = [f"{pointer}: {message}" if pointer else message for pointer, message in builder.errors.items()]
     return SettingsForm(
         [field for field in fields if not _is_technical(field)],
@@ -84,19 +84,21 @@ class _Builder:
     def __init__(self, errors: dict[str, str], adds: str) -> None:
         self.errors, self.adds = errors, adds
 
-    def of_properties(self, schema: Schema, value: object, pointer: str) -> list[SettingField]:
+    def build_fields(self, schema: Schema, value: object, pointer: str) -> list[SettingField]:
         """Return the fields of an object."""
         values: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
         required = schema.get("required") or ()
         properties = schema.get("properties") or {}
         return [
-            self.of(inner, name, values.get(name), f"{pointer}/{name}", is_required=name in required)
+            self.build_field(inner, name, values.get(name), f"{pointer}/{name}", is_required=name in required)
             for name, inner in properties.items()
         ]
 
-    def of(self, schema: Schema, title: str, value: object, pointer: str, *, is_required: bool) -> SettingField:
+    def build_field(
+        self, schema: Schema, title: str, value: object, pointer: str, *, is_required: bool
+    ) -> SettingField:
         """Return the field of one setting."""
-        kind = control_of(schema)
+        kind = get_control(schema)
         error = self.errors.pop(pointer, "")
         common: dict[str, Any] = {
             "name": f"{PREFIX}{pointer}",
@@ -108,7 +110,7 @@ class _Builder:
         }
         match kind:
             case "group":
-                return SettingField(kind=kind, parts=self.of_properties(schema, value, pointer), **common)
+                return SettingField(kind=kind, parts=self.build_fields(schema, value, pointer), **common)
             case "list":
                 return SettingField(kind=kind, parts=self._items(schema, value, pointer), **common)
             case "choice":
@@ -132,7 +134,7 @@ class _Builder:
                 name=f"{PREFIX}{pointer}/{i}",
                 title=str(i + 1),
                 kind="group",
-                parts=self.of_properties(inner, item, f"{pointer}/{i}"),
+                parts=self.build_fields(inner, item, f"{pointer}/{i}"),
                 error=self.errors.pop(f"{pointer}/{i}", ""),
                 is_removable=i < len(items),
             )
@@ -140,7 +142,7 @@ class _Builder:
         ]
 
 
-def control_of(schema: Schema) -> Kind:
+def get_control(schema: Schema) -> Kind:
     """Return which control a schema gets; what no control fits is written as JSON."""
     kind, items = schema.get("type"), schema.get("items")
     if "enum" in schema or kind == "boolean":

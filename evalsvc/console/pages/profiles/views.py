@@ -12,25 +12,31 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsvc.catalog.models import Profile, ProfileRevision
-from evalsvc.catalog.selectors import get_profile, get_visible_profile, list_evaluators, list_revisions, revisions_of
+from evalsvc.catalog.selectors import (
+    get_profile,
+    get_visible_profile,
+    list_evaluators,
+    list_profile_revisions,
+    list_revisions,
+)
 from evalsvc.catalog.services import archive_profile, create_profile, revise_profile
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.profiles.drafts import (
     Draft,
+    add_errors,
+    find_family,
     is_saving,
     new_draft,
     profile_families,
-    refused_draft,
-    sent_draft,
-    wanted_family,
+    read_draft,
 )
 from evalsvc.console.pages.profiles.revisions import setting_changes
 from evalsvc.console.parts.addresses import int_param
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.forms.json_fields import shown_json
+from evalsvc.console.parts.forms.json_fields import format_json
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
@@ -92,8 +98,8 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Show a profile, one of its revisions, and what that changed."""
     account = request.visitor.account
     profile = get_visible_profile(account=account, id=id)
-    revisions = revisions_of(account=account, profile=profile)
-    revision = _numbered(revisions, int_param(request, "revision", revisions[0].number))
+    revisions = list_profile_revisions(account=account, profile=profile)
+    revision = _find_revision(revisions, int_param(request, "revision", revisions[0].number))
     before = next(
         (
             candidate
@@ -108,7 +114,7 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "shown": revision,
         "before": before,
         "changes": setting_changes(before.settings, revision.settings) if before else [],
-        "settings": shown_json(revision.settings),
+        "settings": format_json(revision.settings),
         "is_own": profile.account_id is not None,
         "may_change": profile.account_id is not None and profile.archived_at is None and request.visitor.may_edit,
         "call": ApiCall("GET", "/v1/evaluator-criteria", {"public_id": str(profile.pk)}),
@@ -116,7 +122,7 @@ def profile_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     return render(request, "console/profiles/detail.html", context)
 
 
-def _numbered(revisions: list[ProfileRevision], number: int) -> ProfileRevision:
+def _find_revision(revisions: list[ProfileRevision], number: int) -> ProfileRevision:
     match = next((revision for revision in revisions if revision.number == number), None)
     if match is None:
         raise NotFound
@@ -130,10 +136,10 @@ def new_profile(request: PageRequest) -> HttpResponse:
     name = request.POST.get("family") or request.GET.get("family") or _family_of_evaluator(request)
     if not name:
         return render(request, "console/profiles/families.html", {"families": profile_families()})
-    family, visitor = wanted_family(name), request.visitor
+    family, visitor = find_family(name), request.visitor
     if request.method == "GET":
         return _form(request, new_draft(family, _copied(request), name=request.GET.get("name", "")))
-    draft = sent_draft(family, request.POST)
+    draft = read_draft(family, request.POST)
     if draft.errors or not is_saving(request.POST):
         return _form(request, draft)
     try:
@@ -142,7 +148,7 @@ def new_profile(request: PageRequest) -> HttpResponse:
             description=draft.description, actor=visitor.actor,
         )  # fmt: skip
     except Invalid as problem:
-        return _form(request, refused_draft(draft, problem))
+        return _form(request, add_errors(draft, problem))
     messages.success(request, f"The profile {profile.profile.name} is made. Calls name it in criteria.")
     return redirect("console_profile", profile.profile_id)
 
@@ -160,7 +166,7 @@ def _copied(request: PageRequest) -> dict[str, Any]:
         return {}
     account = request.visitor.account
     profile = get_visible_profile(account=account, id=uuid.UUID(str(id)))
-    return dict(revisions_of(account=account, profile=profile)[0].settings)
+    return dict(list_profile_revisions(account=account, profile=profile)[0].settings)
 
 
 @require_http_methods(["GET", "POST"])
@@ -169,11 +175,11 @@ def revise_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Freeze new settings as the profile's next revision."""
     visitor = request.visitor
     profile = get_profile(account=visitor.account, id=id)
-    family = wanted_family(profile.family)
+    family = find_family(profile.family)
     if request.method == "GET":
-        last = revisions_of(account=visitor.account, profile=profile)[0]
+        last = list_profile_revisions(account=visitor.account, profile=profile)[0]
         return _form(request, new_draft(family, last.settings, description=last.description), profile)
-    draft = sent_draft(family, request.POST)
+    draft = read_draft(family, request.POST)
     if draft.errors or not is_saving(request.POST):
         return _form(request, draft, profile)
     try:
@@ -182,7 +188,7 @@ def revise_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
             actor=visitor.actor,
         )  # fmt: skip
     except Invalid as problem:
-        return _form(request, refused_draft(draft, problem), profile)
+        return _form(request, add_errors(draft, problem), profile)
     messages.success(request, f"Revision {revision.number} holds from now on. Earlier results keep theirs.")
     return redirect("console_profile", profile.pk)
 

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.views import checked
+from evalsvc.accounts.views import validate_strict
 from evalsvc.comparisons.bodies import ComparisonIn
-from evalsvc.comparisons.judges.resolver import wanted_again
+from evalsvc.comparisons.judges.resolver import to_judge_request
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.queueing import enqueue_comparison_after_commit
 from evalsvc.comparisons.selectors import get_comparison
@@ -23,7 +23,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.form_fields import field_source
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, read_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
 from evalsvc.rest.bodies.scalars import is_bigint
@@ -55,10 +55,10 @@ def new_ranking(request: PageRequest) -> HttpResponse:
     """Show the form of a new ranking, or create the ranking."""
     if request.method != "POST":
         return _form(request, _first_shown(request))
-    values = {name: value.strip() for name, value in sent_fields(request).items()}
+    values = {name: value.strip() for name, value in read_fields(request).items()}
     visitor = request.visitor
     try:
-        body = checked(ComparisonIn(data=_body(values)))
+        body = validate_strict(ComparisonIn(data=_body(values)))
         try:
             plan = get_plan(account=visitor.account, id=body["experiment_id"])
         except NotFound:
@@ -82,13 +82,13 @@ def _first_shown(request: PageRequest) -> dict[str, str]:
     if id := request.GET.get("previous", ""):
         if not is_bigint(id):
             raise NotFound
-        return _as_before(get_comparison(account=request.visitor.account, id=int(id)))
+        return _copy_settings(get_comparison(account=request.visitor.account, id=int(id)))
     return {"experiment": request.GET.get("experiment", "")[:20], "judge": "metric"}
 
 
-def _as_before(row: OutputComparison) -> dict[str, str]:
+def _copy_settings(row: OutputComparison) -> dict[str, str]:
     """Return the fields of a ranking that goes on where another has ended, of all configs that are there now."""
-    judge = wanted_again(row.judge)
+    judge = to_judge_request(row.judge)
     kind = next(name for name, _ in JUDGES if name in judge)
     names = dict(list_configs(account=row.account, experiment_id=row.experiment_id).values_list("pk", "name"))
     values = {
@@ -144,11 +144,11 @@ def _fields(account: Account, previous_id: str) -> tuple[FormField, ...]:
         FormField("baseline", "Against", help="The one config, where each is compared with one."),
         FormField("budget", "Judgements at most", "number"),
         FormField("name", "Name", help="Without it, the experiment's."),
-        *([_taken_over(account, previous_id)] if is_bigint(previous_id) else ()),
+        *([_inherited_field(account, previous_id)] if is_bigint(previous_id) else ()),
     )
 
 
-def _taken_over(account: Account, id: str) -> FormField:
+def _inherited_field(account: Account, id: str) -> FormField:
     try:
         name = get_comparison(account=account, id=int(id)).name
     except NotFound:

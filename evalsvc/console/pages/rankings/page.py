@@ -13,14 +13,14 @@ from django.views.decorators.http import require_safe
 
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.comparisons.ranking import ranking_view
-from evalsvc.comparisons.selectors import counts_of, error_codes_of, get_comparison, list_comparisons
+from evalsvc.comparisons.selectors import count_error_codes, count_judgements, get_comparison, list_comparisons
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.charts.bars import IntervalBar, ranges
 from evalsvc.console.pages.rankings.words import ENDINGS, NOTES, Json, alike, alike_words, judge_words, rank_words
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
-from evalsvc.console.parts.tables import Column, PageTable, TableRow, numbered_page
+from evalsvc.console.parts.tables import Column, PageTable, TableRow, paginate
 from evalsvc.digits import level_text
 from evalsvc.reports.page.elements import element
 
@@ -42,8 +42,8 @@ PLACES = (
 def rankings_page(request: PageRequest) -> HttpResponse:
     """List the account's comparisons of outputs, newest first."""
     rows = list_comparisons(account=request.visitor.account).select_related("experiment").order_by("-id")
-    rankings, links = numbered_page(request, rows, ON_A_PAGE)
-    table_rows = [_listed(row, request.visitor.now) for row in rankings]
+    rankings, links = paginate(request, rows, ON_A_PAGE)
+    table_rows = [_build_row(row, request.visitor.now) for row in rankings]
     context = {
         "table": PageTable("Rankings, newest first", COLUMNS, table_rows, is_walked=True),
         **links,
@@ -52,7 +52,7 @@ def rankings_page(request: PageRequest) -> HttpResponse:
     return render(request, "console/rankings/list.html", context)
 
 
-def _listed(row: OutputComparison, now: datetime) -> TableRow:
+def _build_row(row: OutputComparison, now: datetime) -> TableRow:
     first: object = element("span", "not yet", class_="quiet")
     if row.ranking and row.ranking["places"] and row.ranking["places"][0]["strength"] is not None:
         leader = row.ranking["places"][0]
@@ -79,7 +79,7 @@ def ranking_page(request: PageRequest, id: int) -> HttpResponse:
     account = request.visitor.account
     row = get_comparison(account=account, id=id)
     ranking = row.ranking if row.ranking is not None else ranking_view(row)
-    counts = counts_of(row)
+    counts = count_judgements(row)
     context: dict[str, Any] = {
         "row": row,
         "state": _state(row),
@@ -87,7 +87,7 @@ def ranking_page(request: PageRequest, id: int) -> HttpResponse:
         "ranking": ranking,
         "level": level_text(ranking["level"]),
         "counts": counts,
-        "errors": error_codes_of(row) if counts.n_errors else {},
+        "errors": count_error_codes(row) if counts.n_errors else {},
         "judge": judge_words(row.judge),
         "places": _places(ranking),
         "chart": _chart(ranking) if ranking["n_judgements"] else None,

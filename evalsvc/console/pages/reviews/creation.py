@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.accounts.models import Account
-from evalsvc.accounts.views import checked
+from evalsvc.accounts.views import validate_strict
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import list_criteria
 from evalsvc.annotations.services import CriteriaFields, create_criteria
@@ -27,10 +27,10 @@ from evalsvc.console.pages.reviews.form_fields import (
     source_fields,
     what_fields,
 )
-from evalsvc.console.pages.reviews.links import LINKS_ONCE, days_of, issued_links
-from evalsvc.console.pages.reviews.page import shown_review
+from evalsvc.console.pages.reviews.links import LINKS_ONCE, issued_links, parse_days
+from evalsvc.console.pages.reviews.page import render_review
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import errors_at, sent_fields
+from evalsvc.console.parts.forms.fields import errors_at, read_fields
 from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.projects.services import remember_project
@@ -60,14 +60,14 @@ PLACES = {
 def new_review(request: PageRequest) -> HttpResponse:
     """Show the form of a new review, or create the review; the filters of evaluations remain in the query string."""
     if request.method != "POST":
-        return _form(request, _begun(request))
-    values: Sent = sent_fields(request)
+        return _form(request, _prefill(request))
+    values: Sent = read_fields(request)
     try:
         # What cannot be made leaves no question behind.
         with transaction.atomic(using=current_role()):
-            review = _made(request, values)
+            review = _create_review(request, values)
             names = [line.strip() for line in values.get("people", "").splitlines() if line.strip()]
-            days_of(values.get("days", ""))
+            parse_days(values.get("days", ""))
             issued = _links(request, review, names, values.get("days", "")) if names else []
     except NotFound:
         raise
@@ -75,7 +75,7 @@ def new_review(request: PageRequest) -> HttpResponse:
         return _form(request, values, errors_at(exc, _field))
     messages.success(request, f"{review.name} is there, with {review.n_items} items.")
     if issued:
-        return shown_review(request, review, "links", issued=issued)
+        return render_review(request, review, "links", issued=issued)
     return redirect("console_review", review.pk)
 
 
@@ -88,7 +88,7 @@ def _links(request: PageRequest, review: Review, names: Sequence[str], days: str
         raise Invalid(*errors, code=problem.code) from None
 
 
-def _begun(request: PageRequest) -> Sent:
+def _prefill(request: PageRequest) -> Sent:
     """Return what the address brings along: an experiment, or filters of evaluations."""
     query = request.GET
     kind = query.get("of", "")
@@ -118,14 +118,14 @@ def _form(request: PageRequest, sent: Sent, errors: Mapping[str, str] | None = N
     return render(request, "console/reviews/new.html", context, status=422 if errors else 200)
 
 
-def _made(request: PageRequest, sent: Sent) -> Review:
+def _create_review(request: PageRequest, sent: Sent) -> Review:
     visitor = request.visitor
     criteria = [name.removeprefix("c-") for name in sent if name.startswith("c-")]
     if (question := sent.get("question", "").strip()) and sent.get("of") != "pairs":
         criteria.append(str(_question(visitor.account, question, sent, visitor.actor).pk))
     if sent.get("of") == "evaluations" and (wrong := read_filters(request.GET.dict(), visitor.now).errors):
         raise Invalid(*(FieldError("/items", f"{name}: {message}") for name, message in wrong.items()))
-    fields = review_fields(checked(ReviewIn(data=_body(request, sent, criteria))))
+    fields = review_fields(validate_strict(ReviewIn(data=_body(request, sent, criteria))))
     return create_review(account=visitor.account, fields=fields, actor=visitor.actor)
 
 
@@ -157,7 +157,7 @@ def _body(request: PageRequest, sent: Sent, criteria: list[str]) -> dict[str, An
     body: dict[str, Any] = {
         "name": sent.get("name", "").strip(),
         "items": {kind if kind in KINDS else "outputs": _source(request, sent, kind)},
-        "n_answers": _whole(sent.get("n_answers") or "1"),
+        "n_answers": _parse_int(sent.get("n_answers") or "1"),
         "show_scores": "scores" in sent,
         "show_answers": "answers" in sent,
         "show_expected": "expected" in sent,
@@ -169,7 +169,7 @@ def _body(request: PageRequest, sent: Sent, criteria: list[str]) -> dict[str, An
     if sample := _sample(sent):
         body["sample"] = sample
     if seed := sent.get("seed", "").strip():
-        body["seed"] = _whole(seed)
+        body["seed"] = _parse_int(seed)
     return body
 
 
@@ -184,13 +184,13 @@ def _sample(sent: Sent) -> dict[str, Any]:
     method = sent.get("method", "") or "all"
     if method == "all":
         return {}
-    sample: dict[str, Any] = {"method": method, "n": _whole(sent.get("n", ""))}
+    sample: dict[str, Any] = {"method": method, "n": _parse_int(sent.get("n", ""))}
     if metric := sent.get("metric", "").strip():
         sample["metric"] = metric
     return sample
 
 
-def _whole(text: str) -> int | str:
+def _parse_int(text: str) -> int | str:
     """Return a whole number, or what was written for the API to refuse."""
     text = text.strip()
     return int(text) if text.isdecimal() and len(text) < 17 else text

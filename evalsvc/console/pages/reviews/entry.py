@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.accounts.access.signin import caller_ip
-from evalsvc.accounts.membership import Membership, memberships_of
+from evalsvc.accounts.membership import Membership, get_memberships
 from evalsvc.accounts.middleware import MEMBER_STATEMENT_TIMEOUT
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageError, factor_first, looked_at, refuse_unreadable, sign_in_first
@@ -51,7 +51,7 @@ def queue_address(id: uuid.UUID) -> str:
     return reverse("console_review_queue", args=[id])
 
 
-def reviewer_of(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
+def get_reviewer(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
     """Return the reviewer behind a request, or None if the review is not accessible to them.
 
     Raises SecondFactorRequired for a member without a second factor if the account requires one.
@@ -100,7 +100,7 @@ def reviewer_page(view: ReviewerView) -> Callable[[HttpRequest, uuid.UUID], Http
 
 
 def _answer(request: HttpRequest, id: uuid.UUID, view: ReviewerView) -> HttpResponse:
-    who = reviewer_of(request, id)
+    who = get_reviewer(request, id)
     if who is None:
         if request.user.is_authenticated:
             raise Http404
@@ -116,7 +116,9 @@ def _memberships(request: HttpRequest, here: Membership | None) -> Iterator[Memb
     if here is not None:
         yield here
     yield from (
-        membership for membership in memberships_of(request) if here is None or membership.account_id != here.account_id
+        membership
+        for membership in get_memberships(request)
+        if here is None or membership.account_id != here.account_id
     )
 
 

@@ -12,11 +12,11 @@ from evalsvc.console.pages.reviews.words import estimate_number, figure_number
 from evalsvc.console.parts.marks import one_line
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.answering.forms import format_response
-from evalsvc.reviews.content import Content, as_shown, content_of
+from evalsvc.reviews.content import Content, as_shown, load_content
 from evalsvc.reviews.findings import QuestionAgreement, ReviewFindings
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.selectors import list_answers, list_items, page_of_items
@@ -76,7 +76,7 @@ def items_table(
         items = _differing(account, review, differing)
     else:
         items, following = _page(account, review, request.GET.get("cursor"))
-    content = content_of(account=account, review=review, items=items)
+    content = load_content(account=account, review=review, items=items)
     answers_by_item: dict[int, list[ReviewAnswer]] = {}
     if shows_answers:
         for row in list_answers(account=account, review=review, items=[item.pk for item in items]):
@@ -119,9 +119,9 @@ def _item_cells(
     if not shows_answers:
         answers: object = f"{item.n_answered} of {review.n_answers}"
     else:
-        answers = joined_parts([element("div", format_response(review, row), dir="auto") for row in said]) or "none"
+        answers = join_parts([element("div", format_response(review, row), dir="auto") for row in said]) or "none"
     deleted = element("span", "has been deleted", class_="quiet")
-    return f"{item.position + 1}", _preview(item_content.input), joined_parts(outputs) if outputs else deleted, answers
+    return f"{item.position + 1}", _preview(item_content.input), join_parts(outputs) if outputs else deleted, answers
 
 
 def _preview(text: str | None) -> SafeString:

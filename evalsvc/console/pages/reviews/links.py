@@ -9,7 +9,7 @@ from datetime import datetime
 from django.urls import reverse
 
 from evalsvc.console.access import PageRequest
-from evalsvc.console.once import shown_before
+from evalsvc.console.once import format_once_message
 from evalsvc.console.parts.forms.fields import FormField, filled
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import FieldError, Invalid
@@ -17,7 +17,7 @@ from evalsvc.reviews.links import LONGEST_SECONDS, issue_link
 from evalsvc.reviews.models import Review, ReviewLink
 from evalsvc.reviews.selectors import list_links
 
-LINKS_ONCE = shown_before("The address of a new link", "If nobody has copied it, end the link and make another.")
+LINKS_ONCE = format_once_message("The address of a new link", "If nobody has copied it, end the link and make another.")
 A_DAY = 86_400
 MOST_DAYS = LONGEST_SECONDS // A_DAY
 MOST_AT_ONCE = 20
@@ -33,7 +33,7 @@ def link_fields(sent: Mapping[str, str] | None = None, errors: Mapping[str, str]
     return filled(fields, sent or {}, errors)
 
 
-def days_of(text: str) -> int:
+def parse_days(text: str) -> int:
     """Parse the number of days until a link expires. Raises Invalid for a number that is not valid."""
     if not text.strip():
         return 14
@@ -44,7 +44,7 @@ def days_of(text: str) -> int:
 
 def issued_links(request: PageRequest, review: Review, names: Sequence[str], days: str) -> list[tuple[str, str]]:
     """Make a link for each name; return names with addresses, which cannot be read again."""
-    visitor, seconds = request.visitor, days_of(days) * A_DAY
+    visitor, seconds = request.visitor, parse_days(days) * A_DAY
     if len(names) > MOST_AT_ONCE:
         raise Invalid(FieldError("/people", f"At most {MOST_AT_ONCE} links at once."))
     issued = []
@@ -78,10 +78,10 @@ class ShownLink:
 def shown_links(request: PageRequest, review: Review) -> list[ShownLink]:
     """Return the links, the newest first."""
     rows = list_links(account=request.visitor.account, review=review)
-    return [_shown(link, opens, review, request.visitor.now) for link, opens in rows]
+    return [_build_link(link, opens, review, request.visitor.now) for link, opens in rows]
 
 
-def _shown(link: ReviewLink, opens: bool, review: Review, now: datetime) -> ShownLink:
+def _build_link(link: ReviewLink, opens: bool, review: Review, now: datetime) -> ShownLink:
     ended_at = link.revoked_at or link.expires_at
     if review.closed_at is not None or ended_at <= now:
         return ShownLink(link, ended_at, ENDED)

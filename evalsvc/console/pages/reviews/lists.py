@@ -17,7 +17,7 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.findings import alphas_of_reviews
 from evalsvc.reviews.models import Review
@@ -69,7 +69,7 @@ def _row(
     of = element("span", f" of {KINDS[Review.Kind(review.kind)]}", class_="quiet")
     cells = (
         element("bdi", review.name),
-        joined_parts([element("bdi", questions), of]),
+        join_parts([element("bdi", questions), of]),
         state_badge(review, progress),
         f"{progress.n_complete} of {progress.n_items}",
         _agreement(review, alphas),
@@ -89,4 +89,4 @@ def _agreement(review: Review, alphas: list[tuple[str, AgreementFigure]] | None)
         element("div", element("bdi", f"{name} ", class_="facts") if len(alphas) > 1 else None, number_markup(number))
         for name, number in ((name, figure_number(figure)) for name, figure in alphas)
     ]
-    return joined_parts(parts)
+    return join_parts(parts)

@@ -14,16 +14,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.once import OneTimeSecretResponse, done_once
+from evalsvc.console.once import OneTimeSecretResponse, run_once
 from evalsvc.console.pages.reviews.found import agreement_table, estimates_table, items_table
 from evalsvc.console.pages.reviews.links import LINKS_ONCE, issued_links, link_fields, shown_links
 from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
 from evalsvc.console.parts.addresses import choice, uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import check_confirmation
-from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.rest.problems import NotFound, Problem
-from evalsvc.reviews.findings import ReviewFindings, findings_of, non_response
+from evalsvc.reviews.findings import ReviewFindings, compute_findings, non_response
 from evalsvc.reviews.links import revoke_link
 from evalsvc.reviews.models import Review
 from evalsvc.reviews.selectors import get_review, review_progress
@@ -37,10 +37,10 @@ TABS = ("found", "items", "links")
 def review_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Show a review: what it has found, its items, or who else may answer it."""
     review = get_review(account=request.visitor.account, id=id)
-    return shown_review(request, review, choice(request, "tab", TABS, "found"))
+    return render_review(request, review, choice(request, "tab", TABS, "found"))
 
 
-def shown_review(
+def render_review(
     request: PageRequest,
     review: Review,
     tab: str,
@@ -51,7 +51,7 @@ def shown_review(
 ) -> HttpResponse:
     """Write the page; `issued` are links with their addresses, which are shown this once."""
     account = request.visitor.account
-    findings = findings_of(account=account, review=review) if tab == "found" else None
+    findings = compute_findings(account=account, review=review) if tab == "found" else None
     progress = findings.progress if findings else review_progress(account=account, review=review)
     over = is_over(review, progress)
     context: dict[str, Any] = {
@@ -73,14 +73,16 @@ def shown_review(
     elif tab == "links":
         context |= _links(request, review, sent, errors)
     else:
-        context |= _found(request, review, findings, is_over=over)
+        context |= _build_findings_context(request, review, findings, is_over=over)
     if issued:
         lands_at = f"{reverse('console_review', args=[review.pk])}?tab=links"
         return OneTimeSecretResponse(request, "console/reviews/review.html", context, lands_at=lands_at)
     return render(request, "console/reviews/review.html", context, status=422 if errors else 200)
 
 
-def _found(request: PageRequest, review: Review, findings: ReviewFindings | None, *, is_over: bool) -> dict[str, Any]:
+def _build_findings_context(
+    request: PageRequest, review: Review, findings: ReviewFindings | None, *, is_over: bool
+) -> dict[str, Any]:
     context: dict[str, Any] = {"call": ApiCall("GET", f"/v1/reviews/{review.pk}")}
     if findings is None:
         return context
@@ -109,7 +111,7 @@ def act_on_review(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor, act = request.visitor, request.POST.get("act", "")
     review = get_review(account=visitor.account, id=id)
     if act == "link":
-        return done_once(request, partial(_link, request, review), LINKS_ONCE)
+        return run_once(request, partial(_link, request, review), LINKS_ONCE)
     if act == "revoke":
         link = uuid_or_missing(request.POST.get("link", ""))
         revoke_link(account=visitor.account, review_id=id, id=link, actor=visitor.actor)
@@ -133,12 +135,12 @@ def _ended(request: PageRequest, review: Review, act: str) -> HttpResponse:
 
 
 def _link(request: PageRequest, review: Review) -> HttpResponse:
-    values = sent_fields(request)
+    values = read_fields(request)
     try:
         issued = issued_links(request, review, [values.get("name", "")], values.get("days", ""))
     except NotFound:
         raise
     except Problem as problem:
         errors = {error.pointer.strip("/"): error.detail for error in problem.errors} or {"name": problem.detail}
-        return shown_review(request, review, "links", sent=values, errors=errors)
-    return shown_review(request, review, "links", issued=issued)
+        return render_review(request, review, "links", sent=values, errors=errors)
+    return render_review(request, review, "links", issued=issued)

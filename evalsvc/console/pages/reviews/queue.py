@@ -15,12 +15,12 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.pages.reviews.entry import Reviewer, queue_address, reviewer_page
-from evalsvc.console.parts.forms.fields import sent_fields
+from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.reviews.answering.answers import answer_item, lease_item, skip_item, take_back
 from evalsvc.reviews.answering.forms import item_form, parse_review_form
 from evalsvc.reviews.models import ReviewAnswer
-from evalsvc.reviews.selectors import get_review, held_item, own_answer, review_progress
+from evalsvc.reviews.selectors import find_answer, get_leased_item, get_review, review_progress
 
 LATE = {"lease_lost": "late", "already_answered": "kept"}
 NOTES = {
@@ -37,11 +37,11 @@ def review_queue(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResp
     if request.method == "POST":
         return _act(request, id, who)
     # Opening the page leases an item; repeated requests return the same item.
-    row = _again(request, id, who) or lease_item(account=who.account, review_id=id, reviewer=who.name)
+    row = _find_answer_to_revise(request, id, who) or lease_item(account=who.account, review_id=id, reviewer=who.name)
     return _page(request, id, who, row)
 
 
-def _again(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> ReviewAnswer | None:
+def _find_answer_to_revise(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> ReviewAnswer | None:
     """Return the reviewer's own answer that is to be revised."""
     item = request.GET.get("item", "")
     if not item.isdecimal() or len(item) > 18:
@@ -49,7 +49,7 @@ def _again(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> ReviewAnswer |
     review = get_review(account=who.account, id=id)
     if review.closed_at is not None:
         raise Problem(code="review_closed")
-    return own_answer(account=who.account, review=review, reviewer=who.name, item_id=int(item))
+    return find_answer(account=who.account, review=review, reviewer=who.name, item_id=int(item))
 
 
 def _page(
@@ -78,12 +78,12 @@ def _page(
 
 
 def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
-    values = sent_fields(request)
+    values = read_fields(request)
     action = values.get("action", "answer")
     if action == "undo":
         row = take_back(account=who.account, review_id=id, reviewer=who.name)
         return _onwards(id, item=str(row.item_id) if row is not None else "")
-    item_id, token = _held(values)
+    item_id, token = _parse_lease(values)
     try:
         if action == "skip":
             skip_item(account=who.account, review_id=id, item_id=item_id, token=token)
@@ -93,7 +93,7 @@ def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
         revise = "revise" in values
         answer_item(account=who.account, review_id=id, item_id=item_id, token=token, said=response, revise=revise)
     except Invalid as problem:
-        return _shown_again(request, id, who, (item_id, token), values, problem)
+        return _render_again(request, id, who, (item_id, token), values, problem)
     except Problem as problem:
         if problem.code not in LATE:
             raise
@@ -101,7 +101,7 @@ def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
     return _onwards(id)
 
 
-def _held(sent: Mapping[str, str]) -> tuple[int, uuid.UUID]:
+def _parse_lease(sent: Mapping[str, str]) -> tuple[int, uuid.UUID]:
     item = sent.get("item", "")
     try:
         token = uuid.UUID(sent.get("token", ""))
@@ -112,7 +112,7 @@ def _held(sent: Mapping[str, str]) -> tuple[int, uuid.UUID]:
     return int(item), token
 
 
-def _shown_again(
+def _render_again(
     request: HttpRequest,
     id: uuid.UUID,
     who: Reviewer,
@@ -121,7 +121,7 @@ def _shown_again(
     problem: Invalid,
 ) -> HttpResponse:
     item_id, token = held
-    row = held_item(account=who.account, review_id=id, reviewer=who.name, item_id=item_id, token=token)
+    row = get_leased_item(account=who.account, review_id=id, reviewer=who.name, item_id=item_id, token=token)
     return _page(request, id, who, row, sent, tuple(error.detail for error in problem.errors))
 
 

@@ -14,7 +14,7 @@ from evalsvc.accounts.signing_in.mails import person_of_link, reset_password, se
 from evalsvc.accounts.signing_in.passwords import password_faults
 from evalsvc.accounts.tasks import send_reset_mail
 from evalsvc.console.access import console_message
-from evalsvc.console.pages.signin.views import door_page, sent_email, too_many
+from evalsvc.console.pages.signin.views import door_page, get_email, too_many
 
 log = logging.getLogger(__name__)
 SENT = "If there is somebody with that address who signs in by password, a link is on its way. It is good for an hour."
@@ -28,7 +28,7 @@ def forgotten(request: HttpRequest) -> HttpResponse:
         raise Http404
     if request.method != "POST":
         return render(request, "console/signin/forgotten.html")
-    email = sent_email(request)
+    email = get_email(request)
     try:
         take_attempt(reset_counters(email, caller_ip(request)))
     except LockedOut as locked:

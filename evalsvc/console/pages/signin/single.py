@@ -10,8 +10,8 @@ from django.urls import reverse
 from evalsvc.accounts.access.signin import LockedOut, caller_ip, clear_failures, provider_counters, take_attempt
 from evalsvc.accounts.signing_in.provider import (
     ProviderRefused,
-    come_back,
     go_to_provider,
+    handle_callback,
     is_configured,
     vouches_for_factor,
 )
@@ -40,7 +40,7 @@ def to_provider(request: HttpRequest) -> HttpResponse:
         answer = console_message(request, status=429, title="Too many sign-ins were begun", detail=str(locked))
         return too_many(answer, locked)
     except ProviderRefused as error:
-        return _refused(request, error)
+        return _render_refusal(request, error)
 
 
 @door_page
@@ -49,14 +49,14 @@ def from_provider(request: HttpRequest) -> HttpResponse:
     if not is_configured():
         raise Http404
     try:
-        claims, then = come_back(request)
+        claims, then = handle_callback(request)
         user, then = admit(claims), then or reverse("console_home")
         clear_failures(provider_counters(caller_ip(request)))
         return begin_from_provider(request, user, then=then, is_vouched=vouches_for_factor(claims))
     except ProviderRefused as error:
-        return _refused(request, error)
+        return _render_refusal(request, error)
 
 
-def _refused(request: HttpRequest, refused: ProviderRefused) -> HttpResponse:
+def _render_refusal(request: HttpRequest, refused: ProviderRefused) -> HttpResponse:
     log.warning("single sign-on refused: %s (%s)", refused, type(refused.__cause__).__name__)
     return console_message(request, status=403, title="You are not signed in", detail=str(refused))

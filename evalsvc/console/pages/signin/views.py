@@ -17,7 +17,7 @@ from kombu.exceptions import OperationalError
 
 from evalsvc.accounts.access.signin import LockedOut
 from evalsvc.accounts.signing_in import provider, steps
-from evalsvc.accounts.signing_in.library import with_library
+from evalsvc.accounts.signing_in.library import bind_allauth_request
 from evalsvc.accounts.signing_in.mails import sends_mails
 from evalsvc.accounts.tasks import record_sign_in_lock
 from evalsvc.console.parts.addresses import safe_next
@@ -30,7 +30,7 @@ WRONG_CODE = "That is not a code that can be used now. An app's code is good onc
 def door_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Decorate a sign-in view: for anonymous users only, and never cached. Views answer 429 after too many attempts."""
 
-    @with_library
+    @bind_allauth_request
     @functools.wraps(view)
     @sensitive_post_parameters("password", "code", "again")
     @require_http_methods(["GET", "POST"])
@@ -50,7 +50,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with email address and password."""
     if request.method != "POST":
         return _sign_in_form(request)
-    email, password = sent_email(request), request.POST.get("password", "")
+    email, password = get_email(request), request.POST.get("password", "")
     try:
         user = steps.check_password(request, email=email, password=password)
     except LockedOut as locked:
@@ -75,7 +75,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     return steps.finish(request, stage, kind) if kind else _code_form(request, WRONG_CODE)
 
 
-def sent_email(request: HttpRequest) -> str:
+def get_email(request: HttpRequest) -> str:
     """Return the address of a form; PostgreSQL takes no text with a NUL in it."""
     return request.POST.get("username", "").replace("\0", "").strip()[:254]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.marks import json_block_of, marked_text
+from evalsvc.console.parts.marks import build_json_block, marked_text
 from evalsvc.reports.page.elements import element
 from evalsvc.telemetry.answers import KINDS, STATUSES
 from evalsvc.telemetry.models import LogRecord, Span
@@ -89,7 +89,7 @@ class TraceNode:
             "links": self.span.links,
             "resource": self.span.resource,
         }
-        return json_block_of({name: value for name, value in formatted.items() if value})
+        return build_json_block({name: value for name, value in formatted.items() if value})
 
     @property
     def timing(self) -> SafeString:
@@ -123,7 +123,7 @@ def duration_words(nanoseconds: int) -> str:
     return f"{nanoseconds} ns"
 
 
-def tree_of(
+def build_tree(
     spans: Sequence[Span], logs: Sequence[LogRecord], scores: Mapping[str, Sequence[SafeString]]
 ) -> list[TraceNode]:
     """Return the root spans with their descendants; each span appears exactly once."""

@@ -9,11 +9,11 @@ from django.views.decorators.http import require_safe
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.traces.scores import scores_of_trace
 from evalsvc.console.pages.traces.search import read_trace_filters, trace_fields, traces_table
-from evalsvc.console.pages.traces.tree import flat, totals, tree_of
+from evalsvc.console.pages.traces.tree import build_tree, flat, totals
 from evalsvc.console.parts.addresses import address_with, int_param
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
 from evalsvc.console.parts.forms.fields import search_refusal
-from evalsvc.console.parts.marks import json_block_of
+from evalsvc.console.parts.marks import build_json_block
 from evalsvc.rest.problems import NotFound, Problem
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.selectors import get_trace
@@ -62,8 +62,8 @@ def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
     except NotFound:
         if not scores:
             raise
-        return _without_spans(request, trace_id, scores)
-    roots = tree_of(trace.spans, trace.logs, scores)
+        return _render_without_spans(request, trace_id, scores)
+    roots = build_tree(trace.spans, trace.logs, scores)
     span_ids = {span.span_id for span in trace.spans}
     context = {
         "trace": trace,
@@ -71,7 +71,7 @@ def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
         "totals": totals(roots),
         "beside": [chip for span, chips in scores.items() if span not in span_ids for chip in chips],
         "logs": [
-            (record, json_block_of(record.body)) for record in trace.logs if (record.span_id or "") not in span_ids
+            (record, build_json_block(record.body)) for record in trace.logs if (record.span_id or "") not in span_ids
         ],
         "following": address_with(request, offset=trace.next_offset) if trace.next_offset else "",
         "call": ApiCall("GET", f"/v1/traces/{trace.trace_id}"),
@@ -79,7 +79,7 @@ def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
     return render(request, "console/traces/detail.html", context)
 
 
-def _without_spans(request: PageRequest, trace_id: str, scores: object) -> HttpResponse:
+def _render_without_spans(request: PageRequest, trace_id: str, scores: object) -> HttpResponse:
     """Show the scores of a trace without spans: they never arrived, or have expired."""
     chips = [chip for chips in dict(scores).values() for chip in chips]  # type: ignore[call-overload]
     context = {"trace": None, "trace_id": trace_id, "beside": chips, "call": ApiCall("GET", f"/v1/traces/{trace_id}")}

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.pages.webhooks.form import SHOWN_BEFORE, shown_once
+from evalsvc.console.pages.webhooks.form import SHOWN_BEFORE, show_secret
 from evalsvc.console.parts.addresses import safe_next
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.events.selectors import get_delivery, get_endpoint
@@ -34,7 +34,7 @@ def rotate_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor = request.visitor
     row = get_endpoint(account=visitor.account, id=id)
     endpoint, plain = rotate_endpoint(account=visitor.account, endpoint=row, now=visitor.now, actor=visitor.actor)
-    return shown_once(request, endpoint, plain)
+    return show_secret(request, endpoint, plain)
 
 
 @require_POST

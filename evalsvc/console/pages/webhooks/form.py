@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.once import OneTimeSecretResponse, shown_before
+from evalsvc.console.once import OneTimeSecretResponse, format_once_message
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, first_part, sent_fields
+from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, first_part, read_fields
 from evalsvc.events.bodies import EventEndpointIn
 from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.events.selectors import get_endpoint
@@ -24,7 +24,7 @@ from evalsvc.events.services import create_endpoint, revise_endpoint
 from evalsvc.rest.problems import Invalid
 
 LISTS = ("evaluators", "profiles", "project_ids")
-SHOWN_BEFORE = shown_before("The secret", "If nobody has copied it, rotate it.")
+SHOWN_BEFORE = format_once_message("The secret", "If nobody has copied it, rotate it.")
 EXAMPLE = {"url": "https://hooks.example.com/evalsvc", "event_types": ["evaluation.failed"]}
 
 
@@ -36,11 +36,11 @@ def new_webhook(request: PageRequest) -> HttpResponse:
     if request.method != "POST":
         return _form(request, None, {})
     try:
-        fields = EventEndpointIn(data=sent_webhook(request)).fields_of()
+        fields = EventEndpointIn(data=read_webhook(request)).fields_of()
         endpoint, plain = create_endpoint(account=visitor.account, fields=fields, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, None, errors_at(exc, _field))
-    return shown_once(request, endpoint, plain, is_new=True)
+    return show_secret(request, endpoint, plain, is_new=True)
 
 
 @require_http_methods(["GET", "POST"])
@@ -52,7 +52,7 @@ def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         return _form(request, row, {})
     try:
-        changes = EventEndpointIn(data=sent_webhook(request), partial=True).fields_of()
+        changes = EventEndpointIn(data=read_webhook(request), partial=True).fields_of()
         revise_endpoint(account=visitor.account, endpoint=row, changes=changes, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, row, errors_at(exc, _field))
@@ -60,14 +60,14 @@ def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     return redirect("console_webhook", id=id)
 
 
-def shown_once(request: PageRequest, row: EventEndpoint, plain: str, *, is_new: bool = False) -> HttpResponse:
+def show_secret(request: PageRequest, row: EventEndpoint, plain: str, *, is_new: bool = False) -> HttpResponse:
     """Show a new secret in the response to the form that created it; no page displays it again."""
     context = {"endpoint": row, "secret": plain, "is_new": is_new}
     lands_at = reverse("console_webhook", args=[row.pk])
     return OneTimeSecretResponse(request, "console/webhooks/secret.html", context, lands_at=lands_at)
 
 
-def sent_webhook(request: PageRequest) -> dict[str, Any]:
+def read_webhook(request: PageRequest) -> dict[str, Any]:
     """Return the form as the API's body."""
     post = request.POST
     rules: dict[str, Any] = {
@@ -98,7 +98,7 @@ def _values(row: EventEndpoint | None) -> Mapping[str, str]:
 
 
 def _form(request: PageRequest, row: EventEndpoint | None, errors: Mapping[str, str]) -> HttpResponse:
-    form_values = sent_fields(request)
+    form_values = read_fields(request)
     values = form_values if request.method == "POST" else _values(row)
     types = [FormField(type.value, f"{type.value}: {type.label}", "checkbox") for type in EventType]
     path = "/v1/event-endpoints" if row is None else f"/v1/event-endpoints/{row.pk}"

@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.webhooks.words import cause_of, missing_words, standing_words
+from evalsvc.console.pages.webhooks.words import format_health, get_cause, missing_words
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.events.selectors import EndpointHealth, endpoint_standings
-from evalsvc.reports.page.elements import element, joined_parts
+from evalsvc.reports.page.elements import element, join_parts
 
 COLUMNS = (
     Column("Address", kind="wide"),
@@ -42,9 +42,9 @@ def webhooks_page(request: PageRequest) -> HttpResponse:
 
 
 def _row(one: EndpointHealth, now: datetime) -> TableRow:
-    state, tone = standing_words(one)
-    cause = cause_of(one.last_status, one.last_error) if one.wants_a_look else None
-    cause_markup = joined_parts([cause.says, " ", element("strong", cause.remedy)]) if cause else "—"
+    state, tone = format_health(one)
+    cause = get_cause(one.last_status, one.last_error) if one.wants_a_look else None
+    cause_markup = join_parts([cause.says, " ", element("strong", cause.remedy)]) if cause else "—"
     cells = (
         element("bdi", one.url),
         element("span", state, class_=f"badge {tone}"),

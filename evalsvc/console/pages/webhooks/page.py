@@ -15,18 +15,18 @@ from django.views.decorators.http import require_safe
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.webhooks.words import (
     Cause,
-    cause_of,
     cause_of_delivery,
-    left_out_words,
-    standing_words,
-    state_of,
+    format_health,
+    format_left_out,
+    get_cause,
+    get_state,
 )
 from evalsvc.console.parts.addresses import address_with, choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.events.models import EventDelivery
 from evalsvc.events.selectors import endpoint_standings, get_delivery, get_endpoint, list_deliveries
-from evalsvc.events.sender import body_of
+from evalsvc.events.sender import build_body
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.problems import NotFound
 
@@ -49,9 +49,9 @@ class ShownDelivery:
         return self.row.status == EventDelivery.Status.PENDING
 
 
-def shown_delivery(row: EventDelivery) -> ShownDelivery:
+def format_delivery(row: EventDelivery) -> ShownDelivery:
     """Return a delivery with its state and the result of its last attempt as text."""
-    return ShownDelivery(row, *state_of(row), cause_of_delivery(row))
+    return ShownDelivery(row, *get_state(row), cause_of_delivery(row))
 
 
 @require_safe
@@ -70,18 +70,18 @@ def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     deliveries, cursor = page(
         rows, limit=ON_A_PAGE, cursor=request.GET.get("cursor"), of=f"webhook:{visitor.account.pk}"
     )
-    state, tone = standing_words(health)
+    state, tone = format_health(health)
     context: dict[str, Any] = {
         "endpoint": get_endpoint(account=visitor.account, id=id),
         "standing": health,
         "state": state,
         "tone": tone,
-        "left_out": left_out_words(health),
-        "cause": cause_of(health.last_status, health.last_error),
+        "left_out": format_left_out(health),
+        "cause": get_cause(health.last_status, health.last_error),
         "fields": [
             FormField("status", "State", "select", status, [("", "all"), *((state, state) for state in STATES)])
         ],
-        "deliveries": [shown_delivery(row) for row in deliveries],
+        "deliveries": [format_delivery(row) for row in deliveries],
         "next": address_with(request, cursor=cursor) if cursor else "",
         "call": ApiCall("GET", "/v1/event-deliveries", {"endpoint_id": str(id), "status": status, "limit": ON_A_PAGE}),
     }
@@ -95,10 +95,10 @@ def delivery_page(request: PageRequest, id: int) -> HttpResponse:
     row = get_delivery(account=request.visitor.account, id=id)
     endpoint = get_endpoint(account=request.visitor.account, id=row.endpoint_id)
     context = {
-        "one": shown_delivery(row),
+        "one": format_delivery(row),
         "row": row,
         "endpoint": endpoint,
-        "body": orjson.dumps(orjson.loads(body_of(row)), option=orjson.OPT_INDENT_2).decode(),
+        "body": orjson.dumps(orjson.loads(build_body(row)), option=orjson.OPT_INDENT_2).decode(),
         "back": reverse("console_webhook", args=[endpoint.pk]),
         "call": ApiCall("GET", f"/v1/event-deliveries/{row.pk}"),
     }

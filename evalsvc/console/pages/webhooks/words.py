@@ -43,7 +43,7 @@ class Cause:
     remedy: str = ""
 
 
-def cause_of(last_status: int | None, last_error: str | None) -> Cause:
+def get_cause(last_status: int | None, last_error: str | None) -> Cause:
     """Return the result of an attempt: the status of the response in words, or why no response arrived."""
     if last_error is not None:
         code, _, detail = last_error.partition(": ")
@@ -65,17 +65,17 @@ def cause_of_delivery(row: EventDelivery) -> Cause:
     """Return the result of a delivery's last attempt, or why it was not attempted."""
     if row.status == EventDelivery.Status.LIMITED:
         return Cause("More deliveries were begun in this hour than the webhook allows.", "Edit it, or deliver again.")
-    return cause_of(row.last_status, row.last_error)
+    return get_cause(row.last_status, row.last_error)
 
 
-def state_of(row: EventDelivery) -> tuple[str, str]:
+def get_state(row: EventDelivery) -> tuple[str, str]:
     """Return a delivery's state in a word, and its tone."""
     if row.status != EventDelivery.Status.PENDING:
         return {"limited": "left out"}.get(row.status, row.status), CALM.get(row.status, "")
     return ("will be tried again", "warn") if row.n_attempts else ("on its way", "live")
 
 
-def standing_words(one: EndpointHealth) -> tuple[str, str]:
+def format_health(one: EndpointHealth) -> tuple[str, str]:
     """Return a webhook's status as a word, and its tone."""
     if not one.is_enabled:
         return "off", ""
@@ -91,11 +91,11 @@ def standing_words(one: EndpointHealth) -> tuple[str, str]:
 def missing_words(one: EndpointHealth) -> str:
     """Return how much of the newest deliveries has not arrived."""
     parts = [(one.n_failed, "given up"), (one.n_retried, "being tried again")]
-    missing = [f"{n} {what}" for n, what in parts if n] + ([left_out_words(one)] if one.n_limited else [])
+    missing = [f"{n} {what}" for n, what in parts if n] + ([format_left_out(one)] if one.n_limited else [])
     return ", ".join(missing) or "nothing"
 
 
-def left_out_words(one: EndpointHealth) -> str:
+def format_left_out(one: EndpointHealth) -> str:
     """Return how many the rate limit has left out."""
     suffix = " or more" if one.n_limited == MOST_LEFT_OUT else ""
     return f"{one.n_limited}{suffix} left out"

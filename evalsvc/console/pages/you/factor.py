@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST
 
-from evalsvc.accounts.membership import has_provider_vouched, memberships_of
+from evalsvc.accounts.membership import get_memberships, has_provider_vouched
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in import factors
 from evalsvc.accounts.signing_in.library import FactorAdapter
@@ -17,7 +17,7 @@ from evalsvc.accounts.signing_in.rule import switch_own_factor_off
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.console.access import PageError
-from evalsvc.console.pages.you.personal import person_of, personal_page, proof_label, require_proof
+from evalsvc.console.pages.you.personal import get_person, personal_page, proof_label, require_proof
 from evalsvc.console.pages.you.qr_code import qr_code
 from evalsvc.console.parts.addresses import safe_next
 from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret, decrypt, encrypt
@@ -32,7 +32,7 @@ NO_KEYS = "The operator has not set ENCRYPTION_KEYS, without which no secret is 
 @personal_page
 def set_up_factor(request: HttpRequest) -> HttpResponse:
     """Show a secret as a picture and take the first code of it."""
-    user = person_of(request)
+    user = get_person(request)
     if factors.has_factor(user):
         return redirect(safe_next(request, reverse("console_you")))
     secret = _pending_secret(request)
@@ -54,7 +54,7 @@ def set_up_factor(request: HttpRequest) -> HttpResponse:
 @personal_page
 def renew_recovery_codes(request: HttpRequest) -> HttpResponse:
     """Show new recovery codes; the old ones are refused from now on."""
-    user = person_of(request)
+    user = get_person(request)
     require_proof(request)
     codes = factors.renew_codes(user=user)
     if codes is None:
@@ -67,7 +67,7 @@ def renew_recovery_codes(request: HttpRequest) -> HttpResponse:
 @personal_page
 def switch_factor_off(request: HttpRequest) -> HttpResponse:
     """Switch off the second factor."""
-    user = person_of(request)
+    user = get_person(request)
     require_proof(request)
     try:
         is_off = switch_own_factor_off(user=user, is_vouched=has_provider_vouched(request))
@@ -99,7 +99,7 @@ def _set_up_form(request: HttpRequest, user: User, secret: str, error: str = "")
     parts = [secret[at : at + 4] for at in range(0, len(secret), 4)]
     context: dict[str, object] = {"picture": picture, "secret": " ".join(parts), "error": error}
     context |= {"person": user, "proof": proof_label(user), "then": safe_next(request, reverse("console_you"))}
-    context["asking"] = [membership for membership in memberships_of(request) if membership.lacks_factor]
+    context["asking"] = [membership for membership in get_memberships(request) if membership.lacks_factor]
     return render(request, "console/you/factor.html", context)
 
 

@@ -17,7 +17,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from evalsvc.accounts.access.signin import LockedOut
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.factors import has_factor
-from evalsvc.accounts.signing_in.library import with_library
+from evalsvc.accounts.signing_in.library import bind_allauth_request
 from evalsvc.accounts.signing_in.steps import proves_themselves
 from evalsvc.console.access import READER, PageError, console_message, console_page, looked_at, sign_in_first
 from evalsvc.console.pages.signin.views import too_many
@@ -34,7 +34,7 @@ def personal_page(view: View) -> View:
     """Decorate a view about the signed-in user; it gets the console layout if the user has an account."""
     in_console = console_page(write=READER, scoped=False)(view)
 
-    @with_library
+    @bind_allauth_request
     @functools.wraps(view)
     @sensitive_post_parameters()
     def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
@@ -60,7 +60,7 @@ def personal_page(view: View) -> View:
     return answer
 
 
-def person_of(request: HttpRequest) -> User:
+def get_person(request: HttpRequest) -> User:
     """Return who is signed in."""
     assert isinstance(request.user, User)  # noqa: S101  the decorator has led everybody else to the door
     return request.user
@@ -79,5 +79,5 @@ def proof_label(user: User) -> str:
 def require_proof(request: HttpRequest) -> None:
     """Verify that the user is present, not someone else at an open browser. Raises NotProven or LockedOut."""
     proof = request.POST.get("proof", "")
-    if not proves_themselves(request, person_of(request), password=proof, code=proof):
+    if not proves_themselves(request, get_person(request), password=proof, code=proof):
         raise NotProven

@@ -12,13 +12,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.accounts.membership import has_provider_vouched
-from evalsvc.accounts.signing_in.factors import factor_of
+from evalsvc.accounts.signing_in.factors import get_factor
 from evalsvc.accounts.signing_in.passwords import change_password, password_faults
 from evalsvc.accounts.signing_in.rule import accounts_that_require
 from evalsvc.accounts.signing_in.sessions import PersonSession, end_session, end_sessions, list_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
 from evalsvc.console.pages.you.browsers import browser_name
-from evalsvc.console.pages.you.personal import NotProven, person_of, personal_page, proof_label, require_proof
+from evalsvc.console.pages.you.personal import NotProven, get_person, personal_page, proof_label, require_proof
 from evalsvc.console.parts.moments import time_tag
 
 
@@ -26,14 +26,14 @@ from evalsvc.console.parts.moments import time_tag
 @personal_page
 def you(request: HttpRequest) -> HttpResponse:
     """Show all of it."""
-    user = person_of(request)
+    user = get_person(request)
     now = timezone.now()
     sessions = list_sessions(user=user, current=request.session.session_key)
     context = {
         "person": user,
-        "factor": factor_of(user),
+        "factor": get_factor(user),
         "asking": accounts_that_require(user=user, is_vouched=has_provider_vouched(request)),
-        "sessions": [_shown(session, now) for session in sessions],
+        "sessions": [_format_session(session, now) for session in sessions],
         "has_others": any(not session.is_this for session in sessions),
         "proof": proof_label(user),
     }
@@ -44,7 +44,7 @@ def you(request: HttpRequest) -> HttpResponse:
 @personal_page
 def new_password(request: HttpRequest) -> HttpResponse:
     """Change the password; all other sessions end."""
-    user = person_of(request)
+    user = get_person(request)
     require_proof(request)
     faults = password_faults(user, request.POST.get("password", ""), request.POST.get("again", ""))
     if faults:
@@ -60,7 +60,7 @@ def new_password(request: HttpRequest) -> HttpResponse:
 @personal_page
 def end_one_session(request: HttpRequest, id: int) -> HttpResponse:
     """End another session of the person."""
-    user = person_of(request)
+    user = get_person(request)
     if not end_session(user=user, id=id):
         raise Http404
     record_of_person(user, "session.ended")
@@ -72,14 +72,14 @@ def end_one_session(request: HttpRequest, id: int) -> HttpResponse:
 @personal_page
 def end_other_sessions(request: HttpRequest) -> HttpResponse:
     """End all sessions of the person but this one."""
-    user = person_of(request)
+    user = get_person(request)
     n = end_sessions(user=user, but=request.session.session_key)
     record_of_person(user, "sessions.ended", n=n)
     messages.success(request, f"{n} other session{'s have' if n != 1 else ' has'} ended.")
     return redirect(f"{reverse('console_you')}#sessions")
 
 
-def _shown(one: PersonSession, now: datetime) -> dict[str, object]:
+def _format_session(one: PersonSession, now: datetime) -> dict[str, object]:
     return {
         "id": one.id,
         "began": time_tag(one.began_at, now),

@@ -43,7 +43,7 @@ def filled(
     ]
 
 
-def sent_fields(request: HttpRequest) -> dict[str, str]:
+def read_fields(request: HttpRequest) -> dict[str, str]:
     """Return what a form has sent: of each field the last value."""
     return {name: value for name, value in request.POST.items() if isinstance(value, str)}
 

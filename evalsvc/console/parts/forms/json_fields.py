@@ -17,7 +17,7 @@ class UnreadableJson(ValueError):
     """A text is not valid JSON; the message names the position."""
 
 
-def shown_json(document: Any) -> str:
+def format_json(document: Any) -> str:
     """Return a document as people edit it."""
     return json.dumps(document, indent=2, ensure_ascii=False)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.services import CriteriaFields, create_criteria
-from evalsvc.annotations.values import AnnotationValue, Category, categories_of
+from evalsvc.annotations.values import AnnotationValue, Category, get_categories
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 Type = AnnotationCriteria.Type
@@ -27,15 +27,15 @@ def label_options(criteria: AnnotationCriteria) -> list[tuple[str, str]]:
     """Return what can be chosen, as (value, words); nothing where a number or a text is written."""
     if criteria.annotation_type == Type.BINARY:
         return list(PASS_OR_FAIL)
-    return [(_value_of(category), _words_of(category)) for category in categories_of(criteria)]
+    return [(_get_value(category), _get_words(category)) for category in get_categories(criteria)]
 
 
-def _value_of(category: Category) -> str:
+def _get_value(category: Category) -> str:
     # Not the position in the list: the list can be reordered while the page is open.
     return json.dumps([category.label, category.score], ensure_ascii=False)
 
 
-def _words_of(category: Category) -> str:
+def _get_words(category: Category) -> str:
     return category.label if category.label is not None else f"{category.score:g}"
 
 
@@ -55,15 +55,15 @@ def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> Annotat
             return AnnotationValue(value_score=_number(value), explanation=why)
         case Type.TEXT:
             return AnnotationValue(value_text=value, explanation=why)
-    category = _chosen(criteria, value)
+    category = _find_category(criteria, value)
     return AnnotationValue(value_score=category.score, value_text=category.label, explanation=why)
 
 
-def _chosen(criteria: AnnotationCriteria, value: str) -> Category:
+def _find_category(criteria: AnnotationCriteria, value: str) -> Category:
     if not value:
         raise Invalid(FieldError("/value", "Choose one of the answers."))
-    for category in categories_of(criteria):
-        if _value_of(category) == value:
+    for category in get_categories(criteria):
+        if _get_value(category) == value:
             return category
     detail = f"{criteria.name} does not offer this answer any more. Nothing was kept: choose one of those it has now."
     raise Problem(detail, code="changed_meanwhile")

@@ -74,7 +74,7 @@ def compute_batch(name: str) -> bool:
 
 def take_over(name: str) -> None:
     """Let what a lost process had be claimed at once, and not when its lease ends: the message has come again."""
-    if claims := wakeups.held_by(name):
+    if claims := wakeups.read_noted_work(name):
         store.release(claims, begun=True)
 
 

@@ -31,22 +31,22 @@ class Neighbours:
 
     def join(self) -> None:
         """Be one of them from now on."""
-        self._own()
+        self._acquire_slot()
 
     def begin(self, account_id: int, *, is_long: bool) -> None:
         """Return what this process is about to compute: a long text is slow at once, another only after a while."""
-        slot = self._own()
+        slot = self._acquire_slot()
         self._accounts[slot] = account_id
         self._is_long[slot] = is_long
         self._since[slot] = time.monotonic()
 
     def end(self) -> None:
         """Mark this process as idle."""
-        self._since[self._own()] = IDLE
+        self._since[self._acquire_slot()] = IDLE
 
     def slow_accounts(self) -> set[int] | None:
         """Return for whom all others compute something slow; None where one does not, or where there are none."""
-        slot = self._own()
+        slot = self._acquire_slot()
         others = [i for i in range(MOST_PROCESSES) if i != slot and self._pids[i] and self._lives(i)]
         if not others or not all(self._is_slow(i) for i in others):
             return None
@@ -56,7 +56,7 @@ class Neighbours:
         since = self._since[i]
         return since != IDLE and (bool(self._is_long[i]) or time.monotonic() - since > SLOW_SECONDS)
 
-    def _own(self) -> int:
+    def _acquire_slot(self) -> int:
         pid, free = os.getpid(), None
         for i in range(MOST_PROCESSES):
             if self._pids[i] == pid:

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from evalsvc.evaluations.evaluate.replies import listen
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 from evalsvc.evaluations.workers.pushes import PUSHING_SECONDS, push
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 from evaluators.base import Lane
 
 log = logging.getLogger(__name__)
@@ -30,18 +30,20 @@ CALLED_SECONDS = 5
 
 def wake_computing(*request_ids: int, reply_to: str | None) -> bool:
     """Notify workers of requests with work and of the verdicts' reply channel; return whether that succeeded."""
-    return _told(f"{len(request_ids)} requests, the first {request_ids[0]}", request_ids if reply_to else (), reply_to)
+    return _notify_workers(
+        f"{len(request_ids)} requests, the first {request_ids[0]}", request_ids if reply_to else (), reply_to
+    )
 
 
 def nudge_computing() -> bool:
     """Let another process look: there is more than one can do, or something was given back."""
-    return _told("what is left")
+    return _notify_workers("what is left")
 
 
 def answer_call() -> None:
     """Acknowledge that the process started by a message is running; the next process needs another message."""
     try:
-        shared_client(timeout=PUSHING_SECONDS).delete(CALLED_KEY)
+        get_shared_client(timeout=PUSHING_SECONDS).delete(CALLED_KEY)
     except RedisError:
         log.warning("Redis is not responding")
 
@@ -52,27 +54,27 @@ def note_computing(name: str, claimed: Sequence[ClaimedEvaluation]) -> None:
         return
     payload = orjson.dumps([[evaluation.id, evaluation.n_attempts] for evaluation in claimed])
     try:
-        shared_client(timeout=PUSHING_SECONDS).set(_held_key(name), payload, ex=HELD_SECONDS)
+        get_shared_client(timeout=PUSHING_SECONDS).set(_note_key(name), payload, ex=HELD_SECONDS)
     except RedisError:
         log.warning("Redis is not responding")
 
 
-def held_by(name: str) -> list[tuple[int, int]]:
+def read_noted_work(name: str) -> list[tuple[int, int]]:
     """Return what a process of this name has noted, as (evaluation, attempt)."""
     try:
-        payload = shared_client(timeout=PUSHING_SECONDS).get(_held_key(name))
+        payload = get_shared_client(timeout=PUSHING_SECONDS).get(_note_key(name))
     except RedisError:
         return []
     return [(id, n_attempts) for id, n_attempts in orjson.loads(cast("bytes", payload))] if payload else []
 
 
-def _held_key(name: str) -> str:
+def _note_key(name: str) -> str:
     return f"{KEY}:held:{name}"
 
 
-def _told(what: str, awaited: Sequence[int] = (), reply_to: str | None = None) -> bool:
+def _notify_workers(what: str, awaited: Sequence[int] = (), reply_to: str | None = None) -> bool:
     try:
-        client = shared_client(timeout=PUSHING_SECONDS)
+        client = get_shared_client(timeout=PUSHING_SECONDS)
         with client.pipeline(transaction=False) as pipe:
             for request_id in awaited:
                 listen(pipe, request_id, reply_to or "")

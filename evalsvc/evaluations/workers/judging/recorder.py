@@ -29,13 +29,13 @@ def record(done: Sequence[Done]) -> int:
     outcomes again changes nothing, so a caller can retry after a database error. A verdict that the database rejects
     fails alone, as `evaluator_failed`.
     """
-    final = put_off(done)
+    final = postpone_retryable(done)
     rows = {
         (claimed.request_id, claimed.position): {"position": claimed.position, **verdict_columns(verdict)}
         for claimed, verdict in final
     }
     replies: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    new = written(final)
+    new = write_verdicts(final)
     for request_id, position in sorted(new):
         replies[request_id].append(rows[request_id, position])
     if replies:
@@ -43,7 +43,7 @@ def record(done: Sequence[Done]) -> int:
     return len(new)
 
 
-def put_off(done: Sequence[Done]) -> list[Done]:
+def postpone_retryable(done: Sequence[Done]) -> list[Done]:
     """Postpone outcomes that only missed their turn; return the rest: final ones, and those without time left.
 
     Evaluations that another runner has taken in the meantime are in neither group: the turn missed here is not their
@@ -59,12 +59,12 @@ def put_off(done: Sequence[Done]) -> list[Done]:
     return final + [(claimed, verdict) for claimed, verdict in retryable if was_postponed.get(claimed.id) is False]
 
 
-def written(final: Sequence[Done]) -> set[tuple[int, int]]:
+def write_verdicts(final: Sequence[Done]) -> set[tuple[int, int]]:
     """Write verdicts together, or each alone when they are refused together; return (request, position) of the new."""
     if not final:
         return set()
     try:
-        return store.finish_judging(items_of(final))
+        return store.finish_judging(build_request_items(final))
     except (DatabaseError, TypeError) as exc:
         if isinstance(exc, DatabaseError) and not is_undone(exc):
             raise
@@ -74,24 +74,24 @@ def written(final: Sequence[Done]) -> set[tuple[int, int]]:
         )
     alone: set[tuple[int, int]] = set()
     for outcome in final:
-        alone |= _written_alone(outcome)
+        alone |= _write_verdict(outcome)
     return alone
 
 
-def _written_alone(one: Done) -> set[tuple[int, int]]:
+def _write_verdict(one: Done) -> set[tuple[int, int]]:
     claimed, _ = one
     try:
-        return store.finish_judging(items_of([one]))
+        return store.finish_judging(build_request_items([one]))
     except UNAVAILABLE:
         raise
     except (DatabaseError, TypeError) as exc:
         log.error("evaluation %s: verdict cannot be stored: %s", claimed.id, type(exc).__name__)
-    store.finish_judging(items_of([(claimed, broke(claimed))]))
+    store.finish_judging(build_request_items([(claimed, broke(claimed))]))
     # Not counted as new, since the pushed row would be the rejected verdict; waiting callers read the stored one.
     return set()
 
 
-def items_of(final: Sequence[Done]) -> list[dict[str, object]]:
+def build_request_items(final: Sequence[Done]) -> list[dict[str, object]]:
     """Return what the database takes: an item for each request, in the order of the requests."""
     items: dict[tuple[int, int], list[dict[str, Any]]] = defaultdict(list)
     for claimed, verdict in final:

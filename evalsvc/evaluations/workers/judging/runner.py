@@ -21,7 +21,7 @@ from redis.exceptions import RedisError
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.workers.judging import store, wakeups
 from evalsvc.evaluations.workers.judging.recorder import Done, record
-from evalsvc.evaluations.workers.judging.scorer import Work, judged, prepared
+from evalsvc.evaluations.workers.judging.scorer import Work, judge_evaluation, prepared
 from evalsvc.evaluations.workers.judging.shares import Want, want
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read
 from evalsvc.evaluations.workers.pushes import Ear
@@ -224,7 +224,7 @@ class JudgeRunner:
 
     async def _call(self, work: Work) -> None:
         try:
-            self._end(work.claimed, await judged(work))
+            self._end(work.claimed, await judge_evaluation(work))
         finally:
             self._calls.pop(work.claimed.id, None)
 

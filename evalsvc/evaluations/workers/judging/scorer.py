@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from evalsvc.evaluations.verdicts import Verdict, judge_sample
-from evalsvc.evaluations.wire.inputs import stored_sample
+from evalsvc.evaluations.wire.inputs import sample_from_row
 from evalsvc.evaluations.workers.attempts import evaluator_for
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read
 from evalsvc.judges.gateway import gateway_for
@@ -31,7 +31,7 @@ class Work:
 def prepared(claimed: ClaimedEvaluation, read: Read) -> Work | Verdict:
     """Return the work; a verdict where the stored inputs cannot be read, which concerns this evaluation alone."""
     try:
-        return Work(claimed, read.settings, stored_sample(read.inputs))
+        return Work(claimed, read.settings, sample_from_row(read.inputs))
     except Exception:
         log.exception("evaluation %s: inputs cannot be read", claimed.id)
         return broke(claimed)
@@ -43,14 +43,14 @@ def broke(claimed: ClaimedEvaluation) -> Verdict:
     return Verdict("error", error_code="evaluator_failed", error_message=message)
 
 
-async def judged(work: Work) -> Verdict:
+async def judge_evaluation(work: Work) -> Verdict:
     """Run the judge within a deadline; any failure becomes an error verdict."""
     claimed = work.claimed
     # The score has its own deadline; this one covers a family that does not respect it.
     seconds = settings.JUDGE_DEADLINE_SECONDS + settings.WORK_LEASE_SECONDS
     try:
         async with asyncio.timeout(seconds):
-            return await _judged(work)
+            return await _run_judge(work)
     except TimeoutError:
         message = f"Evaluator {claimed.runs!r} had no verdict after {seconds} s."
         return Verdict("error", error_code="timeout", error_message=message)
@@ -59,7 +59,7 @@ async def judged(work: Work) -> Verdict:
         return broke(claimed)
 
 
-async def _judged(work: Work) -> Verdict:
+async def _run_judge(work: Work) -> Verdict:
     claimed = work.claimed
     evaluator = evaluator_for(claimed.runs, claimed.n_attempts)
     if isinstance(evaluator, Verdict):

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 
 from evalsvc.evaluations.evaluate.replies import listen
 from evalsvc.evaluations.workers.pushes import PUSHING_SECONDS, push
-from evalsvc.infra.redis import shared_client
+from evalsvc.infra.redis import get_shared_client
 
 log = logging.getLogger(__name__)
 KEY = "evalsvc:judging"
@@ -20,7 +20,7 @@ KEY = "evalsvc:judging"
 def wake_judging(*request_ids: int, reply_to: str | None) -> bool:
     """Notify the runners of work and of the verdicts' reply channel; return whether that succeeded."""
     try:
-        with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
+        with get_shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
             for request_id in request_ids if reply_to else ():
                 listen(pipe, request_id, reply_to or "")
             push(pipe, KEY)
@@ -34,7 +34,7 @@ def wake_judging(*request_ids: int, reply_to: str | None) -> bool:
 def nudge_judging() -> None:
     """Let another runner look, of what this one has heard and cannot do, or gives back."""
     try:
-        with shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
+        with get_shared_client(timeout=PUSHING_SECONDS).pipeline(transaction=False) as pipe:
             push(pipe, KEY)
             pipe.execute()
     except RedisError:

@@ -10,10 +10,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments.api.answers.aggregates import AggregateAnswer
 from evalsvc.experiments.bodies.aggregates import AggregatesIn, ManyAggregatesIn
-from evalsvc.experiments.inference.aggregates.queries import aggregates_of, joint_aggregates
+from evalsvc.experiments.inference.aggregates.queries import compute_aggregates, joint_aggregates
 from evalsvc.experiments.reporting.aggregate_files import aggregate_csv
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.answering.shapes import answers_with
@@ -34,8 +34,8 @@ class AggregatesView(AccountView):
     def get(self, request: Request, id: int) -> HttpResponseBase:
         """Estimate a metric for each value of a metadata key or of a knob; all the intervals hold together."""
         plan = get_plan(account=self.account, id=id)
-        query = checked(AggregatesIn(data=sent(request)))
-        return _answer(aggregates_of(self.account, plan, query), query["format"])
+        query = validate_strict(AggregatesIn(data=get_query_params(request)))
+        return _answer(compute_aggregates(self.account, plan, query), query["format"])
 
 
 class ManyAggregatesView(AccountView):
@@ -52,7 +52,7 @@ class ManyAggregatesView(AccountView):
     )
     def post(self, request: Request) -> HttpResponseBase:
         """Put the aggregates of several experiments side by side, or pair each with the first; nothing is stored."""
-        query = checked(ManyAggregatesIn(data=request.data))
+        query = validate_strict(ManyAggregatesIn(data=request.data))
         with account_scope(self.account.pk, one_snapshot=True):
             return _answer(joint_aggregates(self.account, query), query["format"])
 

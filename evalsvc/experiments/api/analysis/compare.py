@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments.api.answers.comparisons import CompareAnswer
 from evalsvc.experiments.inference.pairs.compare import compare, sides
 from evalsvc.rest.answering.pagination import read_cursor, write_cursor
@@ -43,7 +43,7 @@ class CompareView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """Compare two configs on the examples that both have finished; those on which they differ come first."""
-        query = checked(CompareIn(data=sent(request)))
+        query = validate_strict(CompareIn(data=get_query_params(request)))
         first, second = sides(account=self.account, a=query["a"], b=query["b"], metric=query.get("metric"))
         cluster_by = query.get("cluster_by")
         of = f"compare:{self.account.pk}:{first.config.pk}:{second.config.pk}:{first.metric.name}"

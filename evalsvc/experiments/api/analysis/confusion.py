@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments.api.answers.comparisons import ConfusionAnswer
 from evalsvc.experiments.bodies.plans import pointer
 from evalsvc.experiments.inference.confusion import LabelQuestion, confusion_view, find_config
@@ -42,7 +42,7 @@ class ConfusionView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return how often each label was given for each that is right, and how well each class is told apart."""
         plan = get_plan(account=self.account, id=id)
-        query = dict(checked(ConfusionIn(data=sent(request))))
+        query = dict(validate_strict(ConfusionIn(data=get_query_params(request))))
         configs = list(list_configs(account=self.account, experiment_id=id))
         config = find_config(configs, query.pop("config", None))
         return Response({"experiment_id": str(id), **confusion_view(plan, config, LabelQuestion(**query))})

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, checked, sent
+from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments.api.answers.comparisons import ParetoAnswer
 from evalsvc.experiments.inference.pareto import pareto_view, split_names
 from evalsvc.experiments.selectors import get_plan
@@ -36,5 +36,5 @@ class ParetoView(AccountView):
     def get(self, request: Request, id: int) -> Response:
         """Return the configs that no other beats on all the metrics, and by whom and how surely the others are."""
         plan = get_plan(account=self.account, id=id)
-        query = checked(ParetoIn(data=sent(request)))
+        query = validate_strict(ParetoIn(data=get_query_params(request)))
         return Response({"experiment_id": str(id), **pareto_view(plan, list(split_names(query["metrics"])))})

@@ -9,10 +9,10 @@ from msgspec import UNSET, Meta, UnsetType
 
 from evalsvc.experiments.models import Config
 from evalsvc.prompts.evidence import LabelEvidence
-from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, among
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, build_enum
 
-Kind: TypeAlias = Annotated[str, among(Config.Kind.values)]
-ConfigState: TypeAlias = Annotated[str, among(Config.State.values)]
+Kind: TypeAlias = Annotated[str, build_enum(Config.Kind.values)]
+ConfigState: TypeAlias = Annotated[str, build_enum(Config.State.values)]
 Warnings: TypeAlias = list[str] | UnsetType
 
 

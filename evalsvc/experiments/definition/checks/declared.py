@@ -15,7 +15,7 @@ from evalsvc.experiments.definition.fields.json_forms import (
     SchemaReader,
     Unknown,
     escaped,
-    types_of,
+    get_types,
 )
 from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.output_schemas import declared_schema
@@ -34,7 +34,7 @@ class Outputs:
     alternatives: tuple[Components | Node, ...]
     reader: SchemaReader
 
-    def at(self, pointer: str) -> list[Node]:
+    def find_nodes(self, pointer: str) -> list[Node]:
         """Return the nodes that can be at a pointer; where the answer has nothing, a component next to it counts."""
         parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
         paths = [parts] if parts[:1] != [OUTPUT] or len(parts) == 1 else [parts, parts[1:]]
@@ -42,8 +42,8 @@ class Outputs:
 
     def _under(self, one: Components | Node, parts: Sequence[str]) -> list[Node]:
         if isinstance(one, Node):
-            return self.reader.at(one, parts)
-        return self.reader.at(one[parts[0]], parts[1:]) if parts and parts[0] in one else []
+            return self.reader.find_nodes(one, parts)
+        return self.reader.find_nodes(one[parts[0]], parts[1:]) if parts and parts[0] in one else []
 
     def pointers(self, *, within: bool) -> list[str]:
         """List the declared pointers; those of components next to the answer unchanged, or as if `within` it."""
@@ -76,7 +76,7 @@ class Outputs:
             yield from map(dict, combinations)
 
 
-def outputs_of(config: Candidate | Config, reader: SchemaReader) -> Outputs | None:
+def read_declared_outputs(config: Candidate | Config, reader: SchemaReader) -> Outputs | None:
     """Return what a config declares of its outputs; None when it may put out anything."""
     schema = declared_schema(config.kind, config.parameters)
     root_node = Node(schema or {}, schema or {})
@@ -97,13 +97,13 @@ def outputs_of(config: Candidate | Config, reader: SchemaReader) -> Outputs | No
 
 def _parts(whole: Node, names: Sequence[str], reader: SchemaReader) -> Components:
     """Return what a schema tells of the parts of an answer. One that it does not name is there all the same."""
-    schemas_by_name = {name: [node.schema for node in reader.at(whole, [name])] for name in names}
+    schemas_by_name = {name: [node.schema for node in reader.find_nodes(whole, [name])] for name in names}
     return {name: Node({"anyOf": schemas or [{}]}, whole.root) for name, schemas in schemas_by_name.items()}
 
 
 def _alternatives(whole: Node, reader: SchemaReader) -> tuple[Components | Node, ...]:
     """Return what a schema of the caller's outputs may mean: the answer alone, or an object by component."""
     forms = [form.schema for form in reader.forms(whole)]
-    if all(types_of(form) == {"object"} and OUTPUT in form.get("properties", {}) for form in forms):
+    if all(get_types(form) == {"object"} and OUTPUT in form.get("properties", {}) for form in forms):
         return (whole,)
-    return ({OUTPUT: whole}, whole) if reader.at(whole, [OUTPUT]) else ({OUTPUT: whole},)
+    return ({OUTPUT: whole}, whole) if reader.find_nodes(whole, [OUTPUT]) else ({OUTPUT: whole},)

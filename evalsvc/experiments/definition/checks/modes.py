@@ -24,12 +24,12 @@ def check_modes(modes: Sequence[str] | None, candidates: Sequence[Candidate], *,
 def _why_not(candidate: Candidate) -> str | None:
     if candidate.kind in (Config.Kind.CHAT, Config.Kind.HTTP):
         return "It hides its components, so none can run by itself; leave `isolated` out of the plan's `modes`."
-    if candidate.kind == Config.Kind.PUSH and has_circle(predecessors_of(candidate.kind, candidate.parameters)):
+    if candidate.kind == Config.Kind.PUSH and has_circle(find_predecessors(candidate.kind, candidate.parameters)):
         return "Its components read each other in a circle; leave `isolated` out of the plan's `modes`."
     return None
 
 
-def predecessors_of(kind: str, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
+def find_predecessors(kind: str, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return, by component, which others it reads: of a pipeline, and of a push config that lists its `connections`.
 
     Those are texts such as `retriever.documents -> reader.documents`; what is none is passed over.

@@ -10,8 +10,8 @@ from django.db import connections
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
-from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, is_of_answer, root_of
-from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
+from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, get_root, is_of_answer
+from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, get_number_pointers
 from evalsvc.experiments.definition.pipelines import components_named
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
 from evalsvc.rest.basics.nearest import did_you_mean, nearest
@@ -50,7 +50,7 @@ def _problems(version: DatasetVersion, sample: Mapping[str, str], at: str) -> It
 
 def _why_no_root(pointer: str) -> str | None:
     """Return an error for a pointer that starts outside examples and answers; None for any other."""
-    roots, root = (*EXAMPLE_ROOTS, OUTPUT), root_of(pointer)
+    roots, root = (*EXAMPLE_ROOTS, OUTPUT), get_root(pointer)
     if root in roots:
         return None
     near = [f"/{name}{pointer[len(root) + 1 :]}" for name in nearest(root, roots)]
@@ -162,7 +162,7 @@ def may_be_unmapped(plan: ExperimentPlan) -> bool:
 
 
 def _reads_output(row: Mapping[str, Any]) -> bool:
-    return bool(pointers_of(row["source"], row.get("denominator")))
+    return bool(get_number_pointers(row["source"], row.get("denominator")))
 
 
 def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
@@ -190,7 +190,7 @@ def _message(config: Config, metric: str) -> str | None:
     return f"Stopped: none of the first {N_FIRST} outputs has what its mapping looks for. {first[0][1]}"[:1000]
 
 
-def stopped_metrics_of(config_id: int) -> dict[str, str]:
+def get_stopped_metrics(config_id: int) -> dict[str, str]:
     """Return the metrics of a config that were stopped, each with why."""
     reasons: dict[str, str] = Config.objects.values_list("stopped_metrics", flat=True).get(pk=config_id)
     return reasons

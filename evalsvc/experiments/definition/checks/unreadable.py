@@ -10,14 +10,21 @@ from typing import Any, TypeAlias
 import orjson
 
 from evalsvc.datasets.models import DatasetVersion
-from evalsvc.experiments.definition.checks.declared import Outputs, outputs_of
+from evalsvc.experiments.definition.checks.declared import Outputs, read_declared_outputs
 from evalsvc.experiments.definition.checks.unmapped import expected_components
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.json_forms import SchemaReader, Unknown
-from evalsvc.experiments.definition.fields.mapper import FIELDS, OUTPUT, MappedSample, is_of_answer, map_sample, root_of
+from evalsvc.experiments.definition.fields.mapper import (
+    FIELDS,
+    OUTPUT,
+    MappedSample,
+    get_root,
+    is_of_answer,
+    map_sample,
+)
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA
-from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, pointers_of
+from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, get_number_pointers
 from evalsvc.experiments.models import Config
 from evalsvc.rest.basics.nearest import did_you_mean, nearest
 from evalsvc.rest.problems import FieldError, Invalid
@@ -57,7 +64,7 @@ def check_outputs(
     config instead, and `pointer` is the location of the configs.
     """
     errors: dict[str, FieldError] = {}
-    for i, misfits in _by_config(version, metrics, sample, configs):
+    for i, misfits in _iter_misfits(version, metrics, sample, configs):
         for misfit in misfits:
             of_metric = misfit.pointer("/plan/metrics", "/plan")
             at = of_metric if pointer is None else f"{pointer}/{i}{_declared_at(configs[i])}"
@@ -77,7 +84,7 @@ def check_added_metrics(
 
     What one of them can read is worth scoring: the outputs of the others are there, and get errors.
     """
-    misfits_by_config = [misfits for _, misfits in _by_config(version, metrics, sample, configs)]
+    misfits_by_config = [misfits for _, misfits in _iter_misfits(version, metrics, sample, configs)]
     if not misfits_by_config or len(misfits_by_config) < len(_distinct(configs)):
         return
     hopeless = set.intersection(*({misfit.metric for misfit in misfits} for misfits in misfits_by_config))
@@ -90,14 +97,14 @@ def check_added_metrics(
         raise Invalid(*errors)
 
 
-def _by_config(
+def _iter_misfits(
     version: DatasetVersion, metrics: Sequence[Metric], sample: Mapping[str, str], configs: Configs
 ) -> Iterator[tuple[int, list[UnreadableMetric]]]:
     """Yield the index and the misfits of each config that a metric cannot read; of equal configs only the first."""
     reader = SchemaReader()
     example: dict[str, Any] = {"expected": {name: {} for name in expected_components(version)} or None}
     for i in _distinct(configs):
-        outputs = outputs_of(configs[i], reader)
+        outputs = read_declared_outputs(configs[i], reader)
         misfits = list(_misfits(outputs, metrics, sample, example)) if outputs is not None else []
         if misfits:
             yield i, misfits
@@ -120,7 +127,7 @@ def _misfits(
             continue  # What is declared is the answer; of its components only the names are known.
         if metric.source in EVALUATOR_SOURCES:
             yield from _misfits_of_evaluator(outputs, i, metric, sample, example)
-        for name, pointer in pointers_of(metric.source, metric.denominator).items():
+        for name, pointer in get_number_pointers(metric.source, metric.denominator).items():
             if why := _why_not(outputs, pointer, _no_number):
                 yield UnreadableMetric(i, "metric", name, why)
 
@@ -148,10 +155,10 @@ def _misfits_of_evaluator(
 
 def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None]) -> str | None:
     """Return why a metric cannot read what lies at a pointer; None when it may."""
-    nodes = outputs.at(pointer)
+    nodes = outputs.find_nodes(pointer)
     if not nodes:
         declared = f"The outputs that config {outputs.name!r} declares have nothing at {pointer!r}."
-        return declared + _near(pointer, outputs.pointers(within=root_of(pointer) == OUTPUT))
+        return declared + _suggest_pointer(pointer, outputs.pointers(within=get_root(pointer) == OUTPUT))
     try:
         values = [value for node in nodes for value in outputs.reader.specimens(node)]
     except Unknown:
@@ -162,7 +169,7 @@ def _why_not(outputs: Outputs, pointer: str, refuses: Callable[[Any], str | None
     return f"What config {outputs.name!r} declares at {pointer!r} cannot be read: {reasons[0]}"
 
 
-def _near(pointer: str, declared: Sequence[str]) -> str:
+def _suggest_pointer(pointer: str, declared: Sequence[str]) -> str:
     """Suggest a declared pointer with a similar last part: most mistakes are in the last step or in the path to it."""
     ends: dict[str, str] = {}
     for declared_pointer in declared:
@@ -182,7 +189,7 @@ def _no_field(name: str, family: Family, settings: Settings, value: Any) -> str 
 
 
 def _why_unread(sample: Sample, field: Field, family: Family, settings: Settings) -> str | None:
-    if field in family.unread_fields(sample, settings):
+    if field in family.find_unread_fields(sample, settings):
         return sample.why_unread(field)
     return None if sample.has(field) else f"`{field}` is nothing."
 

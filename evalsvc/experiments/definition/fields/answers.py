@@ -31,7 +31,7 @@ def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS)
     """
     if not isinstance(value, Mapping) or not levels:
         return MISSING
-    value = _opened(value)
+    value = _unwrap(value)
     for name in names:
         # A component can have the name of a field; the field is then inside it.
         if name in value and find_named(value[name], names, levels=levels - 1) is MISSING:
@@ -44,7 +44,7 @@ def find_named(value: object, names: Sequence[str], *, levels: int = MAX_LEVELS)
     return parts[0] if all(part == parts[0] for part in parts[1:]) else value
 
 
-def said(value: object) -> Any:
+def find_answer(value: object) -> Any:
     """Return the answer within an output, or the accepted answers within an expectation.
 
     MISSING when it is an object with passages only.
@@ -55,7 +55,7 @@ def said(value: object) -> Any:
     if answer is MISSING:
         if find_named(value, GOLD_PASSAGES) is not MISSING or not value:
             return MISSING
-        return said(next(iter(value.values()))) if len(value) == 1 else value
+        return find_answer(next(iter(value.values()))) if len(value) == 1 else value
     return plain(answer)
 
 
@@ -80,7 +80,7 @@ def question(value: object) -> Any:
     return texts.pop() if len(texts) == 1 else value
 
 
-def components_of(value: object) -> list[str]:
+def list_components(value: object) -> list[str]:
     """Return the names of the components that an object is made of: its members, where all of them are objects."""
     if not isinstance(value, Mapping) or _is_answer(value) or not value:
         return []
@@ -93,7 +93,7 @@ def plain(value: object) -> object:
         return [plain(part) for part in value]
     if not isinstance(value, Mapping):
         return value
-    value = _opened(value)
+    value = _unwrap(value)
     for content in ("_content", "content"):
         if content in value and ("_role" in value or "role" in value):
             return _message(value[content])
@@ -107,7 +107,7 @@ def _is_answer(value: Mapping[str, Any]) -> bool:
     return "text" in value or not isinstance(plain(value), Mapping)
 
 
-def _opened(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _unwrap(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what is in an envelope of `to_dict()`."""
     inner = value.get(ENVELOPE)
     return inner if isinstance(inner, Mapping) and "type" in value else value

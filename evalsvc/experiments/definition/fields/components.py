@@ -36,7 +36,7 @@ def integrated_part(example: Mapping[str, Any], components: Mapping[str, Any], n
     """Return what a component made of what its predecessors gave it."""
     component = find_component(components, name)
     if component is MISSING:
-        return NoPart(f"The output has no component {name!r}; {_named(components)}.")
+        return NoPart(f"The output has no component {name!r}; {_describe_components(components)}.")
     passages = answers.find_passages(components)
     return _part(example, component, name, passages)
 
@@ -69,9 +69,9 @@ def find_component(components: Mapping[str, Any], name: str) -> Any:
     return answer[name] if isinstance(answer, Mapping) and name in answer else MISSING
 
 
-def expectation_of(expected: object, name: str) -> object:
+def narrow_expectation(expected: object, name: str) -> object:
     """Return what is expected of one component; MISSING where only others are expected of."""
-    by_component = answers.components_of(expected)
+    by_component = answers.list_components(expected)
     if not by_component or not isinstance(expected, Mapping):
         return expected
     return expected.get(name, MISSING)
@@ -79,7 +79,7 @@ def expectation_of(expected: object, name: str) -> object:
 
 def find_expectation(expected: object, name: str) -> Any:
     """Return what the example expects of one component by name; MISSING where it names none, or others alone."""
-    if not isinstance(expected, Mapping) or name not in answers.components_of(expected):
+    if not isinstance(expected, Mapping) or name not in answers.list_components(expected):
         return MISSING
     return expected[name]
 
@@ -89,11 +89,11 @@ def _part(example: Mapping[str, Any], found: Any, name: str, passages: object) -
     if answers.find_passages(part) is MISSING and passages is not MISSING and passages is not None:
         # It puts out no passages of its own: it was given these.
         part["contexts"] = passages
-    expected = expectation_of(example.get(EXPECTED), name)
+    expected = narrow_expectation(example.get(EXPECTED), name)
     return ComponentPart({**example, EXPECTED: None if expected is MISSING else expected}, part)
 
 
-def _named(components: Mapping[str, Any]) -> str:
+def _describe_components(components: Mapping[str, Any]) -> str:
     answer = components.get(OUTPUT)
     names = [name for name in components if name != OUTPUT] + (list(answer) if isinstance(answer, Mapping) else [])
     return f"it has {', '.join(f'`{name}`' for name in names[:10])}" if names else "it names none"

@@ -40,7 +40,7 @@ class SchemaReader:
     def __init__(self) -> None:
         self._n_steps = MAX_STEPS
 
-    def at(self, node: Node, parts: Sequence[str]) -> list[Node]:
+    def find_nodes(self, node: Node, parts: Sequence[str]) -> list[Node]:
         """Return the forms of what may lie at a path; none when nothing can lie there."""
         forms = self.forms(node)
         if not parts:
@@ -48,16 +48,16 @@ class SchemaReader:
         nodes: list[Node] = []
         for form in forms:
             for inner in self._under(form, parts[0]):
-                nodes += self.at(inner, parts[1:])
+                nodes += self.find_nodes(inner, parts[1:])
         return nodes[:MAX_FORMS]
 
     def _under(self, form: Node, part: str) -> Iterator[Node]:
         """List what may lie under a name, or at an index."""
         schema, root = form
-        if (values := _listed(schema)) is not None:
+        if (values := _get_listed_values(schema)) is not None:
             yield from (Node({"const": inner}, root) for value in values for inner in _step(value, part))
             return
-        types = types_of(schema)
+        types = get_types(schema)
         if types is None:
             yield Node({}, root)
             return
@@ -78,7 +78,7 @@ class SchemaReader:
         if base_schema.keys() & set(OPENING):
             base_schema.setdefault("additionalProperties", True)
         alternatives = [base_schema]
-        for part in _all_of(schema, root):
+        for part in _iter_conjuncts(schema, root):
             alternatives = _combined(alternatives, [form.schema for form in self.forms(Node(part, root), level + 1)])
         for name in ("anyOf", "oneOf"):
             if name in schema:
@@ -96,16 +96,16 @@ class SchemaReader:
 
         All texts are equal, so that nothing depends on their content.
         """
-        values = [value for form in self.forms(node) for value in self._of_form(form, level)]
+        values = [value for form in self.forms(node) for value in self._iter_specimens(form, level)]
         if len(values) > MAX_SPECIMENS:
             raise Unknown
         return values
 
-    def _of_form(self, form: Node, level: int) -> Iterator[Any]:
-        if (values := _listed(form.schema)) is not None:
+    def _iter_specimens(self, form: Node, level: int) -> Iterator[Any]:
+        if (values := _get_listed_values(form.schema)) is not None:
             yield from values
             return
-        types = types_of(form.schema)
+        types = get_types(form.schema)
         if types is None or level > MAX_LEVELS:
             raise Unknown
         for name in sorted(types):
@@ -161,7 +161,7 @@ class SchemaReader:
             yield from self.pointers(inner_node, pointer, level + 1)
 
 
-def types_of(schema: Mapping[str, object]) -> set[str] | None:
+def get_types(schema: Mapping[str, object]) -> set[str] | None:
     """Return the types that a schema without references allows; None for any. Keywords for members imply a type."""
     declared = schema.get("type")
     if isinstance(declared, str):
@@ -178,7 +178,7 @@ def escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _listed(schema: Mapping[str, Any]) -> list[Any] | None:
+def _get_listed_values(schema: Mapping[str, Any]) -> list[Any] | None:
     """Return the values that a schema lists; None when it lists none."""
     if "const" in schema:
         return [schema["const"]]
@@ -212,7 +212,7 @@ def _elements(schema: Mapping[str, Any], index: int) -> Iterator[Any]:
         yield first[index] if index < len(first) else additional
 
 
-def _all_of(schema: Mapping[str, Any], root: Any) -> Iterator[Any]:
+def _iter_conjuncts(schema: Mapping[str, Any], root: Any) -> Iterator[Any]:
     """List what a value must satisfy besides a schema's own words."""
     if "$ref" in schema:
         yield _referred(str(schema["$ref"]), root)
@@ -242,7 +242,7 @@ def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any] | None
     """Return a schema of what satisfies both; None where their types exclude each other."""
     merged = {**one, **other}
     if "type" in one and "type" in other:
-        types, others = types_of(one) or set(), types_of(other) or set()
+        types, others = get_types(one) or set(), get_types(other) or set()
         merged["type"] = sorted(types & others)
         if {"integer", "number"} <= types ^ others:
             merged["type"].append("integer")

@@ -76,7 +76,7 @@ def map_sample(
 
 def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> object:
     """Return what a pointer into an example or an output names, or MISSING."""
-    root = root_of(pointer)
+    root = get_root(pointer)
     if root in EXAMPLE_ROOTS:
         return resolve_pointer({name: example.get(name) for name in EXAMPLE_ROOTS}, pointer)
     return look_up_answer(components, pointer)
@@ -92,24 +92,24 @@ def look_up_answer(components: Mapping[str, object], pointer: str) -> object:
 
 def why_nothing(name: str, components: Mapping[str, object], pointer: str) -> str:
     """Return an error for a field: the output has nothing at its pointer, and what it has instead."""
-    return f"`{name}` is looked for at {pointer!r}, where the answer has nothing: {_shown(components)}."
+    return f"`{name}` is looked for at {pointer!r}, where the answer has nothing: {_describe_output(components)}."
 
 
-def root_of(pointer: str) -> str:
+def get_root(pointer: str) -> str:
     """Return the first step of a pointer."""
     return pointer.split("/")[1] if pointer else ""
 
 
 def is_of_answer(pointer: str) -> bool:
     """Return whether a pointer leads into the answer."""
-    return root_of(pointer) not in EXAMPLE_ROOTS
+    return get_root(pointer) not in EXAMPLE_ROOTS
 
 
 def _answer(components: Mapping[str, Any]) -> Any:
     return components.get(OUTPUT, MISSING)
 
 
-def _beside(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def _find_passages(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     """Return the value under one of these names next to the answer, or the passages within the answer."""
     passages = next((components[name] for name in names if components.get(name) is not None), MISSING)
     return answers.find_passages(_answer(components), names) if passages is MISSING else passages
@@ -117,9 +117,11 @@ def _beside(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 def _output(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
     answer = _answer(components)
-    expected = answers.components_of(example.get("expected"))
-    component_answers = [part for name in expected if (part := answers.said(_part(components, name))) is not MISSING]
-    return component_answers[0] if len(component_answers) == 1 else answers.said(answer)
+    expected = answers.list_components(example.get("expected"))
+    component_answers = [
+        part for name in expected if (part := answers.find_answer(_part(components, name))) is not MISSING
+    ]
+    return component_answers[0] if len(component_answers) == 1 else answers.find_answer(answer)
 
 
 def _part(components: Mapping[str, Any], component: str) -> Any:
@@ -131,15 +133,15 @@ def _part(components: Mapping[str, Any], component: str) -> Any:
 
 
 def _contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    contexts = _beside(components, answers.PASSAGES)
+    contexts = _find_passages(components, answers.PASSAGES)
     if contexts is MISSING:
-        contexts = _of_components(components)
+        contexts = _find_component_passages(components)
     if contexts is MISSING:
         contexts = example.get("contexts")
     return MISSING if contexts is None else contexts
 
 
-def _of_components(components: Mapping[str, Any]) -> Any:
+def _find_component_passages(components: Mapping[str, Any]) -> Any:
     """Return the passages in the outputs of components next to the answer; MISSING where they differ."""
     passages = answers.find_passages({name: part for name, part in components.items() if name != OUTPUT})
     return MISSING if isinstance(passages, Mapping) else passages
@@ -147,15 +149,15 @@ def _of_components(components: Mapping[str, Any]) -> Any:
 
 def _gold_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
     contexts = answers.find_passages(example.get("expected"), answers.GOLD_PASSAGES)
-    return _of_metadata(example, GOLD_COLUMNS) if contexts is MISSING else contexts
+    return _read_metadata(example, GOLD_COLUMNS) if contexts is MISSING else contexts
 
 
 def _top_k_contexts(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
-    contexts = _beside(components, answers.TOP_K_PASSAGES)
-    return _of_metadata(example, TOP_K_COLUMNS) if contexts is MISSING else contexts
+    contexts = _find_passages(components, answers.TOP_K_PASSAGES)
+    return _read_metadata(example, TOP_K_COLUMNS) if contexts is MISSING else contexts
 
 
-def _of_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+def _read_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     metadata = example.get("metadata") or {}
     return next((metadata[name] for name in names if metadata.get(name) is not None), MISSING)
 
@@ -163,27 +165,30 @@ def _of_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
     "input": lambda example, _: answers.question(example.get("input")),
     "output": _output,
-    "gold": lambda example, _: answers.said(example.get("expected")),
+    "gold": lambda example, _: answers.find_answer(example.get("expected")),
     "contexts": _contexts,
-    "system_prompt": lambda example, _: _of_metadata(example, SYSTEM_PROMPTS),
+    "system_prompt": lambda example, _: _read_metadata(example, SYSTEM_PROMPTS),
     "gold_contexts": _gold_contexts,
     "top_k_contexts": _top_k_contexts,
-    "baseline_output": lambda example, _: _of_metadata(example, BASELINES),
+    "baseline_output": lambda example, _: _read_metadata(example, BASELINES),
 }
 
 
 def _missing_component(example: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
     """Return an error if the answer lacks every component for which the example has an expectation; otherwise None."""
-    expected, answer = answers.components_of(example.get("expected")), _answer(components)
-    if not expected or not answers.components_of(answer):
+    expected, answer = answers.list_components(example.get("expected")), _answer(components)
+    if not expected or not answers.list_components(answer):
         return None
     if any(_part(components, name) is not MISSING for name in expected):
         return None
     names = ", ".join(f"`{name}`" for name in expected)
-    return f"The example expects something of {names}, and the answer has no such component: {_shown(components)}."
+    return (
+        f"The example expects something of {names}, and the answer has no such component: "
+        f"{_describe_output(components)}."
+    )
 
 
-def _shown(components: Mapping[str, Any]) -> str:
+def _describe_output(components: Mapping[str, Any]) -> str:
     """Return what an answer has: its components, or the members of the answer itself."""
     answer = _answer(components)
     names = [name for name in components if name != OUTPUT]

@@ -54,7 +54,7 @@ def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str,
     return schema if isinstance(schema, Mapping) and not schema_problems(schema) else None
 
 
-def breach_of(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
+def describe_breach(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
     """Return where an output breaks its schema, with the value and the rule; None when it is valid."""
     output_object = dict(components)
     if set(output_object) != {OUTPUT}:
@@ -76,20 +76,20 @@ def _breach(schema: Mapping[str, Any], value: Any, start: Path) -> str | None:
         return None
     path, keyword, expected = violations[0]
     where = _pointer((*start, *path))[:MAX_WHERE]
-    rule = f"`{keyword}` is {_as_json(expected)}" if keyword != "None" else "nothing may be"
-    return f"The output breaks its `{OUTPUT_SCHEMA}`: at {where!r} it has {_came(value, path)}, where {rule}."
+    rule = f"`{keyword}` is {_to_json(expected)}" if keyword != "None" else "nothing may be"
+    return f"The output breaks its `{OUTPUT_SCHEMA}`: at {where!r} it has {_describe_value(value, path)}, where {rule}."
 
 
 def _pointer(path: Path) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
 
 
-def _came(value: Any, path: Path) -> str:
+def _describe_value(value: Any, path: Path) -> str:
     for step in path:
         value = value[step]
-    return f"the text {_as_json(value)}" if isinstance(value, str) else described(value)
+    return f"the text {_to_json(value)}" if isinstance(value, str) else described(value)
 
 
-def _as_json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     text = orjson.dumps(value[:MAX_SHOWN] if isinstance(value, str) else value).decode()
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.rest.problems import FieldError, Invalid
-from evaluators.facts import facts_of
+from evaluators.facts import build_facts
 from evaluators.registry import find_evaluator
 
 REMEDY = "`GET /v1/evaluators?output_type=` lists what fits."
@@ -18,7 +18,7 @@ def check_output_types(metrics: Sequence[Metric], output_types: Collection[str] 
         return
     errors = []
     for i, metric in enumerate(metrics):
-        types = _judged(metric)
+        types = _get_supported_types(metric)
         if types and not set(types) & set(output_types):
             detail = (
                 f"{metric.name!r} judges {' and '.join(types)}, and the plan's outputs are {', '.join(output_types)}"
@@ -29,7 +29,7 @@ def check_output_types(metrics: Sequence[Metric], output_types: Collection[str] 
         raise Invalid(*errors)
 
 
-def _judged(metric: Metric) -> Sequence[str]:
+def _get_supported_types(metric: Metric) -> Sequence[str]:
     """Return the output types that a metric's evaluator supports; none for a metric without an evaluator."""
     evaluator = find_evaluator(metric.runs) if metric.runs else None
-    return facts_of(*evaluator, metric.settings).output_types if evaluator is not None else ()
+    return build_facts(*evaluator, metric.settings).output_types if evaluator is not None else ()

@@ -59,7 +59,7 @@ class ConfigGroup:
     configs: tuple[Config, ...]
 
 
-def groups_of(configs: Sequence[Config], axes: Axes) -> list[ConfigGroup]:
+def group_configs(configs: Sequence[Config], axes: Axes) -> list[ConfigGroup]:
     """Group configs by their knobs, in the order of the values; without knobs each is a group of its own."""
     if not axes.knobs:
         return [ConfigGroup({}, (config,)) for config in configs]

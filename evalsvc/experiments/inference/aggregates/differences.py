@@ -10,7 +10,7 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.aggregates.slice_sums import Slicing
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
-from evalsvc.experiments.inference.reached import finished_of
+from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config
 from evalsvc.stats.pairs.comparison import new_data_difference
 from evalsvc.stats.pairs.paired import Differences
@@ -38,9 +38,9 @@ class FinishedConfig:
     upto: int
 
     @classmethod
-    def of(cls, metric: Metric, config: Config) -> FinishedConfig:
+    def from_config(cls, metric: Metric, config: Config) -> FinishedConfig:
         """Return a config with the position up to which it has finished a metric."""
-        return cls(config, finished_of(metric, [config])[config.pk])
+        return cls(config, get_finished_positions(metric, [config])[config.pk])
 
 
 def differences_by_place(
@@ -51,7 +51,7 @@ def differences_by_place(
     `slicing` is of the experiment of the first. Intervals are for new data, at the level of each single one;
     none where examples come in clusters (`is_plain` is False).
     """
-    with_placed, values = slicing.placed()
+    with_placed, values = slicing.build_places_table()
     # On the scale on which configs are compared: of the range, higher being better.
     scale = (1.0 if metric.higher_is_better else -1.0) / metric.unit(1)
     first_values: list[Any] = [first.config.pk, metric.name, first.upto]
@@ -60,12 +60,14 @@ def differences_by_place(
         cursor.execute(
             with_placed + PAIRED_BY_SLICE, [*values, scale, *first_values, second.config.experiment_id, *other]
         )
-        differences = {place: _out(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor}
+        differences = {
+            place: _build_difference(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor
+        }
     nothing = {"lower": None, "upper": None, "method": "none", "warnings": [NO_CLUSTERED]}
     return differences if is_plain else {place: difference | nothing for place, difference in differences.items()}
 
 
-def _out(metric: Metric, pairs: Differences, n_missing: int, level: float) -> dict[str, Any]:
+def _build_difference(metric: Metric, pairs: Differences, n_missing: int, level: float) -> dict[str, Any]:
     reach = 1.0 if metric.value_range is not None else None
     interval = new_data_difference(pairs, level=level, binary=metric.binary, reach=reach)
     unit = metric.unit(1)

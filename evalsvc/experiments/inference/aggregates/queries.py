@@ -22,7 +22,7 @@ BY_EXAMPLE = "paired by example"
 SIDE_BY_SIDE = "side by side, not paired"
 
 
-def aggregates_of(account: Account, plan: ExperimentPlan, wanted: Mapping[str, Any]) -> dict[str, Any]:
+def compute_aggregates(account: Account, plan: ExperimentPlan, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the aggregates of one experiment. Raises Invalid, with pointers."""
     runs = [_run(account, plan, wanted.get("config"))]
     return _table(runs, _question(runs, wanted), is_paired=False)

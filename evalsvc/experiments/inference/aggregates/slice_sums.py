@@ -12,7 +12,7 @@ from django.db import connections
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.labels import LABELS
-from evalsvc.experiments.inference.reached import finished_of
+from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config
 from evalsvc.stats.basics.sums import Sums
 from evalsvc.stats.formulas.clusters import ClusterSums
@@ -108,48 +108,48 @@ class Slicing:
         rows = _rows(SIZES.format(labels=labels), [*values, most])
         return {label: n for label, n, _ in rows}, rows[0][2] if rows else 0
 
-    def placed(self) -> tuple[str, list[Any]]:
+    def build_places_table(self) -> tuple[str, list[Any]]:
         """Return the common table of each example's place, to put before a query, and its values."""
         labels, values = self._source()
         return PLACED.format(labels=labels, none=NO_LABEL, rest=THE_REST), [*values, list(self.labels)]
 
     def counts(self) -> dict[int, int]:
         """Return how many examples are at each place."""
-        with_placed, values = self.placed()
+        with_placed, values = self.build_places_table()
         return dict(_rows(f"{with_placed} {COUNTS}", values))
 
-    def counted(self, metric: Metric, groups: Sequence[Sequence[Config]]) -> dict[tuple[int, int], CountedSlice]:
+    def count_slices(self, metric: Metric, groups: Sequence[Sequence[Config]]) -> dict[tuple[int, int], CountedSlice]:
         """Return, by (number of the group, place), the sums of what every config of the group has finished."""
-        with_placed, values = self.placed()
-        rows = _rows(with_placed + SUMS, [*values, _asked(metric, groups), metric.name])
+        with_placed, values = self.build_places_table()
+        rows = _rows(with_placed + SUMS, [*values, _dump_groups(metric, groups), metric.name])
         return {
             (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial)
             for number, place, n, n_error, n_na, n_partial, *sums in rows
         }
 
-    def clustered(
+    def sum_clusters(
         self, metric: Metric, groups: Sequence[Sequence[Config]], path: Path
     ) -> dict[tuple[int, int], ClusterSums]:
         """Return the same over the clusters that share the value at a path of the metadata."""
-        with_placed, values = self.placed()
+        with_placed, values = self.build_places_table()
         statement = with_placed + CLUSTERS.format(labels=LABELS[True])
-        cluster_values = [list(path), self.experiment_id, _asked(metric, groups), metric.name]
+        cluster_values = [list(path), self.experiment_id, _dump_groups(metric, groups), metric.name]
         return {
             (number, place): ClusterSums(*sums) for number, place, *sums in _rows(statement, [*values, *cluster_values])
         }
 
 
-def _asked(metric: Metric, groups: Sequence[Sequence[Config]]) -> str:
-    uptos = finished_of(metric, [config for group in groups for config in group])
+def _dump_groups(metric: Metric, groups: Sequence[Sequence[Config]]) -> str:
+    uptos = get_finished_positions(metric, [config for group in groups for config in group])
     records = [
         {"number": i, "config_ids": [c.pk for c in active_configs], "upto": min(uptos[c.pk] for c in active_configs)}
-        for i, active_configs in enumerate(begun_of(group, uptos) for group in groups)
+        for i, active_configs in enumerate(select_active(group, uptos) for group in groups)
         if active_configs
     ]
     return orjson.dumps(records).decode()
 
 
-def begun_of(group: Sequence[Config], uptos: Mapping[int, int]) -> list[Config]:
+def select_active(group: Sequence[Config], uptos: Mapping[int, int]) -> list[Config]:
     """Return the configs that have finished anything; the others do not limit how far their group is counted."""
     return [config for config in group if uptos[config.pk]]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, groups_of
+from evalsvc.experiments.inference.aggregates.axes import Axes, ConfigGroup, group_configs
 from evalsvc.experiments.inference.aggregates.differences import FinishedConfig, differences_by_place
 from evalsvc.experiments.inference.aggregates.slice_sums import (
     NO_LABEL,
@@ -18,8 +18,8 @@ from evalsvc.experiments.inference.aggregates.slice_sums import (
     CountedSlice,
     Slicing,
 )
-from evalsvc.experiments.inference.clusters.views import clustered_new_data
-from evalsvc.experiments.inference.reached import finished_of
+from evalsvc.experiments.inference.clusters.views import build_clustered_interval
+from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK
 from evalsvc.stats.estimates.parts import PartEstimate, SlicePart, joint_estimates
@@ -78,7 +78,7 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     rows = [
         row
         for run, slicing, run_metric in zip(runs, slicings, question.metrics, strict=True)
-        for row in _rows_of(run, slicing, run_metric, question)
+        for row in _build_rows(run, slicing, run_metric, question)
     ]
     metric = question.metric
     parts = [SlicePart(row.counted.sums, metric.binary and len(row.group.configs) == 1) for row in rows]
@@ -89,7 +89,7 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     )
     if question.cluster_by is not None:
         estimates = [
-            _clustered(row, estimate, metric, joint_level) for row, estimate in zip(rows, estimates, strict=True)
+            _apply_clusters(row, estimate, metric, joint_level) for row, estimate in zip(rows, estimates, strict=True)
         ]
     if is_paired:
         _compare(rows, runs, slicings[0], question, joint_level)
@@ -106,7 +106,9 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
         "joint_level": joint_level,
         "n_comparisons": max(1, len(rows) + n_differences),
         "n_labels": n_distinct,
-        "rows": [_out(row, estimate, slicings[0], question) for row, estimate in zip(rows, estimates, strict=True)],
+        "rows": [
+            _build_row(row, estimate, slicings[0], question) for row, estimate in zip(rows, estimates, strict=True)
+        ],
     }
 
 
@@ -127,16 +129,16 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[l
     return [Slicing(base.experiment_id, path, tuple(top_labels)) for base in bare], n_distinct
 
 
-def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuestion) -> list[_Row]:
-    groups = groups_of(run.configs, question.axes)
+def _build_rows(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuestion) -> list[_Row]:
+    groups = group_configs(run.configs, question.axes)
     counts = slicing.counts()
-    slice_counts = slicing.counted(metric, [group.configs for group in groups])
+    slice_counts = slicing.count_slices(metric, [group.configs for group in groups])
     places = [place for place in (*range(1, len(slicing.labels) + 1), THE_REST, NO_LABEL) if place in counts]
-    finished = finished_of(metric, run.configs)
+    finished = get_finished_positions(metric, run.configs)
     clusters: Mapping[tuple[int, int], ClusterSums] = {}
     if question.cluster_by is not None and metric.kind.of_one_score.is_of_single_scores:
         path = read_cluster(question.cluster_by)
-        clusters = slicing.clustered(metric, [group.configs for group in groups], path)
+        clusters = slicing.sum_clusters(metric, [group.configs for group in groups], path)
     rows = []
     for i, group in enumerate(groups):
         ends = {finished[config.pk] for config in group.configs}
@@ -149,11 +151,11 @@ def _rows_of(run: SlicedRun, slicing: Slicing, metric: Metric, question: Aggrega
     return rows
 
 
-def _clustered(row: _Row, found: PartEstimate, metric: Metric, level: float) -> PartEstimate:
+def _apply_clusters(row: _Row, found: PartEstimate, metric: Metric, level: float) -> PartEstimate:
     """Return an estimate with the interval over clusters in the place of that over examples."""
     if not found.n:
         return found
-    over = clustered_new_data(metric, row.clusters, level)
+    over = build_clustered_interval(metric, row.clusters, level)
     ends = {name: over[name] for name in ("lower", "upper", "method")}
     return replace(found, warnings=tuple(over["warnings"]), **ends)
 
@@ -161,16 +163,16 @@ def _clustered(row: _Row, found: PartEstimate, metric: Metric, level: float) -> 
 def _compare(
     rows: Sequence[_Row], runs: Sequence[SlicedRun], slicing: Slicing, question: AggregateQuestion, level: float
 ) -> None:
-    first = FinishedConfig.of(question.metric, runs[0].configs[0])
+    first = FinishedConfig.from_config(question.metric, runs[0].configs[0])
     for run, metric in zip(runs[1:], question.metrics[1:], strict=True):
-        second = FinishedConfig.of(metric, run.configs[0])
+        second = FinishedConfig.from_config(metric, run.configs[0])
         differences = differences_by_place(slicing, metric, first, second, level, is_plain=question.cluster_by is None)
         for row in rows:
             if row.run is run:
                 row.difference = differences.get(row.place)
 
 
-def _out(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQuestion) -> dict[str, Any]:
+def _build_row(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQuestion) -> dict[str, Any]:
     counted_slice, topic = row.counted, question.axes.topic
     label = slicing.labels[row.place - 1] if row.place > 0 else None
     finished = counted_slice.sums.n + counted_slice.n_error + counted_slice.n_na

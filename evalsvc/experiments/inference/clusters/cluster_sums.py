@@ -14,7 +14,7 @@ from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.labels import LABELS
-from evalsvc.experiments.inference.reached import finished_of
+from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.formulas.clusters import ClusterSums
@@ -77,7 +77,7 @@ class Clusters:
     n_bare: int
 
 
-def clusters_of(experiment_id: int, path: Path) -> Clusters:
+def load_clusters(experiment_id: int, path: Path) -> Clusters:
     """Return the cluster of each position."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(BY_POSITION, [list(path), experiment_id])
@@ -90,7 +90,7 @@ def count_bare(plan: ExperimentPlan) -> int | None:
     if plan.cluster_by is None:
         return None
     if (n_bare := _bare.get(plan.pk)) is None:
-        n_bare = clusters_of(plan.pk, read_cluster(plan.cluster_by)).n_bare
+        n_bare = load_clusters(plan.pk, read_cluster(plan.cluster_by)).n_bare
         _bare.put(plan.pk, n_bare)
     return n_bare
 
@@ -106,7 +106,7 @@ def count_clusters(
         return {}
     targets: dict[tuple[int, str], tuple[Config, int]] = {}
     for metric in (metric for metric in metrics if metric.kind.of_one_score.is_of_single_scores):
-        upto = finished_of(metric, configs)
+        upto = get_finished_positions(metric, configs)
         targets |= {(config.pk, metric.name): (config, upto[config.pk]) for config in configs if upto[config.pk]}
     if most is not None and sum(upto for config, upto in targets.values() if _is_going(plan, config)) > most:
         targets = {key: target for key, target in targets.items() if not _is_going(plan, target[0])}
@@ -115,7 +115,7 @@ def count_clusters(
     missing = [key for key in keys if key not in sums_by_key]
     if missing:
         columns = [[id for id, _ in missing], [name for _, name in missing], [targets[key][1] for key in missing]]
-        for config_id, name, *sums in _rows(SUMS, [*_of(plan), *columns]):
+        for config_id, name, *sums in _rows(SUMS, [*_get_query_values(plan), *columns]):
             sums_by_key[config_id, name] = new_sums = ClusterSums(*sums)
             _sums.put(keys[config_id, name], new_sums)
     return sums_by_key
@@ -153,7 +153,9 @@ def count_pairs(
             [other.pk for _, other, _ in missing],
             [upto for _, _, upto in missing],
         ]
-        for first, second, *sums, n_up, n_down in _rows(PAIRS, [*_of(plan), scale, *columns, metric.name]):
+        for first, second, *sums, n_up, n_down in _rows(
+            PAIRS, [*_get_query_values(plan), scale, *columns, metric.name]
+        ):
             sums_by_pair[first, second] = new_sums = ClusteredPairs(ClusterSums(*sums), n_up, n_down)
             _pairs.put(keys[first, second], new_sums)
     return sums_by_pair
@@ -163,7 +165,7 @@ def _is_going(plan: ExperimentPlan, *configs: Config) -> bool:
     return any(config.watermark < plan.run_length for config in configs)
 
 
-def _of(plan: ExperimentPlan) -> list[Any]:
+def _get_query_values(plan: ExperimentPlan) -> list[Any]:
     return [list(read_cluster(plan.cluster_by or "")), plan.pk]
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsvc.experiments.definition.checks.clusters import read_cluster
-from evalsvc.experiments.inference.clusters.cluster_sums import clusters_of
+from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, clustered_pairs
+from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, sum_by_cluster
 
 
 def agreed_cluster(asked: str | None, named: Sequence[str | None]) -> str | None:
@@ -36,5 +36,5 @@ def pairs_over_clusters(
     has_both = np.isfinite(first) & np.isfinite(second)
     if not has_both.any():
         return NO_PAIRS
-    clusters = clusters_of(experiment_id, read_cluster(cluster_by))
-    return clustered_pairs(first[has_both] - second[has_both], clusters.of[np.array(places, dtype=np.int_)[has_both]])
+    clusters = load_clusters(experiment_id, read_cluster(cluster_by))
+    return sum_by_cluster(first[has_both] - second[has_both], clusters.of[np.array(places, dtype=np.int_)[has_both]])

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.stats.basics.words import ONE_LOOK
-from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, clustered_mean
+from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, cluster_mean_interval
 
 NO_CLUSTERED = "not_over_clusters"
 """Its number is not one of single examples, or its interval is of another kind: there is none over clusters."""
@@ -19,20 +19,20 @@ PENDING = "clusters_at_end"
 """Too many scores to count at each glance while examples are to come."""
 
 
-def clustered_new_data(metric: Metric, sums: ClusterSums | None, level: float) -> dict[str, Any]:
+def build_clustered_interval(metric: Metric, sums: ClusterSums | None, level: float) -> dict[str, Any]:
     """Return the interval for new data of the mean of one score, on new clusters."""
     ends = None
     warnings: tuple[str, ...] = (NO_CLUSTERED,)
     if metric.kind.of_one_score.is_of_single_scores:
         warnings = (PENDING,)
         if sums is not None:
-            ends, warnings = clustered_mean(sums, level=level, value_range=metric.value_range)
+            ends, warnings = cluster_mean_interval(sums, level=level, value_range=metric.value_range)
     lower, upper = ends if ends is not None else (None, None)
     method = CLUSTERED if ends is not None else "none"
     return {"lower": lower, "upper": upper, "method": method, "safe": ONE_LOOK, "warnings": list(warnings)}
 
 
-def without_ends(quantiles: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def remove_bounds(quantiles: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return quantiles without their intervals: order statistics take examples one by one."""
     return [
         {**quantile, "lower": None, "upper": None, "method": "none", "reason": NO_CLUSTERED} for quantile in quantiles

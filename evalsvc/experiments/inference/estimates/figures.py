@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.views import clustered_new_data
+from evalsvc.experiments.inference.clusters.views import build_clustered_interval
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
@@ -73,7 +73,7 @@ class Tally:
         return self.sums.n + self.n_error + self.n_na >= n_planned
 
 
-def tally_of(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
+def build_tally(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
     """Add up the aggregates of a config: those from before its design, and those from after it."""
     aggregates = [row for row in rows if row is not None]
     sums = add_sums([sums_of_row(row) for row in aggregates])
@@ -86,13 +86,13 @@ def sums_of_row(row: Aggregate) -> Sums:
     return Sums(row.n, row.total, row.squares, row.lowest, row.highest, row.den_total, row.den_squares, row.cross)
 
 
-def estimated_value(metric: Metric, tally: Tally) -> float | None:
+def estimate_value(metric: Metric, tally: Tally) -> float | None:
     """Return the estimate: a mean, a ratio, or the total of all examples that can be scored."""
     mean = metric.kind.value(tally.sums)
     return None if mean is None else mean * metric.kind.scale(tally.n_scorable)
 
 
-def new_data_of(
+def build_new_data_interval(
     metric: Metric, tally: Tally, level: float, *, is_watched: bool = True, watched: Ends | None = None
 ) -> dict[str, Any] | None:
     """Return the interval for new data, of the mean of one score; None for a metric without such an interval.
@@ -128,7 +128,7 @@ def _interval(found: NewDataInterval) -> dict[str, Any]:
     return {name: getattr(found, name) for name in names} | {"warnings": list(found.warnings)}
 
 
-def this_set_of(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | None:
+def build_set_interval(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | None:
     """Return the interval for this set, at one look: of zero width, and exact, once every example is scored.
 
     What failed is not left out: it may have been worst, or best, so the interval is never narrower than the bounds
@@ -138,7 +138,7 @@ def this_set_of(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | 
         return None
     ends, method = _set_ends(metric, tally, level)
     if ends is not None and tally.n_error:
-        ends, method = _with_failures(metric, tally, ends), f"{method}, failures worst and best"
+        ends, method = _widen_for_failures(metric, tally, ends), f"{method}, failures worst and best"
     scale = metric.kind.scale(tally.n_applicable)
     lower, upper = (ends[0] * scale, ends[1] * scale) if ends is not None else (None, None)
     is_exact = tally.is_over and not tally.n_error
@@ -169,7 +169,7 @@ def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, 
     return ends, result.method
 
 
-def _with_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
+def _widen_for_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
     if metric.value_range is None or not metric.kind.is_of_single_scores:
         return None
     low, high = (
@@ -179,7 +179,7 @@ def _with_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
     return low, high
 
 
-def requested_of(
+def estimate_requested(
     plan: ExperimentPlan, metric: Metric, tally: Tally, *, config_id: int, end: int
 ) -> dict[str, object] | None:
     """Return the unrounded result of a strategy that was selected by name; None without one."""
@@ -205,7 +205,7 @@ def requested_of(
     return view | {"use_fpc": plan.use_fpc, "warnings": list(result.warnings)}
 
 
-def decision_of(
+def build_decision_interval(
     plan: ExperimentPlan, metric: Metric, tally: Tally, watched: WatchedIntervals | None
 ) -> tuple[dict[str, object] | None, str | None]:
     """Return the interval for this set that can be read at every shard end, or None and the reason.
@@ -221,7 +221,7 @@ def decision_of(
         return None, ADDED_LATER
     level = plan.level if watched is not None else decision_level(plan)
     if watched is None:
-        set_interval = this_set_of(metric, tally, level)
+        set_interval = build_set_interval(metric, tally, level)
         return {
             "lower": set_interval["lower"],
             "upper": set_interval["upper"],
@@ -257,17 +257,17 @@ def figures(
     """
     level = plan.level
     if plan.cluster_by is not None and metric.kind.covers is not None and tally.sums.n:
-        new_data: dict[str, Any] | None = clustered_new_data(metric, clusters, level)
+        new_data: dict[str, Any] | None = build_clustered_interval(metric, clusters, level)
     else:
-        new_data = new_data_of(
+        new_data = build_new_data_interval(
             metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
         )
     warnings = new_data.pop("warnings") if new_data else []
     if metric.addition:
         warnings.append(ADDED_LATER)
-    this_set = this_set_of(metric, tally, level)
+    this_set = build_set_interval(metric, tally, level)
     covers = metric.kind.covers
-    view: dict[str, Any] = {"value": estimated_value(metric, tally), "mean": None}
+    view: dict[str, Any] = {"value": estimate_value(metric, tally), "mean": None}
     if covers == THIS_SET and new_data is not None:
         view["mean"] = {"value": metric.kind.value(tally.sums), "new_data": new_data, "covers": NEW_DATA}
         view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}

@@ -9,7 +9,12 @@ from django.db import connections, transaction
 from django.db.models import Max
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.estimates.figures import Tally, estimated_value, new_data_of, this_set_of
+from evalsvc.experiments.inference.estimates.figures import (
+    Tally,
+    build_new_data_interval,
+    build_set_interval,
+    estimate_value,
+)
 from evalsvc.experiments.inference.firsts import FIRST_DENOMINATOR, FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan, Look
 from evalsvc.infra.cache import BoundedCache
@@ -41,7 +46,7 @@ def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
         .values_list("config_id")
         .annotate(last=Max("shard"))
     )
-    looks, metrics = [], _planned(plan)
+    looks, metrics = [], _list_planned_metrics(plan)
     for config in pending:
         for shard, end in enumerate(plan.shard_ends, 1):
             if last_shards.get(config.pk, 0) < shard and end <= config.watermark:
@@ -52,7 +57,7 @@ def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
     """Return every look that is due, worked out from the single scores alone; nothing is written."""
-    ends, metrics = list(enumerate(plan.shard_ends, 1)), _planned(plan)
+    ends, metrics = list(enumerate(plan.shard_ends, 1)), _list_planned_metrics(plan)
     return [
         look
         for config in configs
@@ -99,7 +104,7 @@ def added_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
     return looks
 
 
-def _planned(plan: ExperimentPlan) -> list[Metric]:
+def _list_planned_metrics(plan: ExperimentPlan) -> list[Metric]:
     """Return the plan's own metrics: those that were added later have come as far as they have come."""
     return [Metric.from_json(row) for row in plan.metrics if not row.get("addition")]
 
@@ -112,11 +117,11 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
     looks = []
     for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
         tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
-        once = new_data_of(metrics[name], tally, plan.level, is_watched=False)
+        once = build_new_data_interval(metrics[name], tally, plan.level, is_watched=False)
         # A total is defined for this set only, and clusters are not counted at each shard.
         is_shown = metrics[name].kind.covers != THIS_SET and plan.cluster_by is None
         new_data = once if is_shown else None
-        this_set = this_set_of(metrics[name], tally, plan.level)
+        this_set = build_set_interval(metrics[name], tally, plan.level)
         looks.append(
             Look(
                 account_id=plan.account_id,
@@ -126,7 +131,7 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
                 n=n,
                 n_error=n_error,
                 n_na=n_na,
-                value=estimated_value(metrics[name], tally),
+                value=estimate_value(metrics[name], tally),
                 lower=new_data["lower"] if new_data else None,
                 upper=new_data["upper"] if new_data else None,
                 set_lower=this_set["lower"] if this_set else None,

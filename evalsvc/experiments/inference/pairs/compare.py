@@ -75,7 +75,7 @@ class ComparisonSide:
     plan: ExperimentPlan
     metric: Metric
 
-    def out(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return what names it."""
         config = self.config
         return {
@@ -159,9 +159,9 @@ def compare(
     comparisons jointly, and verdicts use only examples that neither designer can have seen.
     """
     view = difference_view(first, second, cluster_by)
-    facts = facts_of(first, second) | {"offset": offset, "limit": limit + 1}
+    facts = build_pair_params(first, second) | {"offset": offset, "limit": limit + 1}
     with hash_joins() as cursor:
-        cursor.execute(paired_sql(first, second) + EXAMPLES, facts)
+        cursor.execute(build_paired_sql(first, second) + EXAMPLES, facts)
         rows = cursor.fetchall()
     texts = Example.objects.in_bulk({row[0] for row in rows})
     examples = [_example_out(texts[row[0]], row[1:], first.metric) for row in rows if row[0] in texts]
@@ -172,12 +172,12 @@ def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: s
     """Return the comparison without its examples; over the clusters that are named, here or by the plans."""
     cluster_by = agreed_cluster(cluster_by, [first.plan.cluster_by, second.plan.cluster_by])
     with hash_joins() as cursor:
-        cursor.execute(paired_sql(first, second) + ROWS, facts_of(first, second))
+        cursor.execute(build_paired_sql(first, second) + ROWS, build_pair_params(first, second))
         rows = cursor.fetchall()
     n_common = count_common(first, second)
     return {
-        "a": first.out(),
-        "b": second.out(),
+        "a": first.describe(),
+        "b": second.describe(),
         "metric": first.metric.name,
         "type": first.metric.kind.name,
         "higher_is_better": first.metric.higher_is_better,
@@ -189,7 +189,7 @@ def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: s
     }
 
 
-def paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: bool = False) -> str:
+def build_paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: bool = False) -> str:
     """Return a CTE `paired` of the examples below both watermarks with both scores; `firsts`: as before any retry."""
     value, error = (FIRST_VALUE, FIRST_ERROR) if firsts else ("s.value", "s.error_code")
     matched = SAME if _is_one_version(first, second) else ALIKE
@@ -207,7 +207,7 @@ def count_common(first: ComparisonSide, second: ComparisonSide) -> int:
         return first.plan.n_examples
     where = " WHERE a.experiment_id = %(experiment_a)s AND b.experiment_id = %(experiment_b)s"
     with hash_joins() as cursor:
-        cursor.execute(IN_COMMON[_is_one_version(first, second)] + where, facts_of(first, second))
+        cursor.execute(IN_COMMON[_is_one_version(first, second)] + where, build_pair_params(first, second))
         return int(cursor.fetchone()[0])
 
 
@@ -229,7 +229,7 @@ def _is_one_version(first: ComparisonSide, second: ComparisonSide) -> bool:
     return first.plan.dataset_version_id == second.plan.dataset_version_id
 
 
-def facts_of(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
+def build_pair_params(first: ComparisonSide, second: ComparisonSide) -> dict[str, Any]:
     """Return the parameters of the SQL for pairs; callers can override `watermark_a` and `watermark_b`."""
     facts: dict[str, Any] = {"metric": first.metric.name}
     for side, name in ((first, "a"), (second, "b")):
@@ -251,7 +251,7 @@ def _shares(first: ComparisonSide, second: ComparisonSide, n_common: int, n_fini
 def difference_between(first: ComparisonSide, second: ComparisonSide, *, together: int) -> dict[str, Any]:
     """Return the paired difference of two configs of two runs, one of so many that are read together."""
     with hash_joins() as cursor:
-        cursor.execute(paired_sql(first, second) + ROWS, facts_of(first, second))
+        cursor.execute(build_paired_sql(first, second) + ROWS, build_pair_params(first, second))
         rows = cursor.fetchall()
     cluster_by = first.plan.cluster_by or second.plan.cluster_by
     return _comparison(first, second, rows, count_common(first, second), cluster_by, together)
@@ -272,7 +272,7 @@ def _comparison(
     fresh_from = max(first.config.fresh_from, second.config.fresh_from) if is_one_run else 0
     fortune = NOTHING if first.metric.value_range is not None else ()
     common = Common(first.config.pk, second.config.pk, log_better=fortune, log_worse=fortune)
-    scores = [_compared(first.metric, [(row[i], row[i + 2]) for row in rows]) for i in (0, 1)]
+    scores = [_scale_scores(first.metric, [(row[i], row[i + 2]) for row in rows]) for i in (0, 1)]
     if rows:
         (common,) = advanced([common], [(scores[0], scores[1])], [fresh_from])
     clusters = None
@@ -284,11 +284,11 @@ def _comparison(
     return view if is_one_run else view | {"label": AFTER_THE_FACT}
 
 
-def _compared(metric: Metric, rows: Sequence[tuple[float | None, str | None]]) -> FloatArray:
+def _scale_scores(metric: Metric, rows: Sequence[tuple[float | None, str | None]]) -> FloatArray:
     """Return scores on the scale on which configs are compared: NaN where missing, infinite where not applicable."""
     return np.array(
         [
-            metric.compared(value) if value is not None else np.inf if code == "not_applicable" else np.nan
+            metric.to_comparable(value) if value is not None else np.inf if code == "not_applicable" else np.nan
             for value, code in rows
         ],
         dtype=np.float64,

@@ -99,10 +99,10 @@ def read_comparisons(*experiment_ids: int, of: Collection[int] | None = None) ->
 
 def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet) -> None:
     """Bring every pair of configs up to the positions that both have finished, and store what has moved."""
-    comparisons = _known_comparisons(plan.pk)
+    comparisons = _load_comparisons(plan.pk)
     basis = {config.pk: config.n_retried for config in active}
-    while pending := list(_due(plan, metric, active, comparisons)):
-        updates = _moved(active, pending, sheet)
+    while pending := list(_iter_pending(plan, metric, active, comparisons)):
+        updates = _advance_pairs(active, pending, sheet)
         _store(plan, updates, basis)
         comparisons = comparisons | {(common.first, common.second): common for common in updates}
         # Should the transaction fail, the sum differs and the memory is not believed.
@@ -115,8 +115,8 @@ def comparisons_anew(
 ) -> Comparisons:
     """Return the comparisons from the single scores alone, each up to the position that is given for it."""
     comparisons: Comparisons = {}
-    while pending := list(_due(plan, metric, active, comparisons, ends)):
-        comparisons |= {(common.first, common.second): common for common in _moved(active, pending, sheet)}
+    while pending := list(_iter_pending(plan, metric, active, comparisons, ends)):
+        comparisons |= {(common.first, common.second): common for common in _advance_pairs(active, pending, sheet)}
     return comparisons
 
 
@@ -125,7 +125,7 @@ def forget_comparisons(experiment_id: int) -> None:
     _known.drop(experiment_id)
 
 
-def _known_comparisons(experiment_id: int) -> Comparisons:
+def _load_comparisons(experiment_id: int) -> Comparisons:
     with connections[current_role()].cursor() as cursor:
         cursor.execute(OUTDATED, [experiment_id])
         cursor.execute(STANDING, [experiment_id])
@@ -135,7 +135,7 @@ def _known_comparisons(experiment_id: int) -> Comparisons:
     return entry[1] if entry is not None and entry[0] == total else read_comparisons(experiment_id)
 
 
-def _due(
+def _iter_pending(
     plan: ExperimentPlan,
     metric: Metric,
     active: Sequence[Config],
@@ -144,7 +144,7 @@ def _due(
 ) -> Iterator[tuple[Common, int]]:
     longest = max(plan.micro_batch, MOST_CELLS // max(1, len(active) ** 2))
     fortune = NOTHING if metric.value_range is not None else ()
-    for first, second in pairs_of(active):
+    for first, second in iter_pairs(active):
         key = (first.pk, second.pk)
         common = known.get(key) or Common(*key, log_better=fortune, log_worse=fortune)
         end = min(first.watermark, second.watermark) if ends is None else ends.get(key, 0)
@@ -152,14 +152,14 @@ def _due(
             yield common, min(end, common.upto + longest)
 
 
-def pairs_of(configs: Sequence[Config]) -> Iterator[tuple[Config, Config]]:
+def iter_pairs(configs: Sequence[Config]) -> Iterator[tuple[Config, Config]]:
     """Yield every two configs once, in the order in which they came."""
     for i, first in enumerate(configs):
         for second in configs[i + 1 :]:
             yield first, second
 
 
-def _moved(active: Sequence[Config], due: Sequence[tuple[Common, int]], sheet: Sheet) -> list[Common]:
+def _advance_pairs(active: Sequence[Config], due: Sequence[tuple[Common, int]], sheet: Sheet) -> list[Common]:
     start = min(common.upto for common, _ in due)
     scores = sheet.read(start, max(end for _, end in due))
     fresh = {config.pk: config.fresh_from for config in active}

@@ -50,7 +50,7 @@ def primary_metric(plan: ExperimentPlan) -> Metric:
     return next(metric for row in plan.metrics if (metric := Metric.from_json(row)).name == plan.primary_metric)
 
 
-def known_pairs(experiment_id: int) -> Pairs:
+def load_pairs(experiment_id: int) -> Pairs:
     """Return the stored evidence: from memory unless another process has added to it. Requires the lock."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute("SELECT coalesce(sum(n), 0) FROM experiments_evidence WHERE experiment_id = %s", [experiment_id])
@@ -86,22 +86,22 @@ def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config], *, compare
     metric = primary_metric(plan)
     if not is_pairable(metric) or (plan.policy == Policy.MANUAL and not compares):
         return {}
-    active = weighed(configs)
+    active = select_comparable_configs(configs)
     sheet = Sheet(metric, [config.pk for config in active])
     if compares:
         compare_all(plan, metric, active, sheet)
     if not metric.is_comparable:
         return {}
-    pairs = known_pairs(plan.experiment_id)
-    while pending := list(_due(plan, active, pairs)):
-        updates = _moved(plan, pending, sheet)
+    pairs = load_pairs(plan.experiment_id)
+    while pending := list(_iter_pending(plan, active, pairs)):
+        updates = _advance_pairs(plan, pending, sheet)
         _store(plan, updates.values())
         pairs = pairs | updates
         _remember(plan.experiment_id, pairs)
     return pairs
 
 
-def weighed(configs: Iterable[Config]) -> list[Config]:
+def select_comparable_configs(configs: Iterable[Config]) -> list[Config]:
     """Return the configs that are compared: stopped ones too, for people go on comparing them with the leader."""
     return [config for config in configs if config.state not in (Config.State.QUEUED, Config.State.DELETED)]
 
@@ -111,8 +111,8 @@ def evidence_anew(
 ) -> Pairs:
     """Return the evidence from the single scores alone, each pair up to the position that is given for it."""
     pairs: Pairs = {}
-    while pending := list(_due(plan, active, pairs, ends)):
-        pairs |= _moved(plan, pending, sheet)
+    while pending := list(_iter_pending(plan, active, pairs, ends)):
+        pairs |= _advance_pairs(plan, pending, sheet)
     return pairs
 
 
@@ -121,10 +121,10 @@ def forget_evidence(experiment_id: int) -> None:
     _known.drop(experiment_id)
 
 
-def _moved(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) -> Pairs:
+def _advance_pairs(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) -> Pairs:
     """Advance the pairs that are due, each up to its position."""
     first = min(pair.start + pair.n for pair, _ in due)
-    read = sheet.with_faults if plan.errors == Errors.WORST else sheet.read_firsts
+    read = sheet.read_with_faults if plan.errors == Errors.WORST else sheet.read_firsts
     scores = read(first, max(end for _, end in due))
     rows = []
     for pair, end in due:
@@ -140,7 +140,7 @@ def fresh_differences(winner: FloatArray, loser: FloatArray) -> FloatArray:
     return differences(np.where(applies, winner, 0.0), np.where(applies, loser, 0.0))
 
 
-def _due(
+def _iter_pending(
     plan: ExperimentPlan, active: Sequence[Config], pairs: Pairs, ends: Mapping[tuple[int, int], int] | None = None
 ) -> Iterator[tuple[Pair, int]]:
     # After a planner was away: what is weighed at once must fit in memory.

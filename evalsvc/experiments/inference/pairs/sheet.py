@@ -61,16 +61,16 @@ class Sheet:
         with connections[current_role()].cursor() as cursor:
             cursor.execute(SCORES, [self._config_ids, self._metric.name, first, last])
             for config_id, pos, value, error, first_value, first_error in cursor.fetchall():
-                scores[config_id][pos - first] = self._compared(value, error)
-                firsts[config_id][pos - first] = self._compared(first_value, first_error)
+                scores[config_id][pos - first] = self._scale_score(value, error)
+                firsts[config_id][pos - first] = self._scale_score(first_value, first_error)
         self._scores, self._firsts, self._range = scores, firsts, (first, last)
 
-    def _compared(self, value: float | None, error: str | None) -> float:
+    def _scale_score(self, value: float | None, error: str | None) -> float:
         if value is not None:
-            return self._metric.compared(value)
+            return self._metric.to_comparable(value)
         return np.inf if error == NOT_APPLICABLE else np.nan
 
-    def with_faults(self, first: int, last: int) -> dict[int, FloatArray]:
+    def read_with_faults(self, first: int, last: int) -> dict[int, FloatArray]:
         """Return first answers, with the worst score there is where a config failed by its own fault."""
         scores = {config_id: row.copy() for config_id, row in self.read_firsts(first, last).items()}
         with connections[current_role()].cursor() as cursor:

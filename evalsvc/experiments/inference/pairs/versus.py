@@ -12,12 +12,12 @@ from evalsvc.experiments.inference.estimates.figures import NO_RANGE
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, clustered_difference
+from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, cluster_difference_interval
 from evalsvc.stats.pairs.common import Common
 from evalsvc.stats.pairs.comparison import new_data_difference
 from evalsvc.stats.pairs.leader import ROUNDING
 from evalsvc.stats.pairs.newpairs import NewEvidence
-from evalsvc.stats.pairs.paired import Differences, paired_interval
+from evalsvc.stats.pairs.paired import Differences, pair_interval
 from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level, word_threshold
 from evalsvc.stats.race.elimination import Pair, e_value
 
@@ -45,13 +45,13 @@ class ComparisonQuestion:
         return 1.0 if self.metric.value_range is not None else None
 
 
-def question_of(plan: ExperimentPlan, metric: Metric, n_configs: int, *, has_baseline: bool) -> ComparisonQuestion:
+def build_question(plan: ExperimentPlan, metric: Metric, n_configs: int, *, has_baseline: bool) -> ComparisonQuestion:
     """Return the question of an experiment with so many configs ever added."""
     together = n_comparisons(max(1, n_configs), has_baseline=has_baseline)
     return ComparisonQuestion(metric, plan.n_examples, plan.level, together, plan.cluster_by)
 
 
-def baseline_of(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:
+def find_baseline(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:
     """Return the baseline, if there is a config of that name."""
     return next((config for config in configs if plan.baseline and config.name == plan.baseline), None)
 
@@ -71,7 +71,7 @@ def comparison_out(
     verdict is null, because the evidence treats each example as independent.
     """
     pairs = common.differences
-    scale = _scale_of(question, common)
+    scale = _build_scale(question, common)
     joint = _interval(question, pairs, question.joint_level, clusters)
     alone = _interval(question, pairs, question.level, clusters)
     new_data = {
@@ -110,7 +110,7 @@ class _Scale:
     whole: float
 
 
-def _scale_of(question: ComparisonQuestion, common: Common) -> _Scale:
+def _build_scale(question: ComparisonQuestion, common: Common) -> _Scale:
     metric, applicable = question.metric, question.n_examples - _n_na(common)
     return _Scale(metric.unit(1), metric.unit(applicable - common.n_missing), metric.unit(applicable))
 
@@ -138,7 +138,7 @@ def _interval(
 ) -> tuple[float | None, float | None, str]:
     """Return the interval for new data, on the scale on which configs are compared."""
     if question.cluster_by is not None:
-        over = clustered_difference(clusters or NO_PAIRS, level=level, reach=question.reach)
+        over = cluster_difference_interval(clusters or NO_PAIRS, level=level, reach=question.reach)
         return over.lower, over.upper, over.method
     difference = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
     return difference.lower, difference.upper, difference.method
@@ -148,7 +148,7 @@ def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale) -> di
     """Return the interval for this set; a missing half may have been anything, so it widens what is known."""
     applicable = question.n_examples - _n_na(common)
     scorable = applicable - common.n_missing
-    interval = paired_interval(
+    interval = pair_interval(
         common.differences,
         population=scorable,
         level=question.joint_level,
@@ -159,7 +159,7 @@ def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale) -> di
     ends: Ends | None = None if interval.lower is None or interval.upper is None else (interval.lower, interval.upper)
     method, is_exact = interval.method, common.n >= applicable
     if ends is not None and common.n_missing:
-        ends = _with_missing(question, common, ends, scorable, applicable)
+        ends = _widen_for_missing(question, common, ends, scorable, applicable)
         method = f"{method}, failures worst and best"
     lower, upper = (end * scale.whole for end in ends) if ends is not None else (None, None)
     if is_exact and common.n:
@@ -167,7 +167,7 @@ def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale) -> di
     return {"lower": lower, "upper": upper, "method": method if ends else "none", "exact": is_exact}
 
 
-def _with_missing(
+def _widen_for_missing(
     question: ComparisonQuestion, common: Common, ends: Ends, scorable: int, applicable: int
 ) -> Ends | None:
     if question.metric.value_range is None:

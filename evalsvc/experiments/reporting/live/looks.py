@@ -49,7 +49,7 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
     names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
     views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
     added = {row["name"] for row in plan.metrics if row.get("addition")}
-    for look in looks_of(plan, configs):
+    for look in load_interim_results(plan, configs):
         this_set = {"lower": look.set_lower, "upper": look.set_upper}
         covers = THIS_SET if look.metric in totals else NEW_DATA
         point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
@@ -58,7 +58,7 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
     return views
 
 
-def looks_of(plan: ExperimentPlan, configs: Sequence[Config]) -> list[InterimResult]:
+def load_interim_results(plan: ExperimentPlan, configs: Sequence[Config]) -> list[InterimResult]:
     """Return the stored interim results that `looks_view` renders, by shard and metric."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(LOOKS, [[config.pk for config in configs]])

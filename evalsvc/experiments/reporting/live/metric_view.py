@@ -8,7 +8,13 @@ from typing import Any
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.ranges import wide_in
 from evalsvc.experiments.inference.clusters.cluster_sums import Counted
-from evalsvc.experiments.inference.estimates.figures import Tally, decision_of, figures, requested_of, sums_of_row
+from evalsvc.experiments.inference.estimates.figures import (
+    Tally,
+    build_decision_interval,
+    estimate_requested,
+    figures,
+    sums_of_row,
+)
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Aggregates, Scope, tally_in
@@ -34,7 +40,7 @@ def metric_view(
     cluster_sums = clusters.get((config.pk, metric.name))
     estimate = figures(plan, metric, tally, watched, cluster_sums)
     range_warnings = wide_in(metric, sums.values()) if wide is None else wide
-    decision, reason = decision_of(plan, metric, tally, watched)
+    decision, reason = build_decision_interval(plan, metric, tally, watched)
     return {
         "type": metric.kind.name,
         "n": tally.sums.n,
@@ -45,7 +51,7 @@ def metric_view(
         "n_pending": tally.n_pending,
         **estimate,
         "strategy": metric.strategy,
-        "requested": requested_of(plan, metric, tally, config_id=config.pk, end=config.watermark),
+        "requested": estimate_requested(plan, metric, tally, config_id=config.pk, end=config.watermark),
         "warnings": [*estimate["warnings"], *design_warnings(plan, config), *range_warnings],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,

@@ -14,7 +14,7 @@ from evalsvc.experiments.inference.clusters.cluster_sums import (
     count_clusters,
     count_pairs,
 )
-from evalsvc.experiments.inference.estimates.figures import Tally, needs_series, tally_of
+from evalsvc.experiments.inference.estimates.figures import Tally, build_tally, needs_series
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch
 from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
@@ -57,7 +57,7 @@ class Scene:
         return self.tallies[config.pk, metric.name]
 
 
-def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
+def load_scene(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scene:
     """Load the data of a live view; for pairs of configs only the sums, until `add_pairs` has read the others."""
     every = configs_ever(plan) if ever is None else ever
     configs = [config for config in every if config.state != Config.State.DELETED]
@@ -71,7 +71,7 @@ def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scen
         metrics,
         sums,
         read_sums(plan.pk) if is_pairable(primary) else {},
-        watched_in(plan, configs, metrics),
+        watch_configs(plan, configs, metrics),
         every,
         {(config.pk, metric.name): tally_in(plan, config, metric, sums) for config in configs for metric in metrics},
         {metric.name: wide_in(metric, rows) for metric in metrics},
@@ -79,7 +79,7 @@ def scene_of(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Scen
     )
 
 
-def with_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
+def add_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
     """Return a scene that has read all of these pairs, and counted their clusters, where its plan names clusters."""
     pair_ends, pairs = [], list(pairs)
     others = {other.pk for _, other in pairs if other is not None}
@@ -98,7 +98,7 @@ def configs_ever(plan: ExperimentPlan) -> list[Config]:
     return list(Config.objects.raw(EVER, [plan.pk]))
 
 
-def watched_in(
+def watch_configs(
     plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
 ) -> dict[tuple[int, str], WatchedIntervals]:
     """Return the intervals that follow the order of scores, of the configs that have examples to come."""
@@ -109,4 +109,4 @@ def watched_in(
 def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
     """Add up the scores from before and after a config's design: estimates cover both."""
     rows = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
-    return tally_of(plan, *rows)
+    return build_tally(plan, *rows)

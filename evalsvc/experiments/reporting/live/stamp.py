@@ -26,12 +26,12 @@ WHERE p.account_id = %s AND p.experiment_id = %s
 """
 
 
-def etag_of(plan: ExperimentPlan) -> str:
+def compute_etag(plan: ExperimentPlan) -> str:
     """Return an ETag that changes with anything that the live view displays; one small query."""
-    return f'"{stamp_of(account_id=plan.account_id, id=plan.pk)[0]}"'
+    return f'"{read_stamp(account_id=plan.account_id, id=plan.pk)[0]}"'
 
 
-def stamp_of(*, account_id: int, id: int) -> tuple[str, float]:
+def read_stamp(*, account_id: int, id: int) -> tuple[str, float]:
     """Return a stamp that changes with anything that the live view displays, and the database time when it was read.
 
     Raises NotFound if the account does not have such a plan.

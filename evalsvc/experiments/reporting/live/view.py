@@ -6,24 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
-from evalsvc.experiments.inference.clusters.views import without_ends
+from evalsvc.experiments.inference.clusters.views import remove_bounds
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
-from evalsvc.experiments.inference.leader import leader_of
+from evalsvc.experiments.inference.leader import find_leader
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.pairs.versus import (
     ComparisonQuestion,
-    baseline_of,
+    build_question,
     comparison_out,
     evidence_out,
+    find_baseline,
     is_declared,
-    question_of,
 )
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
-from evalsvc.experiments.reporting.by_component import by_component
+from evalsvc.experiments.reporting.by_component import group_by_component
 from evalsvc.experiments.reporting.live.metric_view import metric_view
-from evalsvc.experiments.reporting.live.scene import Scene, scene_of, with_pairs
+from evalsvc.experiments.reporting.live.scene import Scene, add_pairs, load_scene
 from evalsvc.stats.pairs.common import between
 from evalsvc.stats.pairs.newpairs import WORSE
 
@@ -37,27 +37,29 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     The exception is scores in a range that are not 0 or 1: those that are new to this process are read. `ever` are all
     configs that were ever added, for callers that have already read them.
     """
-    scene = scene_of(plan, ever)
+    scene = load_scene(plan, ever)
     metric = primary_metric(plan)
     tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
-    leader = leader_of(plan, scene.configs, tallies, scene.commons)
-    baseline = baseline_of(plan, scene.configs)
+    leader = find_leader(plan, scene.configs, tallies, scene.commons)
+    baseline = find_baseline(plan, scene.configs)
     counts = [
         (config, metric, scene.tally(config, metric).sums.n) for config in scene.configs for metric in scene.metrics
     ]
     quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
-    question = question_of(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
+    question = build_question(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
     against = baseline or leader
-    scene = with_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
+    scene = add_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
     pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
-    beside = {config.pk: _compared(scene, config, against, question) for config in scene.configs}
+    beside = {config.pk: _compare(scene, config, against, question) for config in scene.configs}
     behind = beside if against is leader else {}
     views = [_config_view(scene, config, against, beside[config.pk], pairs) for config in scene.configs]
     for view in views:
         for name, metric_row in view["metrics"].items():
             metric_quantiles = quantiles.get((int(view["id"]), name))
             metric_row["quantiles"] = (
-                without_ends(metric_quantiles) if metric_quantiles and plan.cluster_by is not None else metric_quantiles
+                remove_bounds(metric_quantiles)
+                if metric_quantiles and plan.cluster_by is not None
+                else metric_quantiles
             )
             if plan.n_samples > 1:
                 metric_row["variance_split"] = splits.get((int(view["id"]), name))
@@ -82,7 +84,7 @@ def _is_settled(
         return False if scene.configs else None
     others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
     comparisons = (
-        known[config.pk] if config.pk in known else _compared(scene, config, leader, question) for config in others
+        known[config.pk] if config.pk in known else _compare(scene, config, leader, question) for config in others
     )
     return all(_is_behind(scene, comparison, question) for comparison in comparisons) if others else None
 
@@ -97,18 +99,16 @@ def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: Comparis
     return scene.plan.state == ExperimentPlan.State.DONE and upper is not None and upper < 0.0
 
 
-def _compared(
-    scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion
-) -> dict[str, Any] | None:
+def _compare(scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion) -> dict[str, Any] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
     common = between(scene.commons, config.pk, other.pk) if other is not None and other.pk != config.pk else None
     if common is None or other is None:
         return None
     clusters = scene.paired_clusters.get((config.pk, other.pk))
-    return comparison_out(question, common, fresh_from=fresh_of(config, other), clusters=clusters)
+    return comparison_out(question, common, fresh_from=get_fresh_position(config, other), clusters=clusters)
 
 
-def fresh_of(config: Config, other: Config) -> int:
+def get_fresh_position(config: Config, other: Config) -> int:
     """Return the position from which on neither designer can have seen an answer."""
     return max(config.fresh_from, other.fresh_from)
 
@@ -127,7 +127,7 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
         "level": plan.level,
         "cluster_by": plan.cluster_by,
         "n_unclustered": count_bare(plan),
-        "n_queries": sum(queries_of(config) for config in configs),
+        "n_queries": sum(count_queries(config) for config in configs),
         "n_saved": sum(config.n_saved for config in configs),
         "cost": sum(config.cost for config in configs),
         "started_at": plan.started_at,
@@ -135,7 +135,7 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
     }
 
 
-def queries_of(config: Config) -> int:
+def count_queries(config: Config) -> int:
     """Return the number of queries of a config, including samples; for a pipeline the queries of its nodes."""
     if config.kind == Config.Kind.PIPELINE:
         return config.n_asked
@@ -178,7 +178,7 @@ def _config_view(
         "input_tokens": config.n_input_tokens,
         "output_tokens": config.n_output_tokens,
         "metrics": metrics,
-        "by_component": by_component(scene.metrics, metrics),
+        "by_component": group_by_component(scene.metrics, metrics),
         "versus_leader": _versus_out(config, against, beside, pairs),
     }
 
@@ -187,7 +187,7 @@ def versus(
     scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion, pairs: Pairs
 ) -> dict[str, object] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
-    return _versus_out(config, other, _compared(scene, config, other, question), pairs)
+    return _versus_out(config, other, _compare(scene, config, other, question), pairs)
 
 
 def _versus_out(

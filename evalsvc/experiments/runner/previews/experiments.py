@@ -11,7 +11,7 @@ import orjson
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.experiments.definition.configs import Candidate
-from evalsvc.experiments.definition.pipelines import PipelineGraph, calls_of, read_pipeline
+from evalsvc.experiments.definition.pipelines import PipelineGraph, count_calls, read_pipeline
 from evalsvc.experiments.definition.templates import UnknownField
 from evalsvc.experiments.models import Config
 from evalsvc.experiments.runner.generate import messages_for
@@ -65,11 +65,11 @@ def preview(
         "n_examples": version.n_examples,
         "n_queries": min(n_queries, budget_queries) if budget_queries is not None else n_queries,
         "n_saved": n_saved,
-        "n_tokens": _whole(_total([row["n_tokens"] for row in chats], share)),
+        "n_tokens": _round(_total([row["n_tokens"] for row in chats], share)),
         "cost": _total([row["cost"] for row in chats], share) if chats else None,
         "is_upper_bound": all(row["is_upper_bound"] for row in chats),
         "likely": {
-            "n_tokens": _whole(_total([row["likely"]["n_tokens"] for row in chats], share)),
+            "n_tokens": _round(_total([row["likely"]["n_tokens"] for row in chats], share)),
             "cost": _total([row["likely"]["cost"] for row in chats], share) if chats else None,
         },
         "warnings": sorted({warning for row in configs for warning in row["warnings"]}),
@@ -99,7 +99,7 @@ def _total(values: Sequence[float | None], share: float) -> float | None:
     return sum(numbers) * share if len(numbers) == len(values) else None
 
 
-def _whole(value: float | None) -> int | None:
+def _round(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
@@ -110,7 +110,7 @@ def _one(
         "name": candidate.name,
         "kind": candidate.kind,
         "parameters": candidate.parameters,
-        "n_queries": n_examples * calls_of(candidate.kind, candidate.parameters, modes),
+        "n_queries": n_examples * count_calls(candidate.kind, candidate.parameters, modes),
         "n_tokens": None,
         "cost": None,
         "is_upper_bound": False,
@@ -119,7 +119,7 @@ def _one(
         "problem": None,
     }
     if candidate.kind == Config.Kind.PIPELINE:
-        return row | _of_nodes(account, read_pipeline(candidate.parameters), documents, n_examples, modes)
+        return row | _estimate_nodes(account, read_pipeline(candidate.parameters), documents, n_examples, modes)
     if candidate.kind != Config.Kind.CHAT:
         return row
     limit = answer_limit(candidate.parameters)
@@ -134,7 +134,7 @@ def _one(
     return row | _costs(connection, n_examples, _mean(prompts), limit, documents) if prompts else row
 
 
-def _of_nodes(
+def _estimate_nodes(
     account: Account, graph: PipelineGraph, documents: Sequence[Document], n_examples: int, modes: Sequence[str]
 ) -> Row:
     """Add up the probable cost of a pipeline's model nodes; the outputs of other nodes are assumed."""

@@ -13,7 +13,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.reporting.live.metric_view import metric_view
-from evalsvc.experiments.reporting.live.scene import watched_in
+from evalsvc.experiments.reporting.live.scene import watch_configs
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.runner.push.units import ReceivedOutputs
 from evalsvc.experiments.runner.score import needs_worker
@@ -61,7 +61,7 @@ def _weigh(account: Account, experiment_id: int, *, has_ended: bool) -> None:
 
 def _live(plan: ExperimentPlan, config: Config, metrics: Sequence[Metric]) -> dict[str, Mapping[str, Any]]:
     sums = {(row.config_id, row.metric, row.scope): row for row in Aggregate.objects.filter(config=config)}
-    intervals = watched_in(plan, [config], metrics)
+    intervals = watch_configs(plan, [config], metrics)
     # Clusters are not counted at each post: while examples are to come, only the live view counts them.
     clusters = count_clusters(plan, [config], metrics, most=0)
     return {

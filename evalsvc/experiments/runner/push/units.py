@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
+from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, describe_breach
 from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store
@@ -16,7 +16,13 @@ from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storabl
 from evalsvc.experiments.runner.retries import is_retry, retry_task
 from evalsvc.experiments.runner.score import needs_worker
 from evalsvc.experiments.runner.store import RecordResult, Unit
-from evalsvc.experiments.runner.units.context import Example, examples_of, recorded_outputs, stopped_by, unit_context
+from evalsvc.experiments.runner.units.context import (
+    Example,
+    load_examples,
+    read_stopped_metrics,
+    recorded_outputs,
+    unit_context,
+)
 from evalsvc.experiments.runner.units.samples import row_of_samples, sample_scores
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
@@ -56,7 +62,7 @@ def lease_push_unit(*, account: Account, config: Config, size: int, lease_second
     unit = store.lease_unit(account_id=account.pk, config_id=config.pk, size=size, lease_seconds=lease_seconds)
     if unit is None:
         return None
-    examples = examples_of(unit)
+    examples = load_examples(unit)
     if is_retry(unit.addition):
         task, outputs = retry_task(unit), recorded_outputs(unit)
         examples = {pos: example for pos, example in examples.items() if not task.is_done(outputs[pos])}
@@ -113,7 +119,7 @@ def post_outputs(
     rows, bad_outputs = _read(context.output_schema, outputs, keep_scores=waits)
     scores: list[dict[str, Any]] = []
     if rows and not waits:
-        examples, stopped_metrics = examples_of(unit), stopped_by(unit, context)
+        examples, stopped_metrics = load_examples(unit), read_stopped_metrics(unit, context)
         for output, item in zip(rows, outputs, strict=True):
             scores += sample_scores(
                 metrics=context.metrics,
@@ -143,7 +149,9 @@ def _read(
     bad_outputs: list[RefusedOutput] = []
     for item in outputs:
         parts = item.get("samples")
-        part_rows = [_held_to(schema, _row(part, item["pos"], keep_scores=keep_scores)) for part in parts or [item]]
+        part_rows = [
+            _apply_schema(schema, _row(part, item["pos"], keep_scores=keep_scores)) for part in parts or [item]
+        ]
         bad_outputs += [
             RefusedOutput(item["pos"], None if parts is None else i, row["error_message"])
             for i, (row, part) in enumerate(zip(part_rows, parts or [item], strict=True))
@@ -191,7 +199,7 @@ def _row(item: Mapping[str, Any], pos: int, *, keep_scores: bool) -> dict[str, A
     row: dict[str, Any] = {"pos": pos, "attempt": 1}
     row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
     row |= {name: item.get(name) for name in ("trace_id", "span_id")}
-    row |= {"isolated": storable(item.get("isolated")), "stages": _broken_alone(item.get("isolated_errors"))}
+    row |= {"isolated": storable(item.get("isolated")), "stages": _build_isolated_errors(item.get("isolated_errors"))}
     if error := item.get("error"):
         status = "timeout" if error["type"] == "timeout" else "error"
         message = storable(error.get("message") or "")[:1000]
@@ -204,7 +212,7 @@ def _row(item: Mapping[str, Any], pos: int, *, keep_scores: bool) -> dict[str, A
     return row | {"status": "ok", "output": components, "client_scores": client_scores}
 
 
-def _broken_alone(errors: Mapping[str, str] | None) -> dict[str, Any] | None:
+def _build_isolated_errors(errors: Mapping[str, str] | None) -> dict[str, Any] | None:
     """Note which components broke on expected inputs, as a pipeline of ours does."""
     if not errors:
         return None
@@ -212,9 +220,9 @@ def _broken_alone(errors: Mapping[str, str] | None) -> dict[str, Any] | None:
     return {ISOLATED: storable(isolated_errors)}
 
 
-def _held_to(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
+def _apply_schema(schema: Mapping[str, Any] | None, row: dict[str, Any]) -> dict[str, Any]:
     """Return the row if its output satisfies the config's schema, otherwise an error row with the violation."""
-    why = breach_of(schema, row["output"]) if schema is not None and row["status"] == "ok" else None
+    why = describe_breach(schema, row["output"]) if schema is not None and row["status"] == "ok" else None
     if why is None:
         return row
     error = {"status": "error", "error_type": BAD_OUTPUT, "error_message": why}

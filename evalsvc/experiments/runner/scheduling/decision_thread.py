@@ -47,13 +47,13 @@ class Planning:
 
     def run(self) -> None:
         """Weigh until it is over."""
-        while (keys := self._due()) is not None:
+        while (keys := self._collect_keys()) is not None:
             began = time.thread_time()
             for key in keys:
                 self._step(key)
             self._rest(time.thread_time() - began)
 
-    def _due(self) -> set[Key] | None:
+    def _collect_keys(self) -> set[Key] | None:
         """Return what has moved, or has not been compared for long; None when it is over and all is done."""
         with self._changed:
             late = {key for key in self._uncompared if self._is_over or self._is_late(key)}

@@ -117,11 +117,11 @@ class Scheduler:
                 elif time.monotonic() - busy_at > idle_seconds:
                     return False
                 poll = SHORTEST_POLL_SECONDS if claimed else min(poll * 2, LONGEST_POLL_SECONDS, idle_seconds)
-                if (not claimed or self._wanted() <= 0) and not self._has_news:
+                if (not claimed or self._count_needed_units() <= 0) and not self._has_news:
                     self._changed.wait(poll)
         return not shutting_down.is_set()
 
-    def _wanted(self) -> int:
+    def _count_needed_units(self) -> int:
         if len(self._writing) > MOST_UNWRITTEN * self.n_runners:
             return 0
         last = self._pauses.last_seconds
@@ -130,10 +130,10 @@ class Scheduler:
 
     def _claim(self) -> list[Unit]:
         with self._changed:
-            limit = self._wanted()
+            limit = self._count_needed_units()
             excluded: list[int] = []
             if limit <= 0:
-                limit, excluded = self._wanted_by_newcomers()
+                limit, excluded = self._get_newcomer_limit()
             blocked = self._pauses.waiting()
         if limit <= 0:
             return []
@@ -151,7 +151,7 @@ class Scheduler:
             time.sleep(LONGEST_POLL_SECONDS)
             return []
 
-    def _wanted_by_newcomers(self) -> tuple[int, list[int]]:
+    def _get_newcomer_limit(self) -> tuple[int, list[int]]:
         """Every runner is taken: return how many units a newcomer may claim all the same, and who is none."""
         counts = self._n_running()
         if len(self._running) + len(self._ready) > self.n_runners * (1 + MOST_LENT):
@@ -271,18 +271,18 @@ class Scheduler:
             self._has_news = True
             self._changed.notify()
 
-    def _held(self) -> list[Unit]:
+    def _list_units(self) -> list[Unit]:
         with self._changed:
             return [*self._running.values(), *self._writing.values(), *self._ready]
 
     def _learn_epochs(self) -> None:
-        config_ids = {unit.config_id for unit in self._held()}
+        config_ids = {unit.config_id for unit in self._list_units()}
         if config_ids:
-            self._epochs = store.epochs_of(list(config_ids))
+            self._epochs = store.read_epochs(list(config_ids))
             self._give_back_stopped()
 
     def _keep_leases(self) -> None:
-        units = self._held()
+        units = self._list_units()
         if units:
             alive = store.keep_alive(units, lease_seconds=self.lease_seconds)
             with self._changed:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
-from evalsvc.experiments.definition.checks.unmapped import may_be_unmapped, stopped_metrics_of
+from evalsvc.experiments.definition.checks.unmapped import get_stopped_metrics, may_be_unmapped
 from evalsvc.experiments.definition.fields.output_schemas import declared_schema
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, Output
@@ -98,7 +98,7 @@ def unit_context(unit: Unit) -> UnitContext:
     return context
 
 
-def examples_of(unit: Unit) -> dict[int, Example]:
+def load_examples(unit: Unit) -> dict[int, Example]:
     """Return the examples of a unit by position; every config of an experiment uses the same ones."""
     positions = range(unit.from_pos, unit.to_pos)
     cached_examples = {pos: _examples.get((unit.experiment_id, pos)) for pos in positions}
@@ -134,12 +134,12 @@ def _remember(experiment_id: int, read: Mapping[int, Example]) -> None:
             _examples.put((experiment_id, pos), example)
 
 
-def stopped_by(unit: Unit, context: UnitContext) -> dict[str, str]:
+def read_stopped_metrics(unit: Unit, context: UnitContext) -> dict[str, str]:
     """Return the metrics that were stopped for a unit's config meanwhile, each with why."""
     if not context.may_be_unmapped:
         return {}
     with account_scope(unit.account_id):
-        return stopped_metrics_of(unit.config_id)
+        return get_stopped_metrics(unit.config_id)
 
 
 def recorded_outputs(unit: Unit) -> dict[int, Output]:

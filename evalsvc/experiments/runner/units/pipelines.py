@@ -33,7 +33,7 @@ Asker = Callable[[Example, int, int], GeneratedOutput]
 NOT_APPLICABLE = "not_applicable"
 
 
-def asker_of(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) -> Asker:
+def build_requester(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) -> Asker:
     """Return a callable that requests the output of a config for an example at a position."""
     if context.kind == PIPELINE:
         return PipelineAsker(unit, read_pipeline(context.parameters), context, should_stop)
@@ -52,7 +52,7 @@ class PipelineAsker:
         self.should_stop = should_stop
         # A postponed output resumes with those answers that no other unit can reuse.
         self.keeps = [node for node in graph.called if not node.reuse] if graph.nodes[1:] else []
-        self.kept = stages.kept_answers(unit, self._keys()) if self.keeps else {}
+        self.kept = stages.load_answers(unit, self._keys()) if self.keeps else {}
 
     def _keys(self) -> list[str]:
         places = itertools.product(
@@ -62,7 +62,7 @@ class PipelineAsker:
 
     def key(self, pos: int, sample: int, mode: str, node: PipelineNode) -> str:
         """Return the key of a node's answer that no other unit can reuse."""
-        return stages.kept_key(self.unit.id, pos, sample, mode, node.name)
+        return stages.build_answer_key(self.unit.id, pos, sample, mode, node.name)
 
     def __call__(self, example: Example, pos: int, sample: int) -> GeneratedOutput:
         """Request one output; raises RetryLater and MustStop as `produce` does, and stores the answers so far."""
@@ -82,7 +82,7 @@ class PipelineAsker:
             stored_answer = self.kept.get(self.key(pos, sample, mode, node))
             return StageAnswer(stored_answer if stored_answer is not None else produce(asking, fields))
         try:
-            key = stages.digest_of(asking, node, fields, sample)
+            key = stages.compute_digest(asking, node, fields, sample)
         except (UnknownField, CallFailed):
             return StageAnswer(produce(asking, fields))
         return stages.ask_once(self.unit, key, pos, lambda: produce(asking, fields), should_stop=self.should_stop)
@@ -145,7 +145,7 @@ class PipelineRun:
     def _run(self) -> GeneratedOutput:
         graph = self.asker.graph
         for node in graph.nodes:
-            simulation = self._given(node)
+            simulation = self._find_simulation(node)
             if simulation is not None:
                 source, value = simulation
                 if value is MISSING:
@@ -165,7 +165,7 @@ class PipelineRun:
     def _failed(self, node: PipelineNode, code: str, why: str, status: str = "error") -> GeneratedOutput:
         return GeneratedOutput(status, error_type=code, error_message=f"Node {node.name!r}: {why}"[:1000])
 
-    def _given(self, node: PipelineNode) -> tuple[str, Any] | None:
+    def _find_simulation(self, node: PipelineNode) -> tuple[str, Any] | None:
         """Return the source and the output of a simulated node; None for a node that is queried."""
         graph = self.asker.graph
         by_id = graph.simulated_by_id.get(str(self.example["id"]), {})
@@ -221,7 +221,7 @@ class PipelineRun:
         """Run each node on the expected outputs of its predecessors; record the reason if these are unknown."""
         self.traces[ISOLATED] = {}
         for node in self.asker.graph.alone:
-            if self._given(node) is not None:
+            if self._find_simulation(node) is not None:
                 continue
             expected = {name: find_expectation(self.example.get(EXPECTED), name) for name in node.reads}
             why = _why_not_alone(node, expected)

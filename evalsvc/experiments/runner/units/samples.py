@@ -10,9 +10,9 @@ from typing import Any
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Output
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
-from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, scores_of
+from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, score_output
 from evalsvc.experiments.runner.store import Unit
-from evalsvc.experiments.runner.units.stages import MEASURED, keep_answers, kept_answers, kept_key
+from evalsvc.experiments.runner.units.stages import MEASURED, build_answer_key, keep_answers, load_answers
 
 OF_SAMPLE = ("status", "output", "error_type", "error_message", *MEASURED, "trace_id", "span_id")
 OF_SCORE = (
@@ -35,13 +35,13 @@ class SampleKeeper:
         self.n_fresh = 0
         """How many samples of the last example were asked for here."""
         positions = range(unit.from_pos, unit.to_pos)
-        stored_answers = kept_answers(
+        stored_answers = load_answers(
             unit, [self._key(pos, sample) for pos in positions for sample in range(n_samples)]
         )
         self._kept = {key: GeneratedOutput(**(answer.output or {})) for key, answer in stored_answers.items()}
 
     def _key(self, pos: int, sample: int) -> str:
-        return kept_key(self.unit.id, pos, sample, SAMPLE, "")
+        return build_answer_key(self.unit.id, pos, sample, SAMPLE, "")
 
     def ask(self, pos: int, ask: Callable[[int], GeneratedOutput]) -> Row:
         """Return the row of an example from all its samples; on an error of a request, store the samples so far."""
@@ -50,13 +50,13 @@ class SampleKeeper:
         try:
             for sample in range(self.n_samples):
                 key = self._key(pos, sample)
-                answers[key] = self._kept[key] if key in self._kept else self._asked(ask, sample)
+                answers[key] = self._kept[key] if key in self._kept else self._request_sample(ask, sample)
         except (RetryLater, MustStop):
             self._keep(pos, answers)
             raise
         return row_of_samples(pos, [asdict(produced) for produced in answers.values()])
 
-    def _asked(self, ask: Callable[[int], GeneratedOutput], sample: int) -> GeneratedOutput:
+    def _request_sample(self, ask: Callable[[int], GeneratedOutput], sample: int) -> GeneratedOutput:
         produced = ask(sample)
         self.n_fresh += 1
         return produced
@@ -112,17 +112,17 @@ def sample_scores(
     client_scores: Sequence[Mapping[str, Any] | None] | Mapping[str, Any] | None = None,
     **facts: Any,
 ) -> list[Row]:
-    """Score an output as `scores_of` does; of several samples each by itself, and return the means.
+    """Score an output as `score_output` does; of several samples each by itself, and return the means.
 
     The caller's numbers are then a list, one for each sample.
     """
     samples = output.get("samples")
     if not samples:
         scores = client_scores if isinstance(client_scores, Mapping) else None
-        return scores_of(metrics=metrics, output=output, client_scores=scores, **facts)
+        return score_output(metrics=metrics, output=output, client_scores=scores, **facts)
     scores_by_sample = client_scores if isinstance(client_scores, Sequence) else [None] * len(samples)
     by_sample = [
-        scores_of(metrics=metrics, output={"pos": output["pos"], **sample}, client_scores=scores, **facts)
+        score_output(metrics=metrics, output={"pos": output["pos"], **sample}, client_scores=scores, **facts)
         for sample, scores in zip(samples, scores_by_sample, strict=True)
     ]
     return [mean_score(metric, output["pos"], rows) for metric, *rows in zip(metrics, *by_sample, strict=True)]

@@ -53,7 +53,7 @@ class StageAnswer:
     stage_id: int | None = None
 
 
-def digest_of(asking: AskedConfig, node: PipelineNode, fields: Mapping[str, Any], sample: int) -> str:
+def compute_digest(asking: AskedConfig, node: PipelineNode, fields: Mapping[str, Any], sample: int) -> str:
     """Return what tells a question from every other one: all that makes the answer, and which sample it is.
 
     Raises UnknownField, and CallFailed for a connection that cannot be used.
@@ -72,7 +72,7 @@ def digest_of(asking: AskedConfig, node: PipelineNode, fields: Mapping[str, Any]
     return _digest([node.kind, question, revisions, sample])
 
 
-def kept_key(unit_id: int, pos: int, sample: int, mode: str, node: str) -> str:
+def build_answer_key(unit_id: int, pos: int, sample: int, mode: str, node: str) -> str:
     """Return the key of an answer that no other unit can reuse, stored while its output is postponed."""
     return _digest(["kept", unit_id, pos, sample, mode, node])
 
@@ -92,7 +92,7 @@ class StageDesk:
         self._flights: dict[Place, threading.Event] = {}
         self._lock = threading.Lock()
 
-    def known(self, place: Place) -> HeldStage | None:
+    def get_answer(self, place: Place) -> HeldStage | None:
         """Return an answer."""
         return self._answers.get(place)
 
@@ -127,19 +127,19 @@ def ask_once(
     """
     place, until = (unit.experiment_id, key), time.monotonic() + LONGEST_WAIT_SECONDS
     while True:
-        if (stage := _desk.known(place)) is not None:
-            return _taken(unit, pos, stage)
+        if (stage := _desk.get_answer(place)) is not None:
+            return _reuse_answer(unit, pos, stage)
         flight = _desk.join(place)
         if flight is None:
             try:
-                return _asked(unit, place, pos, ask, should_stop, until)
+                return _request_stage(unit, place, pos, ask, should_stop, until)
             finally:
                 _desk.leave(place)
         _check_patience(until, should_stop)
         flight.wait(LONGEST_PAUSE_SECONDS)
 
 
-def _asked(
+def _request_stage(
     unit: Unit,
     place: Place,
     pos: int,
@@ -150,7 +150,7 @@ def _asked(
     stage = _wait_for(unit, place, pos, should_stop, until)
     if stage.output is not None:
         _desk.remember(place, stage)
-        return _taken(unit, pos, stage)
+        return _reuse_answer(unit, pos, stage)
     try:
         produced = ask()
     except BaseException:
@@ -161,17 +161,17 @@ def _asked(
         return StageAnswer(produced)
     # The answer has been paid for: retry while the database is unavailable.
     if persistently(lambda: _answer(unit, stage, produced)):
-        _desk.remember(place, replace(stage, output=produced.output, **_measured(produced)))
+        _desk.remember(place, replace(stage, output=produced.output, **_get_usage(produced)))
     return StageAnswer(produced, True, stage.id)
 
 
-def _taken(unit: Unit, pos: int, found: HeldStage) -> StageAnswer:
-    produced = GeneratedOutput(output=dict(found.output or {}), **_measured(found))
+def _reuse_answer(unit: Unit, pos: int, found: HeldStage) -> StageAnswer:
+    produced = GeneratedOutput(output=dict(found.output or {}), **_get_usage(found))
     # A retry of a failed output belongs to another unit: the query of the first attempt has been paid for.
     return StageAnswer(produced, (found.unit_id, found.pos) == (unit.id, pos), found.id)
 
 
-def _measured(found: Any) -> dict[str, Any]:
+def _get_usage(found: Any) -> dict[str, Any]:
     return {name: getattr(found, name) for name in MEASURED}
 
 
@@ -222,7 +222,7 @@ def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], GeneratedOutput])
             unit_id=unit.id,
             token=unit.token,
             output=produced.output,
-            **_measured(produced),
+            **_get_usage(produced),
         )
         for (key, pos), produced in answers.items()
     ]
@@ -230,7 +230,9 @@ def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], GeneratedOutput])
         StageOutput.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def kept_answers(unit: Unit, keys: Iterable[str]) -> dict[str, GeneratedOutput]:
+def load_answers(unit: Unit, keys: Iterable[str]) -> dict[str, GeneratedOutput]:
     with account_scope(unit.account_id):
         rows = StageOutput.objects.filter(experiment_id=unit.experiment_id, key__in=list(keys))
-        return {row.key: GeneratedOutput(output=row.output, **_measured(row)) for row in rows if row.output is not None}
+        return {
+            row.key: GeneratedOutput(output=row.output, **_get_usage(row)) for row in rows if row.output is not None
+        }

@@ -12,22 +12,22 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.decisions.control import stop_by_worker
-from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, breach_of
+from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, describe_breach
 from evalsvc.experiments.models import Config, Output, Retry
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
-from evalsvc.experiments.runner.retries import failed_metrics, given_up, is_retry, retry_task, to_score
+from evalsvc.experiments.runner.retries import build_final_error, failed_metrics, is_retry, retry_task, to_score
 from evalsvc.experiments.runner.score import failed_score, needs_judge
 from evalsvc.experiments.runner.store import Outcome, RecordResult, Unit
 from evalsvc.experiments.runner.units.context import (
     Example,
     UnitContext,
-    examples_of,
+    load_examples,
+    read_stopped_metrics,
     recorded_outputs,
-    stopped_by,
     twin_outputs,
     unit_context,
 )
-from evalsvc.experiments.runner.units.pipelines import Asker, asker_of
+from evalsvc.experiments.runner.units.pipelines import Asker, build_requester
 from evalsvc.experiments.runner.units.samples import SampleKeeper, sample_scores
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.tenancy.outages import is_outage
@@ -74,7 +74,7 @@ class UnitRunner:
         """
         try:
             context = unit_context(self.unit)
-            self.stopped = stopped_by(self.unit, context)
+            self.stopped = read_stopped_metrics(self.unit, context)
             if is_retry(self.unit.addition):
                 self._retry(context)
             elif self.unit.state == "scoring":
@@ -97,7 +97,7 @@ class UnitRunner:
         self.postponed_seconds = OUTAGE_PAUSE_SECONDS
         return self._hand_over("release")
 
-    def _stopped(self) -> bool:
+    def _is_stopped(self) -> bool:
         return not self._is_held or self.should_stop() or self.is_lost(self.unit)
 
     def _retry(self, context: UnitContext) -> None:
@@ -116,14 +116,14 @@ class UnitRunner:
         self._ask(context, recorded_positions, twin_outputs(self.unit, context))
 
     def _ask(self, context: UnitContext, known: Collection[int], twins: Mapping[int, dict[str, Any]]) -> None:
-        examples = examples_of(self.unit)
-        ask = asker_of(self.unit, context, self._stopped)
+        examples = load_examples(self.unit)
+        ask = build_requester(self.unit, context, self._is_stopped)
         keeper = SampleKeeper(self.unit, context.n_samples) if context.n_samples > 1 else None
         connections.close_all()
         for pos in range(self.unit.from_pos, self.unit.to_pos):
             if pos in known:
                 continue
-            if self._stopped():
+            if self._is_stopped():
                 return
             try:
                 twin = twins.get(pos)
@@ -157,9 +157,9 @@ class UnitRunner:
         """Request an output, or all samples of one; raises RetryLater and MustStop."""
 
         def answer(sample: int) -> GeneratedOutput:
-            if sample and self._stopped():
+            if sample and self._is_stopped():
                 raise RetryLater(0.0)
-            return _held_to(context.output_schema, self._produced(ask, example, pos, sample))
+            return _apply_schema(context.output_schema, self._produced(ask, example, pos, sample))
 
         if keeper is None:
             return {"pos": pos, **asdict(answer(0))}
@@ -178,7 +178,7 @@ class UnitRunner:
             return ask(example, pos, sample)
         except (RetryLater, MustStop) as exc:
             if is_retry(self.unit.addition) and self._gives_up(exc):
-                return given_up(exc)
+                return build_final_error(exc)
             raise
         except Exception as exc:
             if is_outage(exc):
@@ -211,7 +211,7 @@ class UnitRunner:
         self, context: UnitContext, waiting: Sequence[Output], only: Mapping[int, Collection[str]] | None = None
     ) -> None:
         """Score outputs by all metrics, or each by those that are named for its position."""
-        examples = examples_of(self.unit)
+        examples = load_examples(self.unit)
         # They are recorded together, so those that wait for a judge wait side by side.
         n_threads = min(MAX_JUDGED_AT_ONCE, max(1, len(waiting))) if needs_judge(context.metrics) else 1
         connections.close_all()
@@ -258,30 +258,31 @@ class UnitRunner:
 
 def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of a reused output, checked against this config's schema, each sample separately."""
-    row = {"pos": pos, **asdict(_held_to(schema, GeneratedOutput(**twin)))}
+    row = {"pos": pos, **asdict(_apply_schema(schema, GeneratedOutput(**twin)))}
     if not row["samples"]:
         return row
     names = ("status", "output", "error_type", "error_message")
     outputs = [
-        _held_to(schema, GeneratedOutput(**{name: sample.get(name) for name in names})) for sample in row["samples"]
+        _apply_schema(schema, GeneratedOutput(**{name: sample.get(name) for name in names}))
+        for sample in row["samples"]
     ]
     row["samples"] = [
         sample | {name: getattr(output, name) for name in names}
         for sample, output in zip(row["samples"], outputs, strict=True)
     ]
-    return row | {name: getattr(shown_sample(outputs), name) for name in names}
+    return row | {name: getattr(select_sample(outputs), name) for name in names}
 
 
-def shown_sample(samples: Sequence[GeneratedOutput]) -> GeneratedOutput:
+def select_sample(samples: Sequence[GeneratedOutput]) -> GeneratedOutput:
     """Return the sample that an output shows: the first that is ok, else the first."""
     return next((sample for sample in samples if sample.status == Output.Status.OK), samples[0])
 
 
-def _held_to(schema: Mapping[str, Any] | None, produced: GeneratedOutput) -> GeneratedOutput:
+def _apply_schema(schema: Mapping[str, Any] | None, produced: GeneratedOutput) -> GeneratedOutput:
     """Return an output that fits what its config declares, and in place of any other the error that it is."""
     if schema is None or produced.output is None:
         return produced
-    why = breach_of(schema, produced.output)
+    why = describe_breach(schema, produced.output)
     if why is None:
         return produced
     return replace(produced, status="error", output=None, error_type=BAD_OUTPUT, error_message=why)

@@ -8,7 +8,7 @@ OPERATOR = "operator@example.com"
 MEMBERS = (("Demo", "demo-admin@example.com"), ("Demo B", "demo-b-admin@example.com"))
 HISTORY = "Demo history"
 """The account that is filled to be looked at."""
-# The names of the two accounts' API keys among `kept_values`.
+# The names of the two accounts' API keys among `load_demo_values`.
 KEYS = ("EVALSVC_API_KEY", "EVALSVC_API_KEY_B")
 FOUND = """
 SELECT (SELECT count(DISTINCT name) FROM accounts_account WHERE name = ANY(%s)),
@@ -17,7 +17,7 @@ SELECT (SELECT count(DISTINCT name) FROM accounts_account WHERE name = ANY(%s)),
 """
 
 
-def kept_values(file: Path) -> dict[str, str] | None:
+def load_demo_values(file: Path) -> dict[str, str] | None:
     """Return the keys and passwords that were made at the first start; None before it."""
     if not file.exists():
         return None
@@ -25,7 +25,7 @@ def kept_values(file: Path) -> dict[str, str] | None:
     return values
 
 
-def wanted_file(home: Path) -> Path:
+def get_history_marker(home: Path) -> Path:
     """Return the file that is there from the first start on until the demo's history is complete."""
     return home / "demo-history.wanted"
 

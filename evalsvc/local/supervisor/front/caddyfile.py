@@ -34,7 +34,7 @@ class CaddyPlan:
         """Return the Caddyfile. Raises UnfitName."""
         return Template(TEMPLATE.read_text(encoding="utf-8")).substitute(
             listener=self.listener,
-            names=", ".join(site_of(name) for name in self.names),
+            names=", ".join(format_site_address(name) for name in self.names),
             storage=self.storage,
             web=self.web,
             otlp="# No OTLP over gRPC." if self.otlp is None else self._otlp(self.otlp),
@@ -46,14 +46,14 @@ class CaddyPlan:
         return Template(OTLP_TEMPLATE.read_text(encoding="utf-8")).substitute(otlp_address=address)
 
 
-def site_of(host: str) -> str:
+def format_site_address(host: str) -> str:
     """Return the address of a site for a host as EVALSVC_ALLOWED_HOSTS writes it. Raises UnfitName."""
     if not host or not set(host) <= set(PLACE):
         raise UnfitName(f"{host!r} is no host that a certificate can be made for.")
     return f"https://*{host}" if host.startswith(".") else f"https://{host}"
 
 
-def hosts_of(allowed: str, host: str) -> tuple[str, ...]:
+def list_hosts(allowed: str, host: str) -> tuple[str, ...]:
     """Return the hosts to answer to: those of EVALSVC_ALLOWED_HOSTS, and the address that is listened at."""
     names = [part.strip() for part in allowed.split(",") if part.strip()]
     return tuple(unique([*names, f"[{host}]" if ":" in host else host]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evalsvc.local.supervisor import roster
 from evalsvc.local.supervisor.front.caddy import HSTS_VARIABLE, PROXIED, CaddyFront, find_caddy
-from evalsvc.local.supervisor.front.caddyfile import CaddyPlan, hosts_of
+from evalsvc.local.supervisor.front.caddyfile import CaddyPlan, list_hosts
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 FIRST_HTTPS_PORT = 8443
@@ -61,7 +61,7 @@ def open_front(
     if options.port is None and (port := listener.getsockname()[1]) != FIRST_HTTPS_PORT:
         write(f"  port {FIRST_HTTPS_PORT} is taken, using {port} for https")
     address = roster.reachable(options.host)
-    names = hosts_of(os.environ.get("EVALSVC_ALLOWED_HOSTS") or DEFAULT_HOSTS, address)
+    names = list_hosts(os.environ.get("EVALSVC_ALLOWED_HOSTS") or DEFAULT_HOSTS, address)
     return CaddyFront(
         program,
         home / "caddy",

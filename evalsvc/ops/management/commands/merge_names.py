@@ -29,7 +29,7 @@ class Command(ServiceCommand):
         """Look at one account after the other."""
         with role_scope(SYSTEM):
             rows = Account.objects.order_by("pk")
-            n = sum(self._look_at(row, merge=options["merge"]) for row in _of(rows, options["account"]))
+            n = sum(self._look_at(row, merge=options["merge"]) for row in _select_accounts(rows, options["account"]))
         self.stdout.write(f"{n} names are written in several ways.")
 
     def _look_at(self, account: Account, *, merge: bool) -> int:
@@ -58,5 +58,5 @@ class Command(ServiceCommand):
         self.stdout.write(f"  merged into {target.pk}: {n} rows moved")
 
 
-def _of(rows: Any, account_id: int | None) -> list[Account]:
+def _select_accounts(rows: Any, account_id: int | None) -> list[Account]:
     return list(rows if account_id is None else rows.filter(pk=account_id))

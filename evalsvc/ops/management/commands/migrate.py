@@ -32,7 +32,7 @@ class Command(DjangoMigrate):
         if options["database"] != OWNER or only_looks:
             super().handle(*args, **options)
             return
-        with self._alone(), _lock_timeout():
+        with self._hold_migration_lock(), _lock_timeout():
             try:
                 super().handle(*args, **options)
             except OperationalError as exc:
@@ -45,7 +45,7 @@ class Command(DjangoMigrate):
                 ) from None
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _hold_migration_lock(self) -> Iterator[None]:
         """Acquire the migration lock, on a connection of its own: migrations run their own transactions.
 
         Neither the lock nor the wait for it uses a transaction: a concurrent index build waits for every open

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from evalsvc.accounts.access.keys import KeyText, new_key_text, parse_key
 from evalsvc.accounts.models import Account, ApiKey, Member, User
 from evalsvc.accounts.services import add_member, create_account, issue_key
-from evalsvc.local.supervisor.demo.accounts import KEYS, MEMBERS, OPERATOR, kept_values
+from evalsvc.local.supervisor.demo.accounts import KEYS, MEMBERS, OPERATOR, load_demo_values
 from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import SYSTEM, role_scope
 
@@ -45,7 +45,7 @@ def demo_file() -> Path:
 
 def read_or_draw(path: Path) -> dict[str, str]:
     """Return the stored values, generated at the first call; the file is readable by its owner only."""
-    if stored_values := kept_values(path):
+    if stored_values := load_demo_values(path):
         return stored_values
     values = {
         "EVALSVC_API_KEY": str(new_key_text()),

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalsvc.local.supervisor.command import HELP, add_arguments, options_of, run_until_stopped
+from evalsvc.local.supervisor.command import HELP, add_arguments, build_options, run_until_stopped
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["prepare"]:
             return self._prepare(demo=not options["no_demo"])
-        if problem := run_until_stopped(options_of(options), self._write):
+        if problem := run_until_stopped(build_options(options), self._write):
             raise CommandError(problem)
 
     def _prepare(self, *, demo: bool) -> None:

@@ -13,7 +13,7 @@ from django.db.models import Count, F
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.values import AnnotationValue
-from evalsvc.comparisons.judges.resolver import judge_digest_of
+from evalsvc.comparisons.judges.resolver import compute_judge_digest
 from evalsvc.comparisons.maintenance import recount_comparison
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.ranking import ranking_view
@@ -25,7 +25,7 @@ from evalsvc.reports.bundles.records import kinds
 from evalsvc.reports.bundles.records.kinds import RecordKind
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
-from evalsvc.reviews.questions import CHOICES, Question, questions_of, value_of
+from evalsvc.reviews.questions import CHOICES, Question, parse_answer_value, parse_questions
 
 ROWS_AT_ONCE = 500
 NOBODY = uuid.UUID(int=0)
@@ -69,7 +69,7 @@ def insert_records(*, account: Account, plan: ExperimentPlan, read: RecordReader
     _rank_comparisons(places)
 
 
-def _made(kind: RecordKind, batch: Sequence[tuple[int, Any]], make: Callable[[Any], Fields]) -> list[Any]:
+def _build_rows(kind: RecordKind, batch: Sequence[tuple[int, Any]], make: Callable[[Any], Fields]) -> list[Any]:
     """Return rows of a batch, not saved; a line that cannot be made is refused by its number."""
     instances = []
     for number, row in batch:
@@ -84,7 +84,7 @@ def _made(kind: RecordKind, batch: Sequence[tuple[int, Any]], make: Callable[[An
 def _insert_reviews(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[int, Any]]) -> None:
     def make(row: Any) -> Fields:
         criteria = [{**criterion, "id": str(uuid.uuid4())} for criterion in row.criteria]
-        questions_of(criteria)
+        parse_questions(criteria)
         if (row.kind == Review.Kind.PAIR) is bool(criteria) or row.kind not in (Review.Kind.PAIR, Review.Kind.OUTPUT):
             raise ValueError("neither a review of outputs nor one of pairs")
         source = {name: {**selection, "experiment_id": places.plan.pk} for name, selection in row.source.items()}
@@ -96,10 +96,10 @@ def _insert_reviews(places: RecordPlaces, kind: RecordKind, batch: Sequence[tupl
             "created_by": places.actor,
         }
 
-    for review in Review.objects.bulk_create(_made(kind, batch, make)):
+    for review in Review.objects.bulk_create(_build_rows(kind, batch, make)):
         number = len(places.reviews) + 1
         places.reviews[number] = review
-        places.questions[number] = questions_of(review.criteria)
+        places.questions[number] = parse_questions(review.criteria)
 
 
 def _insert_items(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[int, Any]]) -> None:
@@ -119,7 +119,7 @@ def _insert_items(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[
             "other_id": 0 if other is None else outputs.get((other, row.example_pos), -1 - row.position),
         }
 
-    ReviewItem.objects.bulk_create(_made(kind, batch, make))
+    ReviewItem.objects.bulk_create(_build_rows(kind, batch, make))
 
 
 def _insert_answers(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[int, Any]]) -> None:
@@ -139,17 +139,17 @@ def _insert_answers(places: RecordPlaces, kind: RecordKind, batch: Sequence[tupl
             "item_id": items[review.pk, row.item],
             "token": NOBODY,
             "reviewer": row.reviewer,
-            "said": _said(questions, row.said),
+            "said": _convert_response(questions, row.said),
             "earlier": [
-                {**msgspec.to_builtins(earlier_answer), "said": _said(questions, earlier_answer.said)}
+                {**msgspec.to_builtins(earlier_answer), "said": _convert_response(questions, earlier_answer.said)}
                 for earlier_answer in row.earlier
             ],
         }
 
-    ReviewAnswer.objects.bulk_create(_made(kind, batch, make))
+    ReviewAnswer.objects.bulk_create(_build_rows(kind, batch, make))
 
 
-def _said(questions: Sequence[Question], said: Mapping[str, Any]) -> Fields:
+def _convert_response(questions: Sequence[Question], said: Mapping[str, Any]) -> Fields:
     """Return a response keyed by the criteria of the copy. Raises ValueError if it does not match the questions."""
     if not questions:
         if set(said) != {"choice"} or said["choice"] not in CHOICES:
@@ -158,7 +158,7 @@ def _said(questions: Sequence[Question], said: Mapping[str, Any]) -> Fields:
     if set(said) != {str(i) for i in range(len(questions))}:
         raise ValueError("not an answer to each question")
     for i, question in enumerate(questions):
-        value_of(question, msgspec.to_builtins(msgspec.convert(said[str(i)], AnnotationValue)))
+        parse_answer_value(question, msgspec.to_builtins(msgspec.convert(said[str(i)], AnnotationValue)))
     return {str(question.id): said[str(i)] for i, question in enumerate(questions)}
 
 
@@ -174,10 +174,10 @@ def _insert_comparisons(places: RecordPlaces, kind: RecordKind, batch: Sequence[
             "experiment_id": places.plan.pk,
             "configs": [places.configs[arrival] for arrival in row.configs],
             "judge": judge,
-            "judge_digest": judge_digest_of(judge),
+            "judge_digest": compute_judge_digest(judge),
         }
 
-    for (number, row), comparison in zip(batch, _made(kind, batch, make), strict=True):
+    for (number, row), comparison in zip(batch, _build_rows(kind, batch, make), strict=True):
         comparison.previous = places.comparisons.get(row.previous)
         comparison.save(force_insert=True)
         comparison.refresh_from_db()
@@ -206,7 +206,7 @@ def _insert_judged(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple
     rows = [row for _, row in batch]
     try:
         outputs = places.outputs([(at, row.pos) for row in rows for at in (row.first, row.second)])
-        sources = _judged_before(places, rows)
+        sources = _find_sources(places, rows)
     except WRONG as exc:
         raise refuse(f"{kind.file}, line {batch[0][0]} and after it: {exc!r:.200}.") from None
     items = ExperimentItem.objects.filter(experiment_id=places.plan.pk, pos__in={row.pos for row in rows})
@@ -227,10 +227,10 @@ def _insert_judged(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple
             "reused_from": None if row.reused_from is None else sources.get(tuple(row.reused_from), 0),
         }
 
-    Judgement.objects.bulk_create(_made(kind, batch, make))
+    Judgement.objects.bulk_create(_build_rows(kind, batch, make))
 
 
-def _judged_before(places: RecordPlaces, rows: Sequence[Any]) -> dict[tuple[int, ...], int]:
+def _find_sources(places: RecordPlaces, rows: Sequence[Any]) -> dict[tuple[int, ...], int]:
     """Return the ids of judgements that others were taken over from, by what the bundle calls them."""
     references = [row.reused_from for row in rows if row.reused_from]
     numbers = {places.comparisons[reference[0]].pk: reference[0] for reference in references}
@@ -257,7 +257,7 @@ def _insert_gates(places: RecordPlaces, kind: RecordKind, batch: Sequence[tuple[
             "actor": places.actor,
         }
 
-    Gate.objects.bulk_create(_made(kind, batch, make))
+    Gate.objects.bulk_create(_build_rows(kind, batch, make))
 
 
 def _gated(places: RecordPlaces, side: Mapping[str, Any] | None, arrival: int | None) -> Fields | None:

@@ -12,7 +12,7 @@ from django.db import models
 
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.gates.models import Gate
-from evalsvc.reports.bundles.tables import ALWAYS_LEFT, SMALL, USUAL, type_of
+from evalsvc.reports.bundles.tables import ALWAYS_LEFT, SMALL, USUAL, get_json_type
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 
 Arrival = Annotated[int, msgspec.Meta(ge=1, le=SMALL)]
@@ -109,5 +109,5 @@ RECORD_FILES = tuple(kind.file for kind in RECORDS)
 def record_type(kind: RecordKind) -> type[msgspec.Struct]:
     """Return the shape of a line of a file of records."""
     fields: list[Any] = list(kind.named.items())
-    fields += [(column.column, type_of(column, raw=False)) for column in kind.columns]
+    fields += [(column.column, get_json_type(column, raw=False)) for column in kind.columns]
     return msgspec.defstruct(f"{kind.name}Record", fields, forbid_unknown_fields=True, kw_only=True)

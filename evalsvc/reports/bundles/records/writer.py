@@ -65,7 +65,7 @@ def _ended_reviews(plan: ExperimentPlan) -> QuerySet[Review]:
     return _reviews(plan).filter(~Q(closed_at=None) | ~Exists(unanswered)).order_by("created_at", "pk")
 
 
-def left_out_of(names: RecordNames) -> list[LeftOut]:
+def list_omissions(names: RecordNames) -> list[LeftOut]:
     """Return what about an experiment is not in its bundle, and why."""
     plan, account = names.plan, names.plan.account_id
     comparisons = OutputComparison.objects.filter(account_id=account, experiment_id=plan.pk)
@@ -114,7 +114,7 @@ def _gates(names: RecordNames) -> QuerySet[Gate]:
     return Gate.objects.filter(account_id=names.plan.account_id, experiment_id=names.plan.pk).order_by("pk")
 
 
-def _told_comparisons(names: RecordNames, rows: Sequence[OutputComparison]) -> list[Row]:
+def _build_comparisons(names: RecordNames, rows: Sequence[OutputComparison]) -> list[Row]:
     return [
         {
             "configs": [names.arrivals[id] for id in row.configs],
@@ -138,7 +138,7 @@ def _judge(names: RecordNames, judge: Mapping[str, Any]) -> Row:
     return exported
 
 
-def _told_judgements(names: RecordNames, rows: Sequence[Judgement]) -> list[Row]:
+def _build_judgements(names: RecordNames, rows: Sequence[Judgement]) -> list[Row]:
     ids = [row.reused_from for row in rows if row.reused_from]
     sources = {row.pk: row for row in Judgement.objects.filter(pk__in=ids, comparison_id__in=list(names.comparisons))}
 
@@ -161,7 +161,7 @@ def _told_judgements(names: RecordNames, rows: Sequence[Judgement]) -> list[Row]
     return exported
 
 
-def _told_reviews(names: RecordNames, rows: Sequence[Review]) -> list[Row]:
+def _build_reviews(names: RecordNames, rows: Sequence[Review]) -> list[Row]:
     return [
         {
             "criteria": [{**criterion, "id": None} for criterion in row.criteria],
@@ -183,7 +183,7 @@ def _source(names: RecordNames, asked: Mapping[str, Any]) -> Row:
     }
 
 
-def _told_items(names: RecordNames, rows: Sequence[ReviewItem]) -> list[Row]:
+def _build_items(names: RecordNames, rows: Sequence[ReviewItem]) -> list[Row]:
     return [
         {
             "review": names.reviews[row.review_id],
@@ -194,7 +194,7 @@ def _told_items(names: RecordNames, rows: Sequence[ReviewItem]) -> list[Row]:
     ]
 
 
-def _told_answers(names: RecordNames, rows: Sequence[ReviewAnswer]) -> list[Row]:
+def _build_answers(names: RecordNames, rows: Sequence[ReviewAnswer]) -> list[Row]:
     reviews = {row.pk: row for row in Review.objects.filter(pk__in={row.review_id for row in rows})}
     exported = []
     for row in rows:
@@ -218,7 +218,7 @@ def _renamed(said: Mapping[str, Any], numbers: Mapping[str, str]) -> Row:
     return {numbers.get(name, name): value for name, value in said.items()}
 
 
-def _told_gates(names: RecordNames, rows: Sequence[Gate]) -> list[Row]:
+def _build_gates(names: RecordNames, rows: Sequence[Gate]) -> list[Row]:
     return [
         {
             "config": names.arrivals.get(row.config_id or 0),
@@ -253,10 +253,10 @@ _ROWS: Mapping[RecordKind, Any] = {
     kinds.GATES: _gates,
 }
 _TOLD: Mapping[RecordKind, Any] = {
-    kinds.COMPARISONS: _told_comparisons,
-    kinds.JUDGEMENTS: _told_judgements,
-    kinds.REVIEWS: _told_reviews,
-    kinds.REVIEW_ITEMS: _told_items,
-    kinds.ANSWERS: _told_answers,
-    kinds.GATES: _told_gates,
+    kinds.COMPARISONS: _build_comparisons,
+    kinds.JUDGEMENTS: _build_judgements,
+    kinds.REVIEWS: _build_reviews,
+    kinds.REVIEW_ITEMS: _build_items,
+    kinds.ANSWERS: _build_answers,
+    kinds.GATES: _build_gates,
 }

@@ -9,16 +9,17 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.series import MAX_SERIES, sample
-from evalsvc.console.pages.experiments.live.strips import Strip, strip_axis, strip_of
+from evalsvc.console.pages.experiments.live.strips import Strip, draw_strip, strip_axis
 from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.leader import level_with
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import live_view
-from evalsvc.experiments.reporting.references import reference_line, references_of
+from evalsvc.experiments.reporting.references import load_references, reference_line
 from evalsvc.experiments.reporting.words import (
     NO_VERDICT,
     covers_words,
+    format_seen_examples,
     headline,
     interval,
     leads,
@@ -27,7 +28,6 @@ from evalsvc.experiments.reporting.words import (
     note_words,
     number,
     quantile_words,
-    seen_words,
     set_words,
     versus_words,
 )
@@ -138,11 +138,11 @@ class LiveBoard:
         return any(row.may_resume for row in self.rows)
 
 
-def live_board_of(
+def build_live_board(
     plan: ExperimentPlan, ever: Sequence[Config], *, metric: str | None = None, sort: str = ""
 ) -> LiveBoard:
     """Build the board by a metric, by default the primary one."""
-    view, references = live_view(plan, ever), references_of(plan)
+    view, references = live_view(plan, ever), load_references(plan)
     metrics = {row["name"]: row for row in plan.metrics}
     board_metric: str = metric if metric is not None and metric in metrics else plan.primary_metric
     reference = reference_line(references.get(board_metric))
@@ -154,7 +154,7 @@ def live_board_of(
         _row(plan, config, i, board_metric, axis, names, view["leader"], ahead)
         for i, config in enumerate(view["configs"])
     ]
-    order, by_primary = board_order_of(plan, view, board_metric, sort), f" by {plan.primary_metric}"
+    order, by_primary = compute_board_order(plan, view, board_metric, sort), f" by {plan.primary_metric}"
     return LiveBoard(
         leads=leads(view["leader_settled"], plan.state, is_level=len(ahead) > 1)
         + ("" if board_metric == plan.primary_metric else by_primary),
@@ -162,7 +162,7 @@ def live_board_of(
         head=view["experiment"],
         metric=board_metric,
         metric_note=metric_words(metrics[board_metric], references.get(board_metric)),
-        difference_note=difference_words_of(plan, metrics[plan.primary_metric]),
+        difference_note=describe_difference(plan, metrics[plan.primary_metric]),
         metrics=[plan.primary_metric, *(name for name in metrics if name != plan.primary_metric)],
         rows=sorted(rows, key=lambda row: order[row.id]),
         axis=axis,
@@ -181,7 +181,7 @@ def _ahead(view: Mapping[str, Any], primary: str) -> Sequence[str]:
     return level_with(view["leader"], results) if view["leader"] in results else []
 
 
-def difference_words_of(plan: ExperimentPlan, primary: Mapping[str, Any]) -> str:
+def describe_difference(plan: ExperimentPlan, primary: Mapping[str, Any]) -> str:
     """Return what differences are of, whatever metric the board shows, from whom, and which way is the better one."""
     note = "" if primary["higher_is_better"] else "; above 0 is better, though lower values are"
     return f"in {plan.primary_metric}, from {plan.baseline or 'the leader'}{note}"
@@ -197,7 +197,7 @@ SORTS = {
 }
 
 
-def board_order_of(plan: ExperimentPlan, view: Mapping[str, Any], metric: str, sort: str) -> dict[str, Any]:
+def compute_board_order(plan: ExperimentPlan, view: Mapping[str, Any], metric: str, sort: str) -> dict[str, Any]:
     """Return what the configs are sorted by, by their ids."""
     high = next(row["higher_is_better"] for row in plan.metrics if row["name"] == metric)
     keys: dict[str, Callable[[Mapping[str, Any]], Any]] = {
@@ -209,7 +209,7 @@ def board_order_of(plan: ExperimentPlan, view: Mapping[str, Any], metric: str, s
     }
 
     def leader_first(config: Mapping[str, Any]) -> Any:
-        return place_of(config, metric, high, view["leader"])
+        return get_sort_key(config, metric, high, view["leader"])
 
     key = keys.get(sort, leader_first)
     return {config["id"]: key(config) for config in view["configs"]}
@@ -220,7 +220,7 @@ def is_racing(config: Mapping[str, object]) -> bool:
     return config["state"] in IN_THE_RACE or config["stop_reason"] in ("decided", "pause")
 
 
-def place_of(config: Mapping[str, Any], metric: str, high: bool, leader: str | None) -> tuple[Any, ...]:
+def get_sort_key(config: Mapping[str, Any], metric: str, high: bool, leader: str | None) -> tuple[Any, ...]:
     """Order configs: the leader, then the others in the race by their value, then those that are out of it."""
     value = headline(config["metrics"][metric])["value"]
     behind = (-value if high else value) if value is not None else float("inf")
@@ -255,11 +255,11 @@ def _row(
         n_reused=config["n_reused"],
         cost=number(config["cost"]) if config["cost"] else "",
         parent=names.get(config["parent_id"], "a deleted config") if config["parent_id"] else "",
-        seen=seen_words(estimate, estimate["seen_before_design"]),
-        strip=strip_of(axis, headline(estimate), style, config["name"]),
-        shown=cell_of(metric, estimate),
+        seen=format_seen_examples(estimate, estimate["seen_before_design"]),
+        strip=draw_strip(axis, headline(estimate), style, config["name"]),
+        shown=build_cell(metric, estimate),
         counted=f"n {estimate['n']}" if estimate["n"] not in (0, config["n_done"]) else "",
-        others=[cell_of(name, metric_view) for name, metric_view in config["metrics"].items() if name != metric],
+        others=[build_cell(name, metric_view) for name, metric_view in config["metrics"].items() if name != metric],
         word=short_words(config["versus_leader"]),
         versus=versus,
         asides=asides,
@@ -277,7 +277,7 @@ def short_words(found: Mapping[str, Any] | None) -> str:
     return f"{found['word'] or NO_VERDICT} {number(estimate['delta'], signed=True)}"
 
 
-def cell_of(name: str, view: Mapping[str, Any]) -> MetricCell:
+def build_cell(name: str, view: Mapping[str, Any]) -> MetricCell:
     """Write one metric of one config in words."""
     estimate = headline(view)
     lower, value, upper = estimate["lower"], estimate["value"], estimate["upper"]

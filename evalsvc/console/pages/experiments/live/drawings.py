@@ -18,7 +18,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pareto import MOST_METRICS, UNTOLD, pareto_view
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.looks import InterimResult, looks_of
+from evalsvc.experiments.reporting.live.looks import InterimResult, load_interim_results
 from evalsvc.experiments.reporting.words import number
 
 # The board may come again every second, so what it weighs is bounded; the API weighs more.
@@ -31,7 +31,9 @@ MOST_CHARTS = 32
 def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config]) -> SafeString | None:
     """Draw the metric of the board at the shard ends, the leader with its intervals; None before the first look."""
     results = tuple(
-        result for result in looks_of(plan, configs) if result.metric == board.metric and result.value is not None
+        result
+        for result in load_interim_results(plan, configs)
+        if result.metric == board.metric and result.value is not None
     )
     if not results:
         return None
@@ -103,9 +105,9 @@ class FrontTable:
     note: str
 
 
-def front_of(plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config]) -> FrontTable | None:
+def build_front(plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config]) -> FrontTable | None:
     """Lay out the primary metric and the next two; None where there is nothing to trade, or too much to weigh."""
-    names = _chosen(plan)
+    names = _select_metrics(plan)
     n_scores = plan.n_examples * len(board.rows) * len(names)
     if len(names) < FEWEST_CONFIGS or len(board.rows) < FEWEST_CONFIGS or n_scores > MOST_SCORES_OF_A_BOARD:
         return None
@@ -170,7 +172,7 @@ def _note(view: Mapping[str, Any]) -> str:
     return f"{words} No verdict: of a metric without a declared range nothing can be said while watched."
 
 
-def _chosen(plan: ExperimentPlan) -> list[str]:
+def _select_metrics(plan: ExperimentPlan) -> list[str]:
     fit = [row["name"] for row in plan.metrics if is_pairable(Metric.from_json(row))]
     return sorted(fit, key=lambda name: name != plan.primary_metric)[:MOST_METRICS]
 

@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.series import sample
 from evalsvc.console.pages.experiments.live.board import LiveBoard, LiveRow, MetricCell
-from evalsvc.reports.page.elements import Part, element, joined_parts
+from evalsvc.reports.page.elements import Part, element, join_parts
 
 MOST_PARTS = 2_000
 """That a process keeps of each kind."""
@@ -21,7 +21,7 @@ MOST_PARTS = 2_000
 
 def rows_markup(board: LiveBoard, experiment_id: int, *, may_edit: bool) -> SafeString:
     """Return the rows of the table."""
-    return joined_parts([_row(board, row, experiment_id, may_edit) for row in board.rows])
+    return join_parts([_row(board, row, experiment_id, may_edit) for row in board.rows])
 
 
 class _RowHead(NamedTuple):
@@ -57,7 +57,7 @@ def _row(board: LiveBoard, row: LiveRow, experiment_id: int, may_edit: bool) -> 
     return element(
         "tr",
         _beginning(head),
-        _answered(row),
+        _render_progress(row),
         element("td", row.strip or _quiet("no score yet"), class_="strips", data_title=""),
         element("td", *_value(row), data_title=board.metric),
         element("td", *_difference(row), data_difference="", data_title="Difference"),
@@ -75,7 +75,7 @@ def _beginning(known: _RowHead) -> SafeString:
     tick = {"id": f"tick-{known.id}", "form": "control", "name": "config", "value": known.id}
     box = element("input", type="checkbox", aria_label=f"Tick {known.name}", **tick)
     good = "badge good" if known.is_settled else "badge"
-    return joined_parts(
+    return join_parts(
         [
             element("td", box) if known.may_edit else None,
             element(
@@ -83,7 +83,7 @@ def _beginning(known: _RowHead) -> SafeString:
                 sample(known.style),
                 " ",
                 element("a", _name(known.name), href=_outputs(known), id=f"answers-{known.id}"),
-                joined_parts([" ", element("span", known.badge, class_=good)]) if known.badge else None,
+                join_parts([" ", element("span", known.badge, class_=good)]) if known.badge else None,
                 _facts("clone of ", _name(known.parent)) if known.parent else None,
                 _facts(known.seen),
                 scope="row",
@@ -97,7 +97,7 @@ def _outputs(known: _RowHead) -> str:
     return f"{reverse('console_experiment_outputs', args=[known.experiment_id])}?config={known.id}"
 
 
-def _answered(row: LiveRow) -> SafeString:
+def _render_progress(row: LiveRow) -> SafeString:
     return element(
         "td",
         f"{row.n_done} / {row.n_to_do}",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from django.db import connections
 
 from evalsvc.console.access import PageRequest
-from evalsvc.experiments.reporting.live.stamp import stamp_of
+from evalsvc.experiments.reporting.live.stamp import read_stamp
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.tenancy.scope import APP
 
@@ -35,11 +35,11 @@ class BoardTag:
     @classmethod
     def read(cls, board: Board) -> BoardTag:
         """Read it: one query."""
-        stamp, at = stamp_of(account_id=board[0], id=board[1])
+        stamp, at = read_stamp(account_id=board[0], id=board[1])
         return cls(stamp, int(at * 1_000_000))
 
     @classmethod
-    def sent(cls, header: str) -> BoardTag | None:
+    def parse(cls, header: str) -> BoardTag | None:
         """Return the tag that a page sends back; None if the header is empty or not a board's tag."""
         stamp, _, at = header.strip('"').partition(".")
         return cls(stamp, int(at)) if at.isdecimal() and at.isascii() and len(at) < 20 else None
@@ -62,7 +62,7 @@ class BoardLook:
     metric: str
 
     @classmethod
-    def at(cls, request: PageRequest, account_id: int, may_edit: bool, id: int) -> BoardLook:
+    def from_request(cls, request: PageRequest, account_id: int, may_edit: bool, id: int) -> BoardLook:
         """Return how a request looks at a board."""
         sort, metric = (request.GET.get(name, "")[:LONGEST_CHOICE] for name in ("sort", "metric"))
         return cls((account_id, id), may_edit, sort, metric)
@@ -86,13 +86,13 @@ _drawn: BoundedCache[BoardLook, DrawnBoard] = BoundedCache(MAX_REMEMBERED)
 _turns = tuple(threading.Lock() for _ in range(64))
 
 
-def known_tag(board: Board, seen: BoardTag | None) -> BoardTag | None:
+def get_cached_tag(board: Board, seen: BoardTag | None) -> BoardTag | None:
     """Return the tag of a board from memory; None when it is too old, or older than what its reader has seen."""
     tag = _tags.get(board)
     return tag if tag is not None and (seen is None or tag.holds_for(seen)) else None
 
 
-def known_html(look: BoardLook, tag: BoardTag) -> DrawnBoard | None:
+def get_cached_html(look: BoardLook, tag: BoardTag) -> DrawnBoard | None:
     """Return the cached HTML of a view, if its content is that of the tag or newer."""
     rendered = _drawn.get(look)
     return rendered if rendered is not None and rendered.tag.holds_for(tag) else None

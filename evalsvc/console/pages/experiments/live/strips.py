@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.figure import percent, picture
-from evalsvc.console.charts.scales import Axis, PlacedAxis, placed_axis
+from evalsvc.console.charts.scales import Axis, PlacedAxis, fit_axis
 from evalsvc.console.charts.series import marker, series_class
 from evalsvc.experiments.reporting.words import interval, number
 from evalsvc.reports.page.elements import element
@@ -38,10 +38,10 @@ class Strip:
 def strip_axis(views: Sequence[Mapping[str, Any]], limits: tuple[float, float] | None = None) -> Strip:
     """Return an axis that includes every interval, within the limits of the values."""
     ends = [view[name] for view in views for name in ("lower", "value", "upper") if view[name] is not None]
-    return Strip(placed_axis(Axis("", limits=limits), ends), not ends)
+    return Strip(fit_axis(Axis("", limits=limits), ends), not ends)
 
 
-def strip_of(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> SafeString | None:
+def draw_strip(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> SafeString | None:
     """Draw one interval; None while the value is missing."""
     lower, value, upper = view["lower"], view["value"], view["upper"]
     if value is None:
