@@ -138,7 +138,7 @@ def warm_up(schedulers: int) -> None:
 
     def is_warm() -> bool:
         current_app.send_task(queueing.TASK, queue="experiments", expires=1)
-        return queueing.n_alive() >= schedulers
+        return queueing.count_alive() >= schedulers
 
     wait_until(is_warm, SECONDS_TO_START, every=1.0, what="the workers take work")
 

@@ -123,7 +123,7 @@ app.autodiscover_tasks(
 
 
 @worker_init.connect
-def look_at_the_database(**kwargs: object) -> None:
+def check_database_functions(**kwargs: object) -> None:
     """Stop a worker if the database has never had its functions."""
     from evalsvc.ops.at_start import refuse_foreign_functions
 
@@ -131,7 +131,7 @@ def look_at_the_database(**kwargs: object) -> None:
 
 
 @worker_ready.connect
-def say_ready(**kwargs: object) -> None:
+def report_ready(**kwargs: object) -> None:
     """Open the metrics port, and touch the ready file to signal that this worker accepts tasks."""
     from evalsvc.ops.metering.port import open_port
 

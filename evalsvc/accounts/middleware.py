@@ -46,7 +46,7 @@ class PersonMiddleware(PageAuthenticationMiddleware):
     def process_request(self, request: HttpRequest) -> None:
         """Set `request.user` lazily."""
         super().process_request(request)
-        request.user = SimpleLazyObject(lambda: signed_in_person(request))  # type: ignore[assignment]
+        request.user = SimpleLazyObject(lambda: get_signed_in_person(request))  # type: ignore[assignment]
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Track the session if the page has used `request.user`; files and anonymous responses cost nothing."""
@@ -55,7 +55,7 @@ class PersonMiddleware(PageAuthenticationMiddleware):
         return response
 
 
-def signed_in_person(request: HttpRequest) -> Any:
+def get_signed_in_person(request: HttpRequest) -> Any:
     """Return the person read with the session, else the one Django finds; AnonymousUser if they may not sign in."""
     if "_cached_user" not in request.__dict__:
         person = take_session_person(request.session) or get_user(request)
@@ -76,14 +76,14 @@ class MemberScopeMiddleware:
             return self.get_response(request)
         if request.user.is_superuser:
             with role_scope(SYSTEM):
-                return rendered(self.get_response(request))
+                return render_response(self.get_response(request))
         membership = get_current_membership(request)
         if membership is None:
-            return self.answer_stranger(request)
+            return self.answer_without_account(request)
         if membership.lacks_factor and request.path not in map(reverse, OPEN_PAGES):
             return answer_without_factor(request, membership)
         if request.POST.get(ACCOUNT_FIELD, str(membership.account_id)) != str(membership.account_id):
-            return switched_meanwhile(request, membership)
+            return refuse_stale_form(request, membership)
         token = CURRENT.set(membership)
         try:
             return self.answer_member(request, membership)
@@ -93,12 +93,12 @@ class MemberScopeMiddleware:
     def answer_member(self, request: HttpRequest, membership: Membership) -> HttpResponse:
         """Answer inside the account's transaction; what a failed page has written is rolled back."""
         with account_scope(membership.account_id, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
-            response = rendered(self.get_response(request))
+            response = render_response(self.get_response(request))
             if response.status_code >= 400:
                 transaction.set_rollback(True, using=APP)
             return response
 
-    def answer_stranger(self, request: HttpRequest) -> HttpResponse:
+    def answer_without_account(self, request: HttpRequest) -> HttpResponse:
         """Answer a person without an account: they can sign out or change their password, and see no data."""
         if request.path in map(reverse, OPEN_PAGES):
             return self.get_response(request)
@@ -140,7 +140,7 @@ def factor_address(request: HttpRequest) -> str:
     return f"{reverse('console_you_factor')}?{urlencode({'next': request.get_full_path()})}"
 
 
-def switched_meanwhile(request: HttpRequest, membership: Membership) -> HttpResponse:
+def refuse_stale_form(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Refuse a form that was opened in another account: it would write where its reader did not look."""
     return message_page(
         request,
@@ -157,7 +157,7 @@ def message_page(request: HttpRequest, *, status: int, title: str, detail: str) 
     return render(request, "accounts/message.html", context, status=status)
 
 
-def rendered(response: HttpResponse) -> HttpResponse:
+def render_response(response: HttpResponse) -> HttpResponse:
     """Render a lazy page now, while its scope is open."""
     render_now = getattr(response, "render", None)
     return render_now() if callable(render_now) else response

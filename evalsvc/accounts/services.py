@@ -155,7 +155,7 @@ def change_role(*, account: Account, member: Member, role: str, actor: str, may_
         raise Invalid(FieldError("/role", f"A role is one of {', '.join(Member.Role.values)}."))
     with account_scope(account.pk):
         if role != Member.Role.ADMIN and not may_be_last:
-            _keep_an_admin(account, without=member.user_id)
+            _require_another_admin(account, without=member.user_id)
         rows = Member.objects.select_for_update().filter(account=account, pk=member.pk)
         before = rows.values_list("role", flat=True).first()
         if before is None:
@@ -176,7 +176,7 @@ def change_role(*, account: Account, member: Member, role: str, actor: str, may_
     return member
 
 
-def _keep_an_admin(account: Account, *, without: int) -> None:
+def _require_another_admin(account: Account, *, without: int) -> None:
     """Raise Invalid if only this person can administer the account. Concurrent calls wait for each other."""
     admins = Member.objects.select_for_update(of=("self",)).filter(account=account, role=Member.Role.ADMIN)
     able = list(admins.filter(user__is_active=True).order_by("pk").values_list("user_id", flat=True))
@@ -200,7 +200,7 @@ def remove_member(*, account: Account, member: Member, actor: str, may_be_last: 
     with account_scope(account.pk):
         email = member.user.email
         if not may_be_last:
-            _keep_an_admin(account, without=member.user_id)
+            _require_another_admin(account, without=member.user_id)
         if not Member.objects.filter(account=account, pk=member.pk).delete()[0]:
             raise NotFound
         _end_invitations(account, Q(invited_by=f"user:{member.user_id}") | Q(email=email.lower()), actor)

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from evalsvc.accounts.access.authentication import Caller, identified
+from evalsvc.accounts.access.authentication import Caller, authenticate_request
 from evalsvc.accounts.access.permissions import check_scope
 from evalsvc.accounts.access.throttling import add_rate_limit_headers, check_limits
 from evalsvc.accounts.models import Account
@@ -29,8 +29,8 @@ from evalsvc.rest.idempotency import (
     KEY_META,
     Claim,
     Replay,
+    claim_attempt,
     claim_key,
-    claim_try,
     compute_fingerprint,
     finish_claim,
     read_idempotency_key,
@@ -102,7 +102,7 @@ class AccountView(APIView):
             return super().dispatch(request, *args, **kwargs)
         self.args, self.kwargs, self.request = args, kwargs, request  # type: ignore[assignment]
         try:
-            caller = identified(request)
+            caller = authenticate_request(request)
             request.user = caller  # type: ignore[assignment]
             check_scope(caller, request, self)
             check_limits(caller)
@@ -142,7 +142,7 @@ class AccountView(APIView):
         changes = request.method in self.remembers_tries and not getattr(self, "reads", False)
         if not (changes and self.scoped) or (is_retry := read_retry_flag(request)) is None:
             return None
-        return claim_try(
+        return claim_attempt(
             account_id=self.account.pk,
             actor=self.caller.actor,
             fingerprint=self.fingerprint(request),
@@ -156,7 +156,7 @@ class AccountView(APIView):
         """
         self.warnings = [*self.warnings, *key_warnings(keys, known), *rows][:MAX_WARNINGS]
 
-    def lenient(self, serializer: Serializer[Any]) -> Mapping[str, Any]:
+    def validate_lenient(self, serializer: Serializer[Any]) -> Mapping[str, Any]:
         """Return the validated fields of a body of the wire, and warn of those that are unknown."""
         serializer.is_valid(raise_exception=True)
         self.warn_of(serializer.initial_data, serializer.fields)
@@ -165,9 +165,9 @@ class AccountView(APIView):
 
     def parse_query(self, request: Request, query: type[Serializer[Any]]) -> Mapping[str, Any]:
         """Return the validated parameters of a list of the wire, and warn of those that nothing reads."""
-        return self.lenient(query(data=get_query_params(request)))
+        return self.validate_lenient(query(data=get_query_params(request)))
 
-    def decoded(self, request: Request, kind: type[Body]) -> Body:
+    def decode_body(self, request: Request, kind: type[Body]) -> Body:
         """Return a body of the wire, and warn of unknown keys. Fields that do not fit are 422, with pointers."""
         body = read_body(request)
         value = decode(body, msgspec.json.Decoder(kind))

@@ -151,7 +151,7 @@ class AnnotationCriteriaAdmin(ScopedAdmin):
             archive_criteria(account=account, criteria=criteria, now=timezone.now(), actor=get_actor(request))
             return f"The annotation criteria {criteria.name} are deleted."
 
-        answer = self.confirmed(
+        answer = self.confirm_change(
             request,
             criteria,
             title=f"Delete the annotation criteria {criteria.name}?",

@@ -26,7 +26,7 @@ from evalsvc.annotations.values import (
 from evalsvc.evaluations.ingest.labels import EVALUATION, Label, has_labels, keep_label
 from evalsvc.evaluations.ingest.rows import in_zone, moment_errors
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.projects.services import hold_project
+from evalsvc.projects.services import lock_project
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
@@ -53,7 +53,7 @@ def create_criteria(
     """Make a criteria. Raises Invalid for fields that cannot be, `already_exists` for a name taken in the project."""
     _check(fields)
     with account_scope(account.pk):
-        if hold_project(account.pk, id=project_id, name="") is None:
+        if lock_project(account.pk, id=project_id, name="") is None:
             raise Invalid(FieldError("/project_id", "No such project."))
         if AnnotationCriteria.objects.filter(account=account).count() >= MAX_CRITERIA:
             raise Invalid(FieldError("", f"An account has at most {MAX_CRITERIA} annotation criteria."))

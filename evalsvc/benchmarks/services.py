@@ -23,7 +23,7 @@ MAX_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ExecutionContext:
     """The caller's description of the task and the environment, so that a change of them is visible."""
 
     task_version: str | None = None
@@ -67,7 +67,7 @@ def execute_benchmark(
     benchmark: Benchmark,
     spec: PlanSpec,
     candidate: Candidate,
-    said: Surroundings,
+    said: ExecutionContext,
     allow_drift: bool,
     actor: str,
 ) -> Execution:
@@ -80,7 +80,7 @@ def execute_benchmark(
         logic = resolve_logic(account, spec)
         changes = changes_between(benchmark.logic, logic)
         if changes and not allow_drift:
-            raise drifted(benchmark, changes)
+            raise build_drift_problem(benchmark, changes)
         locked = get_benchmark(account=account, id=benchmark.pk, lock=True)
         locked.n_executions += 1
         locked.save(update_fields=["n_executions"])
@@ -109,7 +109,7 @@ def execute_benchmark(
         return execution
 
 
-def drifted(benchmark: Benchmark, changes: Sequence[LogicChange]) -> Problem:
+def build_drift_problem(benchmark: Benchmark, changes: Sequence[LogicChange]) -> Problem:
     """Make the refusal, with a pointer into the frozen logic for each change."""
     first_changes = changes[:MAX_SHOWN]
     errors = [

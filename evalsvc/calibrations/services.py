@@ -22,7 +22,7 @@ from evalsvc.stats.calibration.probabilities import (
     add_step_at,
     area_under_curve,
     compute_calibration,
-    mapped_without_fold,
+    map_without_fold,
     probability_map,
 )
 from evalsvc.stats.calibration.selection import Aim, LabelledScores
@@ -62,7 +62,7 @@ def measure(
     _check(scores, is_good)
     data, in_use = LabelledScores(scores, is_good), threshold_in_use(resolved)
     choice = choose_threshold(scores, is_good, aim=aim, in_use=in_use, level=level, seed=seed)
-    choice = _shortened(choice, scores)
+    choice = _round_threshold(choice, scores)
     return CalibrationReport(
         choice,
         in_use,
@@ -70,7 +70,7 @@ def measure(
         area_under_curve(data, level),
         _measure_probabilities(data, resolved, level, seed),
         probability_map(data),
-        compute_calibration(mapped_without_fold(data, seed=seed), data.is_good, level, seed=seed),
+        compute_calibration(map_without_fold(data, seed=seed), data.is_good, level, seed=seed),
         more_labels(choice, aim, len(rows), level),
     )
 
@@ -195,7 +195,7 @@ def _check(scores: FloatArray, is_good: BoolArray) -> None:
         raise Invalid(FieldError("/rows", "All scores are the same: no threshold tells good from bad."))
 
 
-def _shortened(chosen: ChosenThreshold, scores: FloatArray) -> ChosenThreshold:
+def _round_threshold(chosen: ChosenThreshold, scores: FloatArray) -> ChosenThreshold:
     """Write the threshold with as few digits as decide every row the same."""
     for digits in range(2, 16):
         short = round(chosen.threshold, digits)

@@ -10,7 +10,7 @@ from functools import cache
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_profiles
 from evalsvc.catalog.models import Evaluator
-from evalsvc.judges.selectors import whom_to_ask
+from evalsvc.judges.selectors import get_judge_availability
 from evaluators.base import EvaluatorSpec, Family, Lane, Settings, effective_settings
 from evaluators.registry import find_evaluator
 
@@ -31,7 +31,7 @@ class AvailableJudges:
 
 def get_available_judges(account: Account) -> AvailableJudges:
     """Return the external services that the account can call. Call it within the account's scope."""
-    return AvailableJudges(*whom_to_ask(account=account))
+    return AvailableJudges(*get_judge_availability(account=account))
 
 
 def is_runnable(row: Evaluator, means: AvailableJudges) -> bool:
@@ -40,7 +40,7 @@ def is_runnable(row: Evaluator, means: AvailableJudges) -> bool:
     if match is None or not row.is_enabled:
         return False
     family, spec = match
-    return means.has_judge_for(family) or not asks_always(family, spec)
+    return means.has_judge_for(family) or not needs_judge(family, spec)
 
 
 def unrunnable_profiles(means: AvailableJudges) -> list[uuid.UUID]:
@@ -48,7 +48,7 @@ def unrunnable_profiles(means: AvailableJudges) -> list[uuid.UUID]:
     return [row.id for row in managed_profiles().values() if not means.has_judge_for(row.family) and _is_asked(row.id)]
 
 
-def asks_always(family: Family, spec: EvaluatorSpec) -> bool:
+def needs_judge(family: Family, spec: EvaluatorSpec) -> bool:
     """Return whether an evaluator calls an external service with every managed profile, and with none."""
     return all(_asks(family, spec, settings) for settings in _iter_settings(family))
 

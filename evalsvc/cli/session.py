@@ -35,7 +35,7 @@ def login(url: str | None, api_key: str | None, profile: str, report: Report) ->
     --url and --api-key and the environment win over what is kept.
     """
     address = url or click.prompt("Address of the service", err=True)
-    key = api_key or _ask_key()
+    key = api_key or _prompt_key()
     if not key:
         raise CommandError("There is no key: type it, pass --api-key, or set EVALSVC_API_KEY.")
     try:
@@ -62,7 +62,7 @@ def logout(profile: str, report: Report) -> None:
     report.finish({"profile": profile, "forgotten": True}, [f"Profile {profile} is forgotten."])
 
 
-def _ask_key() -> str:
+def _prompt_key() -> str:
     if sys.stdin.isatty():
         return str(click.prompt("API key", hide_input=True, err=True)).strip()
     return sys.stdin.readline().strip()

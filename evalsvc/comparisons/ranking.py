@@ -66,7 +66,7 @@ class JudgementSet:
         return win_rates_over_clusters(self.matches, self.clusters, level=level, seed=seed)
 
 
-def read_judged(comparison: OutputComparison, rows: Outcomes) -> JudgementSet:
+def load_judgement_set(comparison: OutputComparison, rows: Outcomes) -> JudgementSet:
     """Return the judgements, with the clusters of the plan where it names any."""
     return JudgementSet(build_matches(comparison, rows), _clusters(comparison, [row[0] for row in rows]))
 
@@ -94,7 +94,7 @@ def _cluster_by(comparison: OutputComparison) -> str | None:
 def ranking_view(comparison: OutputComparison) -> Json:
     """Return the ranking of what is judged so far, the strongest first."""
     rows = outcome_rows(comparison)
-    all_of_it = read_judged(comparison, rows)
+    all_of_it = load_judgement_set(comparison, rows)
     unit_matches = all_of_it.drawn
     ranking = rank(unit_matches, level=comparison.level, seed=_seed(comparison))
     names = [get_config_names(comparison).get(config, str(config)) for config in comparison.configs]

@@ -12,10 +12,10 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.comparisons.judgements import store
 from evalsvc.comparisons.judgements.schedule import Pair, PairSchedule, Pick, pairs_of_design
-from evalsvc.comparisons.judges.people import judge_by_people, picks_of_review
+from evalsvc.comparisons.judges.people import judge_by_people, list_review_picks
 from evalsvc.comparisons.judges.resolver import compute_judge_digest, resolve_judge
 from evalsvc.comparisons.models import Judgement, OutputComparison
-from evalsvc.comparisons.ranking import ranking_view, read_judged
+from evalsvc.comparisons.ranking import load_judgement_set, ranking_view
 from evalsvc.comparisons.selectors import get_comparison, outcome_rows
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.selectors import list_configs
@@ -98,7 +98,7 @@ def delete_comparison(*, account: Account, id: int, actor: str) -> None:
     comparison.delete()
 
 
-def go_on(*, account_id: int, id: int) -> bool:
+def advance_comparison(*, account_id: int, id: int) -> bool:
     """Judge what needs no external judge, open the next round, or finish; return whether a judge has work to do."""
     with account_scope(account_id):
         rows = OutputComparison.objects.select_for_update().filter(account_id=account_id, id=id)
@@ -106,17 +106,17 @@ def go_on(*, account_id: int, id: int) -> bool:
         if comparison is None:
             return False
         while True:
-            _judge_without_asking(comparison)
+            _judge_locally(comparison)
             if Judgement.objects.filter(comparison_id=id, state=Judgement.State.OPEN).exists():
                 return not (comparison.is_by_scores or comparison.is_by_people)
             if not _next_round(comparison):
                 return False
 
 
-def _judge_without_asking(comparison: OutputComparison) -> None:
+def _judge_locally(comparison: OutputComparison) -> None:
     if comparison.is_by_scores:
         store.judge_by_scores(comparison)
-        store.note_what_is_gone(comparison)
+        store.mark_deleted_outputs(comparison)
     elif comparison.is_by_people:
         judge_by_people(comparison)
 
@@ -176,7 +176,7 @@ def _picks(comparison: OutputComparison) -> list[Pick]:
         return list(_build_schedule(comparison).rounds())
     if comparison.design == OutputComparison.Design.ACTIVE:
         raise Invalid(FieldError("/design", "A review has drawn its pairs already; take `all` or `baseline`."))
-    return picks_of_review(comparison)
+    return list_review_picks(comparison)
 
 
 def _open_first(comparison: OutputComparison, picks: Sequence[Pick]) -> None:
@@ -199,7 +199,7 @@ def _next_round(comparison: OutputComparison) -> bool:
     size = min(
         round_size(len(remaining), sum(used.values())), (comparison.budget or MAX_JUDGEMENTS) - sum(used.values())
     )
-    ranking = _look(comparison, schedule)
+    ranking = _compute_interim_ranking(comparison, schedule)
     if reason := _why_enough(comparison, ranking, remaining, size):
         _end(comparison, OutputComparison.State.FINISHED, reason)
         return False
@@ -223,11 +223,11 @@ def _used(comparison: OutputComparison) -> dict[Pair, int]:
     return {(first, second): n for first, second, n in rows.annotate(n=Count("id")).order_by()}
 
 
-def _look(comparison: OutputComparison, spread: PairSchedule) -> Ranking:
+def _compute_interim_ranking(comparison: OutputComparison, spread: PairSchedule) -> Ranking:
     """Return the ranking at the level at which all interim analyses are valid together."""
     looks = most_looks(len(spread.pairs), max(len(spread.positions(pair)) for pair in spread.pairs))
     level = look_level(comparison.level, looks)
-    matches = read_judged(comparison, outcome_rows(comparison)).drawn
+    matches = load_judgement_set(comparison, outcome_rows(comparison)).drawn
     return rank(matches, level=level, draws=LOOK_DRAWS, seed=abs(comparison.seed) + comparison.n_rounds)
 
 

@@ -14,7 +14,7 @@ from django.db import close_old_connections
 from evalsvc.comparisons.judgements import store
 from evalsvc.comparisons.judges.llm import judge_rows
 from evalsvc.comparisons.models import OutputComparison
-from evalsvc.comparisons.services import go_on
+from evalsvc.comparisons.services import advance_comparison
 from evalsvc.tenancy.scope import account_scope
 
 BATCH, MAX_HOLDERS, LONGEST_SECONDS = 8, 4, 120.0
@@ -23,10 +23,10 @@ BATCH, MAX_HOLDERS, LONGEST_SECONDS = 8, 4, 120.0
 def work_on(*, account_id: int, id: int, seconds: float = LONGEST_SECONDS) -> bool:
     """Work on a comparison for a while; return whether work remains. Surplus workers return at once."""
     until = time.monotonic() + seconds
-    while go_on(account_id=account_id, id=id):
+    while advance_comparison(account_id=account_id, id=id):
         with account_scope(account_id):
             comparison = OutputComparison.objects.get(account_id=account_id, id=id)
-            if store.n_holders(id) >= MAX_HOLDERS:
+            if store.count_holders(id) >= MAX_HOLDERS:
                 return False
             token, rows = store.claim(id, limit=BATCH, seconds=settings.WORK_LEASE_SECONDS)
         if not rows:
@@ -48,7 +48,7 @@ def renew_lease(account_id: int, id: int, token: uuid.UUID) -> Iterator[None]:
     def extend() -> None:
         while not stop_event.wait(settings.WORK_LEASE_SECONDS / 3):
             with account_scope(account_id):
-                store.keep(id, token, seconds=settings.WORK_LEASE_SECONDS)
+                store.extend_lease(id, token, seconds=settings.WORK_LEASE_SECONDS)
         close_old_connections()
 
     thread = threading.Thread(target=extend, name="comparison-lease", daemon=True)

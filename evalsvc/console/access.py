@@ -105,7 +105,7 @@ def console_page(
         @functools.wraps(view)
         def answer(request: PageRequest, *args: object, **kwargs: object) -> HttpResponse:
             if not request.user.is_authenticated:
-                response: HttpResponse = sign_in_first(request)
+                response: HttpResponse = redirect_to_sign_in(request)
             else:
                 bound = functools.partial(view, request, *args, **kwargs)
                 if once:
@@ -121,7 +121,7 @@ def console_page(
     return decorate
 
 
-def sign_in_first(request: HttpRequest) -> HttpResponse:
+def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect to the sign-in page, and from there back to the requested page.
 
     The browser stores what was typed in a form (`console.js`) and restores it after sign-in.
@@ -131,13 +131,13 @@ def sign_in_first(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('account_login')}?{urlencode({'next': request.get_full_path()})}")
 
 
-def account_first(request: HttpRequest) -> HttpResponse:
+def redirect_to_account_choice(request: HttpRequest) -> HttpResponse:
     """Redirect to the choice of an account, and from there back to the requested page."""
     query = urlencode({"next": request.get_full_path()})
     return redirect(f"{reverse('console_accounts')}?{query}")
 
 
-def looked_at(request: HttpRequest) -> Membership | None:
+def get_membership(request: HttpRequest) -> Membership | None:
     """Return the account that the person looks at and their role there; an operator may do everything in any."""
     return operated_account(request) if request.user.is_superuser else get_current_membership(request)
 
@@ -149,11 +149,11 @@ def _answer(
     scoped: bool,
     known: Callable[[Membership], HttpResponse | None] | None,
 ) -> HttpResponse:
-    membership = looked_at(request)
+    membership = get_membership(request)
     if membership is None:
-        return account_first(request)
+        return redirect_to_account_choice(request)
     if membership.lacks_factor:
-        return factor_first(request, membership)
+        return redirect_to_factor_setup(request, membership)
     if known is not None and (answer := known(membership)) is not None:
         return answer
     token = CURRENT.set(membership)
@@ -170,7 +170,7 @@ def _answer(
         CURRENT.reset(token)
 
 
-def factor_first(request: HttpRequest, membership: Membership) -> HttpResponse:
+def redirect_to_factor_setup(request: HttpRequest, membership: Membership) -> HttpResponse:
     """Redirect a member to the setup of the second factor that the account requires.
 
     Forms are rejected instead, because a redirect would lose their contents. So are requests for a part of a page;

@@ -33,7 +33,7 @@ class OneTimeSecretResponse(HttpResponse):
         self.lands_at = lands_at
 
 
-def new_word() -> str:
+def new_form_token() -> str:
     """Return a token for a form, so that two forms with the same content can be distinguished."""
     return secrets.token_urlsafe(16)
 
@@ -51,14 +51,14 @@ def run_once(request: Any, view: Callable[[], HttpResponse], said: str) -> HttpR
         messages.warning(request, said)
         return redirect(address)
     response = view()
-    if address := _led_to(response):
+    if address := _get_target(response):
         form.keep(address)
     else:
         form.forget()
     return response
 
 
-def _led_to(response: HttpResponse) -> str:
+def _get_target(response: HttpResponse) -> str:
     if isinstance(response, OneTimeSecretResponse):
         return response.lands_at
     return response.headers.get("Location", "")

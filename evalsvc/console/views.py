@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.accounts.membership import choose_account, get_memberships, operate_account
 from evalsvc.accounts.selectors import list_usable_accounts
-from evalsvc.console.access import PageRequest, console_page, looked_at, sign_in_first
+from evalsvc.console.access import PageRequest, console_page, get_membership, redirect_to_sign_in
 from evalsvc.console.parts.addresses import safe_next
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.navigation import THEME_COOKIE, THEMES
@@ -49,7 +49,7 @@ def set_theme(request: HttpRequest) -> HttpResponse:
 def choose_account_page(request: HttpRequest) -> HttpResponse:
     """Let a person choose the account to look at: one of theirs, or for an operator any."""
     if not request.user.is_authenticated:
-        return sign_in_first(request)
+        return redirect_to_sign_in(request)
     if request.method == "POST":
         return _choose(request)
     query = request.GET.get("name", "").strip().replace("\0", "")[:100]
@@ -62,7 +62,7 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
         ]
     context = {
         "choices": choices[:MOST_ACCOUNTS],
-        "here": looked_at(request),
+        "here": get_membership(request),
         "next": safe_next(request, ""),
         "is_cut": len(choices) > MOST_ACCOUNTS,
         "is_searched": bool(query) or len(choices) > 10,

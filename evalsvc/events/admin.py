@@ -76,7 +76,7 @@ class EventDeliveryAdmin(ScopedAdmin):
             replay_delivery(account=account, delivery=delivery, now=timezone.now(), actor=get_actor(request))
             return f"{delivery.event_id} is sent again."
 
-        return self.confirmed(
+        return self.confirm_change(
             request,
             delivery,
             title=f"Send {delivery.event_id} again?",

@@ -31,7 +31,7 @@ def create_deliveries(now: datetime) -> int:
         deliveries = []
         for event in events:
             for endpoint in endpoints:
-                if endpoint.account_id == event.account_id and wants(endpoint, event):
+                if endpoint.account_id == event.account_id and is_subscribed(endpoint, event):
                     deliveries.append(_delivery(event, endpoint, now, is_limited=remaining[endpoint.pk] <= 0))
                     remaining[endpoint.pk] -= 1
         EventDelivery.objects.using(SYSTEM).bulk_create(deliveries)
@@ -39,7 +39,7 @@ def create_deliveries(now: datetime) -> int:
     return len(events)
 
 
-def wants(endpoint: EventEndpoint, event: OutboxEvent) -> bool:
+def is_subscribed(endpoint: EventEndpoint, event: OutboxEvent) -> bool:
     """Return whether an endpoint receives an event. Its rules apply to verdicts only."""
     if event.type not in endpoint.event_types:
         return False

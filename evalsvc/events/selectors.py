@@ -91,13 +91,13 @@ class EndpointHealth:
         return self.is_enabled and self.missing_at is not None
 
 
-def endpoint_standings(*, account: Account, now: datetime) -> Sequence[EndpointHealth]:
+def list_endpoint_health(*, account: Account, now: datetime) -> Sequence[EndpointHealth]:
     """Return the health of each endpoint of the account, oldest first; one query with bounded work each."""
     with connections[current_role()].cursor() as cursor:
-        return _standings(cursor, "e.account_id = %s", now, account.pk)
+        return _read_endpoint_health(cursor, "e.account_id = %s", now, account.pk)
 
 
-def _standings(cursor: CursorWrapper, which: str, now: datetime, *given: int) -> list[EndpointHealth]:
+def _read_endpoint_health(cursor: CursorWrapper, which: str, now: datetime, *given: int) -> list[EndpointHealth]:
     since = now - LOOKED_BACK
     cursor.execute(STANDINGS.format(which=which), [since, MOST_LEFT_OUT, since, LOOKED_AT, *given])
     return [EndpointHealth(*row) for row in cursor.fetchall()]
@@ -118,7 +118,7 @@ def get_endpoint(*, account: Account, id: uuid.UUID, lock: bool = False) -> Even
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveriesEverywhere:
+class DeliveryCounts:
     """Deliveries of all accounts, in counts alone."""
 
     n_new: int
@@ -131,13 +131,13 @@ class DeliveriesEverywhere:
     """Given up, of the newest hundred of each endpoint within seven days."""
 
 
-def deliveries_everywhere(*, now: datetime) -> DeliveriesEverywhere:
+def count_all_deliveries(*, now: datetime) -> DeliveryCounts:
     """Return counts of deliveries over all accounts, as the system role."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute(UNDER_WAY, [now])
         n_new, n_retried, overdue = cursor.fetchone()
-        endpoints = _standings(cursor, "e.is_enabled", now)
-    return DeliveriesEverywhere(
+        endpoints = _read_endpoint_health(cursor, "e.is_enabled", now)
+    return DeliveryCounts(
         n_new=n_new,
         n_retried=n_retried,
         overdue_seconds=float(overdue),

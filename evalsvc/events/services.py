@@ -115,7 +115,7 @@ def replay_undelivered(*, account: Account, endpoint: EventEndpoint, now: dateti
         return n
 
 
-def tell_endpoints(now: datetime) -> int:
+def notify_endpoints(now: datetime) -> int:
     """Watch, make deliveries, and send what is due for a while; return how many were sent."""
     n, until = 0, time.monotonic() + ROUND_SECONDS
     watch_connections(now)

@@ -6,13 +6,13 @@ from celery import shared_task
 from django.db import close_old_connections
 from django.utils import timezone
 
-from evalsvc.events.services import prune_events, tell_endpoints
+from evalsvc.events.services import notify_endpoints, prune_events
 
 
 @shared_task(name="evalsvc.events.deliver")
 def run_deliveries() -> int:
     """Make deliveries of new events, and send what is due."""
-    n = tell_endpoints(timezone.now())
+    n = notify_endpoints(timezone.now())
     close_old_connections()
     return n
 

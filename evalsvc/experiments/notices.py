@@ -50,7 +50,7 @@ class NoticeListener:
         self._subscription: Any = None
 
     @property
-    def are_open(self) -> bool:
+    def is_connected(self) -> bool:
         """Whether Redis has been available since the last call: notices normally arrive then."""
         return self._subscription is not None
 
@@ -65,7 +65,7 @@ class NoticeListener:
                 return {WORK, EPOCHS}
             return self._receive(seconds)
         except RedisError:
-            if self.are_open:
+            if self.is_connected:
                 log.warning("no notices received: Redis does not answer")
             self.close()
             time.sleep(seconds)

@@ -38,7 +38,7 @@ JOIN = Script(
 
 def enqueue_schedulers() -> int:
     """Enqueue the schedulers that are missing; return how many messages were sent."""
-    missing = settings.EXPERIMENT_SCHEDULERS - n_alive()
+    missing = settings.EXPERIMENT_SCHEDULERS - count_alive()
     for n_sent in range(missing):
         try:
             current_app.send_task(TASK, queue="experiments", retry=False, expires=MESSAGE_SECONDS)
@@ -54,7 +54,7 @@ def enqueue_after_commit() -> None:
     transaction.on_commit(lambda: enqueue_schedulers(), using=current_role())
 
 
-def n_alive() -> int:
+def count_alive() -> int:
     """Count the schedulers that have reported recently; 0 when Redis does not answer."""
     try:
         return _run(COUNT)

@@ -18,7 +18,7 @@ from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.notices import EPOCHS, publish_on_commit
 from evalsvc.projects.models import Experiment
-from evalsvc.projects.services import hold_project
+from evalsvc.projects.services import lock_project
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -47,7 +47,7 @@ def create_experiment(
 ) -> Experiment:
     """Make an experiment; with a plan, fix the order in which every config will see the examples."""
     with account_scope(account.pk):
-        locked_project_id = hold_project(account.pk, id=project_id, name=project_name or DEFAULT_PROJECT)
+        locked_project_id = lock_project(account.pk, id=project_id, name=project_name or DEFAULT_PROJECT)
         if locked_project_id is None:
             raise Invalid(FieldError("/project_id", "No such project."))
         experiment = Experiment.objects.create(
@@ -123,7 +123,7 @@ def add_configs(
                     code="already_exists",
                 )
         is_draft = locked.state == ExperimentPlan.State.DRAFT
-        fresh_from = 0 if is_draft else revealed(plan.pk)
+        fresh_from = 0 if is_draft else find_revealed_position(plan.pk)
         # Who comes late waits where the others wait, and not at each end that they have passed.
         position = 0 if is_draft else existing.aggregate(last=Max("watermark"))["last"] or 0
         Config.objects.bulk_create(
@@ -160,7 +160,7 @@ def add_configs(
     return configs
 
 
-def revealed(experiment_id: int) -> int:
+def find_revealed_position(experiment_id: int) -> int:
     """Return the position up to which an answer can have been seen.
 
     Answers that our workers are still requesting from an LLM are unseen; the account's own application or code has its

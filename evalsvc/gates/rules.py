@@ -64,7 +64,7 @@ class WeighedRule:
         return -self.value_range[1], -self.value_range[0]
 
 
-def weigh(
+def evaluate_rules(
     rules: Sequence[WeighedRule], *, alpha: float, watched: bool, of_this_set: bool
 ) -> tuple[list[RuleResult], list[JudgedClaim]]:
     """Return what each rule of a gate came to."""

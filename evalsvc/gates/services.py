@@ -20,10 +20,16 @@ from evalsvc.gates.answers import GateEvidence, GatePairing, GateSpending, Regre
 from evalsvc.gates.bodies import MOST_ATTEMPTS, GateBody, GateRule
 from evalsvc.gates.evidence.histories import HistorySubject, find_history
 from evalsvc.gates.evidence.regressions import find_regressions
-from evalsvc.gates.evidence.scores import pairs_of_gate, scores_of_gate
-from evalsvc.gates.evidence.subjects import GateSubject, check_looks, cluster_of_gate, find_subject, metric_of_both
+from evalsvc.gates.evidence.scores import read_gate_pairs, read_gate_scores
+from evalsvc.gates.evidence.subjects import (
+    GateSubject,
+    check_looks,
+    find_subject,
+    resolve_gate_cluster,
+    resolve_shared_metric,
+)
 from evalsvc.gates.models import Gate
-from evalsvc.gates.rules import WeighedRule, weigh
+from evalsvc.gates.rules import WeighedRule, evaluate_rules
 from evalsvc.gates.words import gate_summary
 from evalsvc.infra.locks import BENCHMARK
 from evalsvc.rest.problems import FieldError, Invalid
@@ -108,7 +114,7 @@ def _decide(body: GateBody, case: _Case, spending: GateSpending | None) -> tuple
     """Weigh the rules at the level that is left to this candidate; return the outcome, and what it rests on."""
     is_watched = body.looks == "watched"
     alpha = spending.alpha if spending is not None else 1.0 - body.level
-    results, claims = weigh(case.rules, alpha=alpha, watched=is_watched, of_this_set=body.covers == "this_set")
+    results, claims = evaluate_rules(case.rules, alpha=alpha, watched=is_watched, of_this_set=body.covers == "this_set")
     outcome, n_more = combine_outcomes(claims), _more(claims)
     return outcome, GateEvidence(
         level=body.level,
@@ -183,7 +189,7 @@ def _build_case(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
     pairs: dict[str, tuple[Metric, Metric]] = {}
     rules: list[WeighedRule] = []
     pairing, warnings = None, _warnings(candidate, baseline, is_watched)
-    cluster_by = cluster_of_gate(body, [subject for subject in (candidate, baseline) if subject is not None])
+    cluster_by = resolve_gate_cluster(body, [subject for subject in (candidate, baseline) if subject is not None])
     clusters = load_clusters(candidate.plan.pk, read_cluster(cluster_by)) if cluster_by is not None else None
     warnings += [UNCLUSTERED] if clusters is not None and clusters.n_bare else []
     for i, rule in enumerate(body.rules):
@@ -193,17 +199,17 @@ def _build_case(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
             detail = "It has no declared range: its mean cannot be watched. Ask at one look, or for a `quantile`."
             raise Invalid(FieldError(pointer, detail))
         if rule.is_paired and baseline is not None:
-            pairs[rule.metric] = metric_pair = metric_of_both(candidate, baseline, rule, pointer)
+            pairs[rule.metric] = metric_pair = resolve_shared_metric(candidate, baseline, rule, pointer)
             pairing = pairing or _pairing(candidate, baseline, metric_pair, body.min_share)
             n_common = pairing.n_common
-            scores = pairs_of_gate(
+            scores = read_gate_pairs(
                 candidate, baseline, metric_pair, watched=is_watched, n_common=n_common, clusters=clusters
             )
             warnings += pairing_warnings(
                 candidate.side(metric_pair[0]), baseline.side(metric_pair[1]), pairing.n_common
             )
         else:
-            scores = scores_of_gate(candidate, metric, watched=is_watched, clusters=clusters)
+            scores = read_gate_scores(candidate, metric, watched=is_watched, clusters=clusters)
         rules.append(WeighedRule(rule, scores, metric.value_range, metric.binary, metric.higher_is_better))
     return _Case(rules, candidate, baseline, None, pairing, pairs, list(dict.fromkeys(warnings)), cluster_by)
 

@@ -47,9 +47,9 @@ def render_guide(slug: str) -> RenderedGuide:
     reader = MarkdownIt("commonmark").enable("table")
     tokens = reader.parse(guide.text)
     headings = tuple(_name_headings(tokens))
-    _turn_links(guide, tokens)
+    _rewrite_all_links(guide, tokens)
     _wrap_tables(tokens)
-    _lead_to_calls(guide, tokens)
+    _link_api_calls(guide, tokens)
     # Long lines scroll, by keyboard too.
     html = reader.renderer.render(tokens, reader.options, {}).replace("<pre>", '<pre tabindex="0">')
     return RenderedGuide(mark_safe(html), tuple(heading for heading in headings if heading.tag in _LISTED_LEVELS))  # noqa: S308  # nosec B308, B703
@@ -69,13 +69,13 @@ def _name_headings(tokens: Sequence[Token]) -> Iterator[Heading]:
             yield Heading(opening.tag, anchor, text)
 
 
-def _turn_links(guide: Guide, tokens: Sequence[Token]) -> None:
+def _rewrite_all_links(guide: Guide, tokens: Sequence[Token]) -> None:
     for inline in tokens:
         if inline.children:
-            inline.children = list(_linked(guide, inline.children))
+            inline.children = list(_rewrite_links(guide, inline.children))
 
 
-def _linked(guide: Guide, children: Sequence[Token]) -> Iterator[Token]:
+def _rewrite_links(guide: Guide, children: Sequence[Token]) -> Iterator[Token]:
     """Yield the tokens of a line with rewritten links; a link to a file that is not a guide is reduced to its text."""
     is_dropped = False
     for token in children:
@@ -116,7 +116,7 @@ def _wrap_tables(tokens: list[Token]) -> None:
             tokens.insert(i + 1, _html("</div>"))
 
 
-def _lead_to_calls(guide: Guide, tokens: list[Token]) -> None:
+def _link_api_calls(guide: Guide, tokens: list[Token]) -> None:
     """Put a link to the call's own page under each heading of the API's guides that is a call."""
     if guide.folder != "api":
         return

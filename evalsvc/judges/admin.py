@@ -150,9 +150,9 @@ class ConnectionAdmin(ScopedAdmin):
         connection = self.writable(request, object_id)
 
         def verb() -> str:
-            return _trial_in_words(try_connection(connection))
+            return _format_trial(try_connection(connection))
 
-        return self.confirmed(
+        return self.confirm_change(
             request,
             connection,
             title=f"Call {connection.name} once?",
@@ -171,7 +171,7 @@ class ConnectionAdmin(ScopedAdmin):
             delete_connection(account=account, connection=connection, now=timezone.now(), actor=get_actor(request))
             return f"The connection {connection.name} is deleted, and its key forgotten."
 
-        answer = self.confirmed(
+        answer = self.confirm_change(
             request,
             connection,
             title=f"Delete the connection {connection.name}?",
@@ -182,7 +182,7 @@ class ConnectionAdmin(ScopedAdmin):
         return redirect(LIST_ADDRESS) if request.method == "POST" else answer
 
 
-def _trial_in_words(trial: Trial) -> str:
+def _format_trial(trial: Trial) -> str:
     """Return what a test call brought; raises Invalid when it brought nothing, so that the page shows an error."""
     if trial.ok:
         return f"{trial.model} answered after {trial.latency_ms:.0f} ms."

@@ -11,16 +11,16 @@ from typing import Any
 
 from django.conf import settings as django_settings
 
-from evalsvc.judges.calls.moderation import LIMITED_AS, moderation
+from evalsvc.judges.calls.moderation import LIMITED_AS, request_moderation
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
 from evalsvc.judges.questions.attachments import AttachmentContent, check_senses, fetch
-from evalsvc.judges.questions.cache import CachedAnswer, Flight, digest_of_question
+from evalsvc.judges.questions.cache import CachedAnswer, Flight, compute_question_digest
 from evalsvc.judges.questions.judge_call import JudgeCall
 from evalsvc.judges.questions.retries import RetryPolicy
-from evalsvc.judges.questions.usage import Usage, as_no_score, prompt_hash
+from evalsvc.judges.questions.usage import Usage, prompt_hash, to_cannot_score
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, JSONValue, Settings, TransientError
@@ -70,7 +70,7 @@ class AccountGateway:
             **({"attachments": [attachment.digest for attachment in fetched]} if fetched else {}),
             **({"weighed": [choice.name, *choice.options]} if (choice := question.weighed) else {}),
         }
-        digest = None if settings.get("no_cache") is True else digest_of_question(connection, question_fields)
+        digest = None if settings.get("no_cache") is True else compute_question_digest(connection, question_fields)
         try:
             async with (
                 cache.single_flight(self.account_id, digest, until=until) if digest else nullcontext(Flight()) as flight
@@ -86,7 +86,7 @@ class AccountGateway:
                 flight.keep(CachedAnswer(parsed.data, provenance, parsed.chances))
                 return Answer(parsed.data, provenance, parsed.chances)
         except CallFailed as failed:
-            raise as_no_score(failed, usage) from None
+            raise to_cannot_score(failed, usage) from None
 
     async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
         """Send several questions concurrently, at most eight and at most the connection's limit.
@@ -113,9 +113,11 @@ class AccountGateway:
         until = self._until(settings, connection)
         retries = RetryPolicy(connection, limited_as, usage, until=until, patience_seconds=self.patience_seconds)
         try:
-            result = await retries.make(lambda seconds: moderation(connection, text, model=model, seconds=seconds))
+            result = await retries.make(
+                lambda seconds: request_moderation(connection, text, model=model, seconds=seconds)
+            )
         except CallFailed as failed:
-            raise as_no_score(failed, usage) from None
+            raise to_cannot_score(failed, usage) from None
         usage.model = result.model
         return Moderation(result.flagged, result.categories, usage.provenance(cached=False, repaired=False))
 
@@ -178,7 +180,7 @@ class AccountGateway:
             try:
                 self._connections[ref] = await read_through(self.account_id, "connection", ref, self._reading(ref))
             except CallFailed as failed:
-                raise as_no_score(failed) from None
+                raise to_cannot_score(failed) from None
         return self._connections[ref]
 
     def _reading(self, ref: str | None) -> partial[ConnectionFacts]:

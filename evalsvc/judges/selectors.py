@@ -47,7 +47,7 @@ def has_connection(*, account: Account, ref: str) -> bool:
     return Connection.objects.filter(condition, account=account, deleted_at=None).exists()
 
 
-def whom_to_ask(*, account: Account) -> tuple[bool, bool]:
+def get_judge_availability(*, account: Account) -> tuple[bool, bool]:
     """Return whether the account has an enabled LLM connection, and a webhook secret, in one statement."""
     connections = Connection.objects.filter(account=account, is_enabled=True, deleted_at=None)
     secrets = WebhookSecret.objects.filter(account=account)

@@ -76,7 +76,7 @@ def revise_connection(*, account: Account, connection: Connection, changes: Conn
             if name in PLAIN_FIELDS:
                 setattr(row, name, value)
         if any(name in changes for name in SECRET_FIELDS):
-            _set_secret(row, _merged(row, changes))
+            _set_secret(row, _merge_secret(row, changes))
         check(row, changes)
         row.epoch += 1
         row.revised_at = Now()
@@ -144,7 +144,7 @@ def _make_room_for_default(connection: Connection) -> None:
         others.update(is_default=False, revised_at=Now())
 
 
-def _merged(row: Connection, changes: ConnectionFields) -> Secret:
+def _merge_secret(row: Connection, changes: ConnectionFields) -> Secret:
     try:
         current = decrypt_secret(row)
     except UnusableConnection as exc:

@@ -121,7 +121,7 @@ def resolve_addresses(host: str, port: int, *, plain: bool, timeout: float) -> l
     return _filter_addresses(literal(host) or _look_up(host, port, timeout), port, plain=plain)
 
 
-async def addresses_found(host: str, port: int, *, plain: bool) -> list[str]:
+async def resolve_addresses_async(host: str, port: int, *, plain: bool) -> list[str]:
     """Look a name up as `resolve_addresses` does, but without a time limit: the caller sets one."""
     return _filter_addresses(literal(host) or await _look_up_async(host, port), port, plain=plain)
 

@@ -13,7 +13,7 @@ import h11
 
 from evalsvc.outbound.allowance import current_allowance
 from evalsvc.outbound.failures import OutboundFailed, certificate_refused, failure
-from evalsvc.outbound.guard import addresses_found
+from evalsvc.outbound.guard import resolve_addresses_async
 from evalsvc.outbound.headers import RawHeaders, no_http, refuse_compression
 
 MAX_HEAD_BYTES = 100 * 1024
@@ -139,24 +139,24 @@ class Wire(asyncio.Protocol):
 async def open_wire(origin: Origin, context: ssl.SSLContext) -> Wire:
     """Resolve the name, check its addresses, and connect to one that passed, without a second lookup."""
     is_plain = origin.scheme == "http"
-    addresses = await addresses_found(origin.host, origin.port, plain=is_plain)
+    addresses = await resolve_addresses_async(origin.host, origin.port, plain=is_plain)
     tls = None if is_plain else context
     for address in addresses[:-1]:
         try:
             # Not all of the time for the first address: of two, one is often without a route.
             async with asyncio.timeout(current_allowance().seconds() / 3):
-                return await _connected(address, origin, tls)
+                return await _connect(address, origin, tls)
         except OSError:
             continue
     try:
-        return await _connected(addresses[-1], origin, tls)
+        return await _connect(addresses[-1], origin, tls)
     except ssl.SSLCertVerificationError as exc:
         raise certificate_refused(exc) from None
     except OSError as exc:
         raise failure(exc) from None
 
 
-async def _connected(address: str, origin: Origin, tls: ssl.SSLContext | None) -> Wire:
+async def _connect(address: str, origin: Origin, tls: ssl.SSLContext | None) -> Wire:
     name = None if tls is None else origin.host
     _, wire = await asyncio.get_running_loop().create_connection(
         Wire, address, origin.port, ssl=tls, server_hostname=name

@@ -76,7 +76,7 @@ def place_request(
     return Placement(project_id, name)
 
 
-def hold_placement(
+def lock_placement(
     *,
     account_id: int,
     app: str | None = None,
@@ -91,7 +91,7 @@ def hold_placement(
     if experiment_id is not None:
         return _place_in_experiment(account_id, experiment_id)
     if project_name or project_id is not None:
-        project_id = hold_project(account_id, id=None if project_name else project_id, name=project_name or "")
+        project_id = lock_project(account_id, id=None if project_name else project_id, name=project_name or "")
         if project_id is None:
             raise no_such_project()
     return Placement(project_id, app or DEFAULT_APP)
@@ -175,7 +175,7 @@ def project_in_use(project: Project, by: str) -> Problem:
     return Problem(f"The project {project.name!r} holds {by}.", code="in_use")
 
 
-def hold_project(account_id: int, *, id: uuid.UUID | None, name: str) -> uuid.UUID | None:
+def lock_project(account_id: int, *, id: uuid.UUID | None, name: str) -> uuid.UUID | None:
     """Return a project by id, else by name, creating it if new, locked against deletion until the transaction ends.
 
     None if the id does not exist in the account.

@@ -11,7 +11,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from evalsvc.accounts.admin.base import CODE_CLASS, READER, ScopedAdmin, shorten
-from evalsvc.prompts.evidence import evidence_from, in_words
+from evalsvc.prompts.evidence import evidence_from, format_evidence
 from evalsvc.prompts.models import Prompt, PromptRevision
 
 
@@ -66,7 +66,9 @@ class PromptRevisionAdmin(ScopedAdmin):
         """Return which experiments its labels were given by."""
         labels = sorted(row.labels.all(), key=lambda label: label.name)
         entries = [
-            (label.name, in_words(evidence_from(label.evidence))) for label in labels if label.evidence is not None
+            (label.name, format_evidence(evidence_from(label.evidence)))
+            for label in labels
+            if label.evidence is not None
         ]
         return format_html_join("", '<div dir="auto">{}: {}</div>', entries) or "-"
 

@@ -66,7 +66,7 @@ class LabelEvidence(AnswerShape):
     by: str
     at: WrittenMoment
 
-    def says_as(self, other: LabelEvidence) -> bool:
+    def is_same_evidence(self, other: LabelEvidence) -> bool:
         """Return whether both are the same evidence, regardless of author and time."""
         return msgspec.structs.replace(self, by=other.by, at=other.at) == other
 
@@ -76,7 +76,7 @@ def evidence_from(kept: Mapping[str, Any]) -> LabelEvidence:
     return msgspec.convert(dict(kept), LabelEvidence)
 
 
-def in_words(evidence: LabelEvidence) -> str:
+def format_evidence(evidence: LabelEvidence) -> str:
     """Return evidence as a sentence for people."""
     place = "the winner" if evidence.is_winner else f"not a winner ({evidence.winner or 'nobody'} led)"
     return (

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.projects.selectors import get_project
-from evalsvc.projects.services import hold_project, no_such_project
+from evalsvc.projects.services import lock_project, no_such_project
 from evalsvc.prompts.evidence import LabelEvidence, evidence_from
 from evalsvc.prompts.models import MAX_NAME, Prompt, PromptLabel, PromptRevision
 from evalsvc.prompts.selectors import get_prompt, get_prompt_revision
@@ -69,7 +69,7 @@ def add_prompt_revision(
     `already_exists` for a name that is taken.
     """
     with account_scope(account.pk):
-        prompt = _place(account, place, description, only_new=only_new, actor=actor)
+        prompt = _find_or_create_prompt(account, place, description, only_new=only_new, actor=actor)
         prompt.n_revisions += 1
         Prompt.objects.filter(account=account, pk=prompt.pk).update(n_revisions=prompt.n_revisions, updated_at=Now())
         row = PromptRevision.objects.create(
@@ -105,10 +105,10 @@ def describe_prompt(
 def set_prompt_labels(*, account: Account, revision: PromptRevision, labels: Collection[str], actor: str) -> None:
     """Put labels on a revision; those that another revision of the prompt had move here, and what they rest on ends."""
     with account_scope(account.pk):
-        existing = _hold_labels(account, revision, labels, "/labels")
+        existing = _lock_labels(account, revision, labels, "/labels")
         labels_to_move = set(labels) - {name for name, row in existing.items() if row.revision_id == revision.pk}
         _save_labels(account, revision, {name: None for name in labels_to_move})
-        _note_labels(account, revision, "prompt.labelled", labels, actor)
+        _audit_labels(account, revision, "prompt.labelled", labels, actor)
 
 
 def set_label_with_evidence(
@@ -118,17 +118,17 @@ def set_label_with_evidence(
 
     Repeating it changes nothing: the first author is retained. Requires the account's scope.
     """
-    existing = _hold_labels(account, revision, [label], "/label").get(label)
+    existing = _lock_labels(account, revision, [label], "/label").get(label)
     if existing is not None and existing.revision_id == revision.pk and existing.evidence is not None:
         current = evidence_from(existing.evidence)
-        if current.says_as(evidence):
+        if current.is_same_evidence(evidence):
             return current
     _save_labels(account, revision, {label: evidence})
-    _note_labels(account, revision, "prompt.labelled", [label], actor, experiment=evidence.experiment_id)
+    _audit_labels(account, revision, "prompt.labelled", [label], actor, experiment=evidence.experiment_id)
     return evidence
 
 
-def _hold_labels(
+def _lock_labels(
     account: Account, revision: PromptRevision, labels: Collection[str], pointer: str
 ) -> dict[str, PromptLabel]:
     # The lock makes the limit exact, and serializes concurrent calls that set the same labels.
@@ -161,7 +161,7 @@ def remove_prompt_labels(*, account: Account, revision: PromptRevision, labels: 
     """Take labels off a revision; those that it does not have are ignored."""
     with account_scope(account.pk):
         PromptLabel.objects.filter(account=account, revision=revision, name__in=labels).delete()
-        _note_labels(account, revision, "prompt.unlabelled", labels, actor)
+        _audit_labels(account, revision, "prompt.unlabelled", labels, actor)
 
 
 def delete_prompts(*, account: Account, id: uuid.UUID | None, project_id: uuid.UUID | None, actor: str) -> None:
@@ -183,7 +183,9 @@ def delete_prompts(*, account: Account, id: uuid.UUID | None, project_id: uuid.U
             record_audit(account=account, actor=actor, action="prompt.deleted", target=name)
 
 
-def _place(account: Account, place: PromptPlace, description: str | None, *, only_new: bool, actor: str) -> Prompt:
+def _find_or_create_prompt(
+    account: Account, place: PromptPlace, description: str | None, *, only_new: bool, actor: str
+) -> Prompt:
     if place.prompt_id is not None:
         try:
             return get_prompt(account=account, id=place.prompt_id, lock=True)
@@ -193,7 +195,7 @@ def _place(account: Account, place: PromptPlace, description: str | None, *, onl
     if place.project_id is None and not place.project_name:
         raise Invalid(FieldError("/project_name", "Send `project_id` or `project_name`, or a `prompt_id`."))
     by_name = place.project_name or ""
-    project_id = hold_project(account.pk, id=None if by_name else place.project_id, name=by_name)
+    project_id = lock_project(account.pk, id=None if by_name else place.project_id, name=by_name)
     if project_id is None:
         raise no_such_project()
     return _get_or_create_prompt(account, project_id, name, description, only_new=only_new, actor=actor)
@@ -230,7 +232,7 @@ def _build_name_conflict(pointer: str, name: str) -> Invalid:
     return Invalid(FieldError(pointer, f"The project has a prompt named {name!r} already."), code="already_exists")
 
 
-def _note_labels(
+def _audit_labels(
     account: Account,
     revision: PromptRevision,
     action: str,

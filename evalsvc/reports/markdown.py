@@ -13,6 +13,7 @@ from evalsvc.reports.words import (
     build_basis_rows,
     comparison_sentence,
     component_rows,
+    format_joint_level,
     format_value,
     format_verdict,
     gap_rows,
@@ -23,7 +24,6 @@ from evalsvc.reports.words import (
     rank_configs,
     rank_range,
     slice_name,
-    together_words,
 )
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#!|~$:]|(?<=www)\.)", re.IGNORECASE)
@@ -183,7 +183,7 @@ def _quantiles(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _slices(report: Mapping[str, Any]) -> Iterator[str]:
     if (slices := report["slices"]) is not None:
-        yield f"## Slices: {markdown_text(slices['metric'])}\n\n{markdown_text(together_words(slices))}\n"
+        yield f"## Slices: {markdown_text(slices['metric'])}\n\n{markdown_text(format_joint_level(slices))}\n"
         rows = [
             [
                 *(markdown_text(slice_name(row)), markdown_text(", ".join(row["configs"])), number_text(row["value"])),

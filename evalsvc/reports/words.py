@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from evalsvc.digits import digits_text, level_text
-from evalsvc.experiments.reporting.words import untold_words
+from evalsvc.experiments.reporting.words import get_reason
 from evalsvc.rest.answering.renderers import dumps
 
 NOTHING = "—"
@@ -70,7 +70,7 @@ def format_verdict(versus: Mapping[str, Any] | None) -> str:
     """Format whether a difference is better, worse or inconclusive."""
     if versus is None:
         return NOTHING
-    return WORDS.get(versus["word"] or "", f"no verdict: {untold_words(versus)}")
+    return WORDS.get(versus["word"] or "", f"no verdict: {get_reason(versus)}")
 
 
 NO_BOTTLENECK = {
@@ -115,7 +115,7 @@ def build_basis_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("Seed of the order", str(plan.seed)),
         ("Level of each interval", level_text(plan.level)),
         ("Policy", f"{plan.policy}: {POLICIES.get(plan.policy, '')}"),
-        ("Primary metric", f"{plan.primary_metric} ({'higher' if higher(report) else 'lower'} is better)"),
+        ("Primary metric", f"{plan.primary_metric} ({'higher' if is_higher_better(report) else 'lower'} is better)"),
         ("Baseline", plan.baseline or "none declared"),
         ("Limits", ", ".join(limits) or "none"),
         ("Errors in a race", plan.errors),
@@ -126,7 +126,7 @@ def build_basis_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     ]
 
 
-def higher(report: Mapping[str, Any]) -> bool:
+def is_higher_better(report: Mapping[str, Any]) -> bool:
     """Return whether more of the primary metric is better."""
     plan = report["plan"]
     return next(bool(metric.higher_is_better) for metric in plan.metrics if metric.name == plan.primary_metric)
@@ -134,7 +134,7 @@ def higher(report: Mapping[str, Any]) -> bool:
 
 def rank_configs(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the configs, the leader first, then by the primary metric; those without a value last."""
-    name, sign = report["plan"].primary_metric, -1.0 if higher(report) else 1.0
+    name, sign = report["plan"].primary_metric, -1.0 if is_higher_better(report) else 1.0
 
     def place(config: Mapping[str, Any]) -> tuple[bool, bool, float]:
         value = config["metrics"][name]["value"]
@@ -173,7 +173,7 @@ def slice_name(row: Mapping[str, Any]) -> str:
     return f"{values} (all others)" if row["is_rest"] else values
 
 
-def together_words(slices: Mapping[str, Any]) -> str:
+def format_joint_level(slices: Mapping[str, Any]) -> str:
     """Format the joint confidence level of the intervals of slices."""
     level = level_text(slices["level"])
     return f"{number_text(slices['n_comparisons'])} intervals hold together at {level}, for {slices['covers']}."

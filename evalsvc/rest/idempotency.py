@@ -134,7 +134,7 @@ def read_retry_flag(request: HttpRequest) -> bool | None:
     return count.strip("0") != "" if count.isascii() and count.isdigit() else None
 
 
-def claim_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> Claim | Replay | None:
+def claim_attempt(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> Claim | Replay | None:
     """Claim the key derived from a request of one actor. For a retry, return the earlier response if there is one.
 
     A first attempt is always new work, even after an identical request. Returns None while an identical request is
@@ -178,10 +178,10 @@ def build_replay(row: tuple[Any, ...] | None, seal: Seal) -> Replay:
         # Released between the two statements, so the next try can claim the key.
         raise in_progress(1)
     stored_fingerprint, status, body, headers, resource_id, seconds = row
-    if not seal.knows(bytes(stored_fingerprint)):
+    if not seal.matches(bytes(stored_fingerprint)):
         raise Problem(f"This {HEADER} was used for a request with another body.", code="idempotency_key_reused")
     if status is not None:
-        return Replay(_replayed(status, open_body(seal, bytes(body)), headers))
+        return Replay(_build_response(status, open_body(seal, bytes(body)), headers))
     if resource_id is not None:
         return Replay(None, resource_id)
     raise in_progress(seconds)
@@ -201,7 +201,7 @@ def in_progress(seconds: int) -> Problem:
     return Problem(code="in_progress", headers={"Retry-After": str(min(seconds, 5)), "x-should-retry": "true"})
 
 
-def _replayed(status: int, body: bytes, headers: Mapping[str, str] | str) -> HttpResponse:
+def _build_response(status: int, body: bytes, headers: Mapping[str, str] | str) -> HttpResponse:
     REPLAYS.inc()
     response = HttpResponse(body, status=status)
     # Django sets a Content-Type on every response. An answer without a body had none; others get theirs back below.

@@ -191,7 +191,7 @@ def claim_rows(*, account_id: int, key: str, fingerprint: bytes) -> RowsClaim:
     return _acquire_rows(account_id, key, fingerprint, KEPT_HOURS, anew=False)
 
 
-def claim_rows_of_try(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> RowsClaim | None:
+def claim_rows_for_attempt(*, account_id: int, actor: str, fingerprint: bytes, is_retry: bool) -> RowsClaim | None:
     """Claim the key derived from a request of a client that counts retries; a first attempt is always new work.
 
     Returns None for a first attempt while an identical request is still running: the caller intends to run both.

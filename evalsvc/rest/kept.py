@@ -49,7 +49,7 @@ class Seal:
         """Return 32 bytes that are the same for the same request."""
         return self._digest(b"fingerprint", self.plain_fingerprint)
 
-    def knows(self, fingerprint: bytes) -> bool:
+    def matches(self, fingerprint: bytes) -> bool:
         """Return whether a record's fingerprint is this request's."""
         return fingerprint in (self.fingerprint, self.plain_fingerprint)
 

@@ -11,7 +11,7 @@ from evalsvc.reviews.answering.answers import LEASE_SECONDS, MAX_EXPLANATION, Re
 from evalsvc.reviews.answering.exchange import FORMATS, JSONL
 from evalsvc.reviews.models import MAX_NAME
 from evalsvc.reviews.questions import CHOICES, MAX_SAID_TEXT
-from evalsvc.reviews.sampling.draws import ALL, MAX_ITEMS, METHODS, THRESHOLD, SampleAsk
+from evalsvc.reviews.sampling.draws import ALL, MAX_ITEMS, METHODS, THRESHOLD, SampleOptions
 from evalsvc.reviews.selectors import ITEM_STATES
 from evalsvc.reviews.services import ReviewFields
 
@@ -87,7 +87,7 @@ class ReviewIn(serializers.Serializer[Any]):
 
 def review_fields(asked: Any) -> ReviewFields:
     """Return what the service takes."""
-    sample = SampleAsk(**asked["sample"]) if "sample" in asked else SampleAsk()
+    sample = SampleOptions(**asked["sample"]) if "sample" in asked else SampleOptions()
     return ReviewFields(**{**asked, "sample": sample})
 
 

@@ -42,7 +42,7 @@ MEASUREMENTS: dict[str, Measurement] = {
 
 
 @dataclass(frozen=True, slots=True)
-class AskedRatings:
+class QuestionRatings:
     """The answers to one question: by item and reviewer, as names or numbers."""
 
     criteria_id: str | None
@@ -62,7 +62,7 @@ class AskedRatings:
 class QuestionAgreement:
     """How far people agree about one question."""
 
-    asked: AskedRatings
+    asked: QuestionRatings
     share: float | None
     cohen: AgreementFigure
     fleiss: AgreementFigure
@@ -134,14 +134,14 @@ def alphas_of_reviews(
     }
 
 
-def load_ratings(*, account: Account, review: Review) -> list[AskedRatings]:
+def load_ratings(*, account: Account, review: Review) -> list[QuestionRatings]:
     """Load the answers to each question that has countable answers. Within the account's scope."""
     return _ratings(review, list(list_answers(account=account, review=review)))
 
 
-def _ratings(review: Review, rows: Sequence[ReviewAnswer]) -> list[AskedRatings]:
+def _ratings(review: Review, rows: Sequence[ReviewAnswer]) -> list[QuestionRatings]:
     if review.kind == Review.Kind.PAIR:
-        return [AskedRatings(None, PAIR_QUESTION, "nominal", _group_by_item(rows, lambda row: str(row.outcome)))]
+        return [QuestionRatings(None, PAIR_QUESTION, "nominal", _group_by_item(rows, lambda row: str(row.outcome)))]
     return [
         _build_ratings(question, rows)
         for question in parse_questions(review.criteria)
@@ -149,7 +149,7 @@ def _ratings(review: Review, rows: Sequence[ReviewAnswer]) -> list[AskedRatings]
     ]
 
 
-def _build_ratings(question: Question, rows: Iterable[ReviewAnswer]) -> AskedRatings:
+def _build_ratings(question: Question, rows: Iterable[ReviewAnswer]) -> QuestionRatings:
     measurement = MEASUREMENTS[question.annotation_type]
 
     def rating(row: ReviewAnswer) -> float | str:
@@ -158,7 +158,7 @@ def _build_ratings(question: Question, rows: Iterable[ReviewAnswer]) -> AskedRat
 
     scores = [category.score for category in question.categories if category.score is not None]
     limits = (min(scores), max(scores)) if measurement == "ordinal" and min(scores) < max(scores) else None
-    return AskedRatings(str(question.id), question.name, measurement, _group_by_item(rows, rating), limits)
+    return QuestionRatings(str(question.id), question.name, measurement, _group_by_item(rows, rating), limits)
 
 
 def _group_by_item(rows: Iterable[ReviewAnswer], rating: Any) -> dict[int, dict[str, float | str]]:
@@ -168,7 +168,7 @@ def _group_by_item(rows: Iterable[ReviewAnswer], rating: Any) -> dict[int, dict[
     return ratings_by_item
 
 
-def compute_agreement(asked: AskedRatings, *, seed: int) -> QuestionAgreement:
+def compute_agreement(asked: QuestionRatings, *, seed: int) -> QuestionAgreement:
     """Return the figures of agreement of a question, and the items that people differ about."""
     ratings = asked.ratings
     differing = [(item, disagreement(list(values.values()))) for item, values in asked.by_item.items()]
@@ -189,7 +189,7 @@ def non_response(progress: Progress) -> float:
 
 
 def compute_estimates(
-    asked: AskedRatings, *, review: Review, progress: Progress, probabilities: Mapping[int, float]
+    asked: QuestionRatings, *, review: Review, progress: Progress, probabilities: Mapping[int, float]
 ) -> list[ReviewEstimate]:
     """Estimate the complete frame from a question's answers: the proportion of each answer, or the mean of numbers.
 
@@ -222,7 +222,7 @@ def _answer_sort_key(answer: str) -> tuple[int, str]:
 
 
 def _estimate(
-    asked: AskedRatings,
+    asked: QuestionRatings,
     answer: str | None,
     values: Mapping[int, Sequence[float]],
     limits: tuple[float, float] | None,
@@ -251,13 +251,13 @@ def _estimate(
     binary = answer is not None and all(value in (0.0, 1.0) for value in means.values()) and review.n_answers == 1
     interval = new_data_interval(ALGEBRAIC, sums, level=LEVEL, value_range=limits, binary=binary)
     estimate = sum(means.values()) / len(means) if means else None
-    this_set = (estimate, estimate) if estimate is not None and _is_whole(review, means) else None
+    this_set = (estimate, estimate) if estimate is not None and _is_complete(review, means) else None
     return ReviewEstimate(
         *(asked.criteria_id, asked.name, answer, estimate, interval.lower, interval.upper, this_set),
         *(len(means), float(len(means)), interval.method, LEVEL, None if interval.lower is not None else "no_interval"),
     )
 
 
-def _is_whole(review: Review, means: Mapping[int, float]) -> bool:
+def _is_complete(review: Review, means: Mapping[int, float]) -> bool:
     """Return whether everything in the frame has been answered: then nothing is left to chance."""
     return review.sample["method"] == ALL and len(means) == review.sample["n_frame"]

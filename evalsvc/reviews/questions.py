@@ -106,7 +106,7 @@ def parse_answer_value(question: Question, said: Mapping[str, Any]) -> Value:
     return label_value(question.annotation_type, question.categories, AnnotationValue(**said))
 
 
-def together(question: Question, values: Sequence[Value]) -> Value:
+def combine_values(question: Question, values: Sequence[Value]) -> Value:
     """Combine several answers into one: the mean of numbers, the newest text, otherwise the most frequent answer.
 
     On a tie for the most frequent answer, the label is without a score and has the text `no majority`.

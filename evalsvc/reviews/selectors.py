@@ -187,7 +187,7 @@ def get_leased_item(
     return row
 
 
-class _LinkOpens(Func):
+class _IsLinkActive(Func):
     """Whether the link with this public part currently grants access."""
 
     function = "find_review_link"
@@ -198,7 +198,7 @@ class _LinkOpens(Func):
 def list_links(*, account: Account, review: Review) -> list[tuple[ReviewLink, bool]]:
     """Return the links of a review, newest first, each with whether it opens it now; their secrets are nowhere."""
     rows = ReviewLink.objects.filter(account=account, review=review).order_by("-created_at", "id")
-    return [(row, row.opens) for row in rows.annotate(opens=_LinkOpens("public"))]
+    return [(row, row.opens) for row in rows.annotate(opens=_IsLinkActive("public"))]
 
 
 MAX_LOOKED_AT = 60

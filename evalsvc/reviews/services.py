@@ -17,7 +17,7 @@ from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.reviews.models import Review, ReviewItem, ReviewLink
 from evalsvc.reviews.questions import snapshot_criteria
-from evalsvc.reviews.sampling.draws import ItemSample, SampleAsk, draw
+from evalsvc.reviews.sampling.draws import ItemSample, SampleOptions, draw
 from evalsvc.reviews.sampling.frame import read_frame
 from evalsvc.reviews.selectors import get_review
 from evalsvc.tenancy.scope import account_scope
@@ -36,7 +36,7 @@ class ReviewFields:
     instructions: str | None = None
     n_answers: int = 1
     seed: int | None = None
-    sample: SampleAsk = field(default_factory=SampleAsk)
+    sample: SampleOptions = field(default_factory=SampleOptions)
     show_scores: bool = False
     show_answers: bool = False
     show_expected: bool = True

@@ -14,7 +14,7 @@ from evalsvc.cli.imports.patronus.windows import (
     WHOLE_BELOW,
     TimeRange,
     TooDense,
-    read_whole_stretches,
+    read_complete_ranges,
 )
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -34,7 +34,7 @@ class Capped:
 
 
 def read_all(service: Capped) -> list[int]:
-    pairs = list(read_whole_stretches(service.read, ALL))
+    pairs = list(read_complete_ranges(service.read, ALL))
     edges = [edge for stretch, _ in pairs for edge in (stretch.start, stretch.end)]
     assert edges == sorted(edges)
     assert (edges[0], edges[-1]) == (ALL.start, ALL.end)
@@ -65,4 +65,4 @@ def test_a_service_without_a_limit_is_asked_little_more_than_once_a_stretch() ->
 
 def test_more_rows_of_a_moment_than_are_answered_are_said() -> None:
     with pytest.raises(TooDense, match="2024-01-01T00:00:07"):
-        list(read_whole_stretches(Capped([7_000_000] * 90, 60).read, ALL))
+        list(read_complete_ranges(Capped([7_000_000] * 90, 60).read, ALL))

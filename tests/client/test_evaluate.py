@@ -199,7 +199,7 @@ def test_printing_shows_both_intervals_of_a_running_experiment(client: Client) -
 
     (verdict,) = result
     assert verdict.interval is not None and verdict.interval.n == 3
-    (line,) = verdict.beside
+    (line,) = verdict.experiment_lines
     assert line.startswith("second: exact-match 0.5 [") and "new data (this set 0.5 exactly) (2 of 2)" in line
     for shown in (str(verdict), str(result)):
         assert "history: pass rate 0.667" in shown

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from evalsvc.console.pages.history.words import doubts_text
+from evalsvc.console.pages.history.words import format_warning_list
 from evalsvc.evaluations.search.asked import read_filters
 from evalsvc.reports.words import number_text
 from evalsvc.tenancy.scope import account_scope
@@ -66,14 +66,14 @@ def test_each_number_is_the_api_s(alice: Caller, reader: Visitor, query: dict[st
 def test_the_running_band_ends_in_the_number(alice: Caller) -> None:
     from evalsvc.catalog.resolve import resolve
     from evalsvc.evaluations.history.course import compute_course
-    from evalsvc.evaluations.history.selection import read_asked
+    from evalsvc.evaluations.history.selection import read_window
     from evalsvc.evaluations.wire.interval_request import IntervalOptions
 
     insert(alice, MIXED)
     ask = IntervalOptions(strategy="wilson", level=0.9)
     with account_scope(alice.account.pk):
         run = resolve(account_id=alice.account.pk, epoch=None, evaluator=EVALUATOR, profile=PROFILE)
-        course = compute_course(ask, run.family, read_asked(alice.account.pk, (EVALUATOR, PROFILE), ask, {}))
+        course = compute_course(ask, run.family, read_window(alice.account.pk, (EVALUATOR, PROFILE), ask, {}))
 
     interval, last = api(alice, strategy="wilson", level=0.9)["confidence_interval"], course.running[-1]
     assert (last.lower, last.upper, last.n) == (interval["lower"], interval["upper"], interval["n"])
@@ -348,5 +348,7 @@ def test_a_shift_of_captured_calls_is_seen_through_what_experiments_promoted(ali
 
 
 def test_a_list_says_doubts_in_words() -> None:
-    assert doubts_text({"warnings": ["n<30", "degenerate", "mixed_sources"]}) == "n<30, all equal, mixed sources"
-    assert doubts_text({}) == "none"
+    assert (
+        format_warning_list({"warnings": ["n<30", "degenerate", "mixed_sources"]}) == "n<30, all equal, mixed sources"
+    )
+    assert format_warning_list({}) == "none"

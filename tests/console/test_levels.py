@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsvc.digits import digits_text, format_places, level_text
-from evalsvc.experiments.reporting.words import leads
+from evalsvc.experiments.reporting.words import describe_leader
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids, topical
 from tests.console.conftest import Visitor
@@ -60,7 +60,11 @@ def test_a_higher_level_says_why(alice: Caller, reader: Visitor) -> None:
     ],
 )
 def test_what_leading_means_follows_the_state(state: str, said: str) -> None:
-    assert (leads(False, state), leads(True, state), leads(None, state)) == (said, "leader", "leader")
+    assert (describe_leader(False, state), describe_leader(True, state), describe_leader(None, state)) == (
+        said,
+        "leader",
+        "leader",
+    )
 
 
 @pytest.mark.parametrize(("wrong", "said"), [

@@ -41,8 +41,8 @@ CELL = re.compile(r"<t[hd][^>]*>(.*?)</t[hd]>", re.DOTALL)
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "backlog", installation.KeptAnswer(read_backlog, seconds=0))
-    monkeypatch.setattr(inventory, "inventory", installation.KeptAnswer(inventory.read_inventory, seconds=0))
+    monkeypatch.setattr(installation, "backlog", installation.CachedResult(read_backlog, seconds=0))
+    monkeypatch.setattr(inventory, "inventory", installation.CachedResult(inventory.read_inventory, seconds=0))
 
 
 @pytest.fixture
@@ -210,8 +210,8 @@ def test_what_does_not_answer_is_missing_and_the_rest_stands(panel: Visitor, mon
     def away() -> Any:
         raise OperationalError
 
-    monkeypatch.setattr(inventory, "inventory", installation.KeptAnswer(away))
-    monkeypatch.setattr(installation, "backlog", installation.KeptAnswer(away))
+    monkeypatch.setattr(inventory, "inventory", installation.CachedResult(away))
+    monkeypatch.setattr(installation, "backlog", installation.CachedResult(away))
     text = panel.text("operator")
 
     assert "PostgreSQL does not tell" in text and "The database has not told what waits" in text

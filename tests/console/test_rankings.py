@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsvc.comparisons.judgements import store
 from evalsvc.comparisons.models import OutputComparison
-from evalsvc.console.pages.rankings.words import alike, ordinal
+from evalsvc.console.pages.rankings.words import find_indistinguishable_groups, ordinal
 from evalsvc.reports.words import number_text
 from evalsvc.tenancy.scope import account_scope
 from tests.comparisons.shapes import answer_all, answered, compare, shown, work_off
@@ -56,7 +56,7 @@ def test_a_chain_of_neighbours_is_two_groups() -> None:
     pairs = [("a", "b", "undecided"), ("b", "c", "undecided"), ("a", "c", "better")]
     ranking = {"places": places, "pairs": [{"first": a, "second": b, "said": said} for a, b, said in pairs]}
 
-    assert alike(ranking) == [["a", "b"], ["b", "c"]]
+    assert find_indistinguishable_groups(ranking) == [["a", "b"], ["b", "c"]]
     assert [ordinal(n) for n in (1, 2, 3, 4, 11, 22)] == ["1st", "2nd", "3rd", "4th", "11th", "22nd"]
 
 

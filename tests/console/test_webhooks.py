@@ -17,8 +17,8 @@ from evalsvc.events.selectors import (
     LOOKED_BACK,
     MOST_LEFT_OUT,
     STANDINGS,
-    deliveries_everywhere,
-    endpoint_standings,
+    count_all_deliveries,
+    list_endpoint_health,
 )
 from evalsvc.tenancy.scope import account_scope
 from tests.admin.conftest import HOSTILE
@@ -166,7 +166,7 @@ def test_what_is_left_out_does_not_hide_what_fails(alice: Caller, editor: Visito
         assert "does not deliver" in editor.text(path) and "1 being tried again, 150 left out" in editor.text(path)
     text = editor.text(f"webhooks/{made['id']}")
     assert "Deliver again what has not arrived" in text and "150 left out" in text
-    said = deliveries_everywhere(now=timezone.now() + timedelta(minutes=1))
+    said = count_all_deliveries(now=timezone.now() + timedelta(minutes=1))
     assert (said.n_failing, said.n_failed) == (1, 0)
 
 
@@ -179,7 +179,7 @@ def test_what_is_left_out_alone_warns(alice: Caller, reader: Visitor, charlie: C
     text = reader.text("webhooks")
     assert '<span class="badge warn">leaves some out</span>' in text and "1000 or more left out" in text
     with account_scope(charlie.account.pk):
-        (hers,) = endpoint_standings(account=charlie.account, now=timezone.now())
+        (hers,) = list_endpoint_health(account=charlie.account, now=timezone.now())
     assert hers.n_limited == 0
 
 

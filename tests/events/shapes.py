@@ -9,7 +9,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook
 
 from evalsvc.events.models import EventDelivery, EventEndpoint
-from evalsvc.events.services import tell_endpoints
+from evalsvc.events.services import notify_endpoints
 from tests.conftest import Caller
 from tests.judges.webhook_server import Server
 
@@ -53,7 +53,7 @@ def fail(caller: Caller, **fields: Any) -> str:
 def told(**moved: float) -> datetime:
     """Deliver what is due at a moment so far ahead, and return it."""
     now = timezone.now() + timedelta(**moved)
-    tell_endpoints(now)
+    notify_endpoints(now)
     return now
 
 

@@ -16,11 +16,11 @@ def main() -> None:
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
     django.setup()
-    from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput
+    from evalsvc.experiments.runner.generate import ConfigClient, GeneratedOutput
     from evalsvc.experiments.runner.scheduling.scheduler import Scheduler
     from evalsvc.experiments.runner.units import pipelines
 
-    def produce(asking: AskedConfig, example: Any) -> GeneratedOutput:
+    def produce(asking: ConfigClient, example: Any) -> GeneratedOutput:
         time.sleep(0.03)
         return GeneratedOutput(output={"output": example["expected"]})
 

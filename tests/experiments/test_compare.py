@@ -9,7 +9,7 @@ import pytest
 
 from evalsvc.client import Comparison, Live
 from evalsvc.experiments.decisions.step import step
-from evalsvc.experiments.reporting.words import versus_words
+from evalsvc.experiments.reporting.words import format_comparison
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, live, make_dataset, make_experiment, ok
 from tests.experiments.pushing import Runner, add, answering, post_next
@@ -122,7 +122,7 @@ def test_without_a_range_there_is_no_verdict_whatever_the_difference(alice: Call
     assert found["upper"] < 0 and found["label"] == "one look"
     assert (found["word"], found["reason"], found["rests_on"], found["about_n_more"]) == (None, "no_range", None, None)
     assert view["leader_settled"] is False
-    versus, asides = versus_words(found, {})
+    versus, asides = format_comparison(found, {})
     assert versus.startswith("no verdict: \N{MINUS SIGN}4")
     assert any("no declared range" in aside and "one look" in aside for aside in asides)
     standing = Live.read(view).config(slow["id"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput, produce
+from evalsvc.experiments.runner.generate import ConfigClient, GeneratedOutput, produce
 from evalsvc.experiments.runner.units.unit import MAX_LEASES
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
@@ -107,7 +107,7 @@ def test_a_scheduler_whose_time_is_up_goes_on_while_a_slow_endpoint_holds_a_slot
     def quick_is_done() -> bool:
         return bool(live(charlie, quick["id"])["experiment"]["state"] == "done")
 
-    def produce_slowly(asking: AskedConfig, example: Any) -> GeneratedOutput:
+    def produce_slowly(asking: ConfigClient, example: Any) -> GeneratedOutput:
         """Answer for the slow one when the quick one is done, and not before."""
         if asking.account_id == alice.account.pk:
             wait_until(quick_is_done)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsvc.experiments.runner import store
-from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput, MustStop
+from evalsvc.experiments.runner.generate import ConfigClient, GeneratedOutput, MustStop
 from tests.conftest import Caller, scores_of, wait_until
 from tests.experiments.claimed import claimed, outcome
 from tests.experiments.conftest import by_name, chat, live, make_dataset, make_experiment, ok, recounted, run_units
@@ -227,7 +227,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     """How often each example was asked for; every fourth fails the first time."""
     counts: Counter[str] = Counter()
 
-    def produce(asking: AskedConfig, example: Any) -> GeneratedOutput:
+    def produce(asking: ConfigClient, example: Any) -> GeneratedOutput:
         counts[example["id"]] += 1
         if counts[example["id"]] == 1 and int(example["id"]) % 4 == 0:
             return GeneratedOutput("timeout", error_type="timeout", error_message="late", cost=0.5, input_tokens=3)
@@ -298,7 +298,7 @@ def test_a_config_that_cannot_be_asked_ends_the_retry_and_is_not_stopped(
     run_units()
     retry(alice, made)
 
-    def refuse(asking: AskedConfig, example: Any) -> GeneratedOutput:
+    def refuse(asking: ConfigClient, example: Any) -> GeneratedOutput:
         raise MustStop("error", "The connection is switched off.")
 
     monkeypatch.setattr("evalsvc.experiments.runner.units.pipelines.produce", refuse)

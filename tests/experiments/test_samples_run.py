@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput, RetryLater
-from evalsvc.experiments.runner.units.unit import row_of_twin
+from evalsvc.experiments.runner.generate import ConfigClient, GeneratedOutput, RetryLater
+from evalsvc.experiments.runner.units.unit import build_twin_row
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     by_name,
@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], Generate
     def answer_by(answer: Callable[[int], GeneratedOutput]) -> Counter[str]:
         counts: Counter[str] = Counter()
 
-        def produce(asking: AskedConfig, example: Any) -> GeneratedOutput:
+        def produce(asking: ConfigClient, example: Any) -> GeneratedOutput:
             counts[example["id"]] += 1
             return answer(sum(counts.values()))
 
@@ -155,7 +155,7 @@ def test_samples_that_are_taken_over_are_held_to_what_is_declared() -> None:
     schema = {"type": "object", "properties": {"output": {"enum": ["even"]}}}
     samples = [{"status": "ok", "output": {"output": text}} for text in ("odd", "even")]
 
-    row = row_of_twin(schema, 4, {"reused_from": 1, "output": {"output": "odd"}, "samples": samples})
+    row = build_twin_row(schema, 4, {"reused_from": 1, "output": {"output": "odd"}, "samples": samples})
 
     assert [sample["status"] for sample in row["samples"]] == ["error", "ok"]
     assert (row["pos"], row["status"], row["output"], row["reused_from"]) == (4, "ok", {"output": "even"}, 1)

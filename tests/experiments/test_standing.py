@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evalsvc.client import Metrics, Standing
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.pairs.versus import ComparisonQuestion, comparison_out
-from evalsvc.experiments.reporting.words import number, versus_words
+from evalsvc.experiments.reporting.words import format_comparison, number
 from evalsvc.stats.pairs.common import Common, advanced, between
 from evalsvc.stats.pairs.comparison import sign_test
 from evalsvc.stats.pairs.leader import select_leader
@@ -145,7 +145,7 @@ def test_a_few_examples_apart_may_be_chance_at_every_watermark(n: int, apart: in
         assert found["lower"] <= 0.0 <= found["upper"], end
         assert found["lower_alone"] <= 0.0 <= found["upper_alone"]
         assert found["covers"] == "new data"
-        on_page, asides = versus_words({"config_id": "2", **found}, {"2": "other"})
+        on_page, asides = format_comparison({"config_id": "2", **found}, {"2": "other"})
         in_client = Standing("1", "a", "running", None, 0, end, end, 0, 0.0, Metrics(), found).versus
         assert on_page.startswith("may be chance: ")
         assert in_client.startswith("may be chance (")

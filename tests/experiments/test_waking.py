@@ -103,7 +103,7 @@ def test_ears_hear_what_is_told_and_say_so_when_they_begin() -> None:
     ears = NoticeListener()
     try:
         assert ears.listen(0.01) == {WORK, EPOCHS}
-        assert ears.are_open
+        assert ears.is_connected
         notices.publish(EPOCHS)
         assert ears.listen(30) == {EPOCHS}
         assert ears.listen(0.01) == set()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
-from evalsvc.experiments.runner.generate import AskedConfig, MustStop, produce
+from evalsvc.experiments.runner.generate import ConfigClient, MustStop, produce
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_connection, make_dataset, make_experiment, ok, recounted, run_units
 from tests.faults.application import Answer, Application, as_json
@@ -208,7 +208,7 @@ def test_another_accounts_secret_cannot_be_named(alice: Caller, charlie: Caller,
 def test_a_private_address_is_refused(alice: Caller, application: Application, host: str) -> None:
     url = application.url.replace("127.0.0.1", host)
     with pytest.raises(MustStop) as caught:
-        produce(AskedConfig(alice.account.pk, "http", {"url": url}), {"input": "q"})
+        produce(ConfigClient(alice.account.pk, "http", {"url": url}), {"input": "q"})
     assert caught.value.reason == "error"
     assert host not in caught.value.detail
     assert application.asked == []

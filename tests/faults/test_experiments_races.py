@@ -239,7 +239,7 @@ def test_schedulers_are_counted_by_one_clock(
         name = queueing.add_scheduler()
         assert name is not None
         queueing.show_scheduler(name)
-    assert queueing.n_alive() == 1
+    assert queueing.count_alive() == 1
     seconds, _ = get_shared_client().time()
     assert [abs(score - seconds) < 60 for _, score in schedulers_seen()] == [True]
 
@@ -248,14 +248,14 @@ def test_schedulers_noted_in_the_future_are_forgotten(schedulers_seen: Callable[
     """When Redis' own clock is set back, schedulers that ended must not fill every place until it has caught up."""
     seconds, _ = get_shared_client().time()
     get_shared_client().zadd(queueing.SCHEDULERS_KEY, {f"ended-{i}": seconds + 3600 for i in range(20)})
-    assert queueing.n_alive() == 0
+    assert queueing.count_alive() == 0
     assert queueing.add_scheduler() is not None
 
 
 def test_a_scheduler_too_many_ends_at_once(schedulers_seen: Callable[[], list[tuple[bytes, float]]]) -> None:
     with ThreadPoolExecutor(10) as pool:
         names = [name for name in pool.map(lambda _: queueing.add_scheduler(), range(10)) if name]
-    assert len(names) == queueing.n_alive() == 2
+    assert len(names) == queueing.count_alive() == 2
     assert queueing.enqueue_schedulers() == 0
     queueing.remove_scheduler(names[0])
     assert queueing.add_scheduler() is not None

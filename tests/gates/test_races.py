@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evalsvc.gates import services
-from evalsvc.gates.rules import weigh
+from evalsvc.gates.rules import evaluate_rules
 from tests.conftest import Caller
 from tests.gates.shapes import against, answers, finished
 
@@ -25,9 +25,9 @@ def together(monkeypatch: pytest.MonkeyPatch) -> None:
     def weighed(*args: Any, **more: Any) -> Any:
         with suppress(threading.BrokenBarrierError):
             both.wait(0.7)
-        return weigh(*args, **more)
+        return evaluate_rules(*args, **more)
 
-    monkeypatch.setattr(services, "weigh", weighed)
+    monkeypatch.setattr(services, "evaluate_rules", weighed)
 
 
 @pytest.mark.usefixtures("together")

@@ -17,7 +17,7 @@ from evalsvc.infra.redis import get_shared_client
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
-from evalsvc.judges.questions.cache import CachedAnswer, digest_of_question
+from evalsvc.judges.questions.cache import CachedAnswer, compute_question_digest
 from evaluators.base import CannotScore
 from tests.judges.asking import GOOD, SCHEMA, Judge, question
 from tests.judges.conftest import facts
@@ -74,14 +74,16 @@ def test_the_order_of_a_schema_is_in_the_key() -> None:
     one: dict[str, Any] = {"properties": {"reasoning": {}, "score": {}}}
     other: dict[str, Any] = {"properties": {"score": {}, "reasoning": {}}}
 
-    assert digest_of_question(connection, {"schema": one}) != digest_of_question(connection, {"schema": other})
+    assert compute_question_digest(connection, {"schema": one}) != compute_question_digest(
+        connection, {"schema": other}
+    )
 
 
 def test_another_address_is_another_judge(judge: Judge) -> None:
     connection = facts()
     moved = facts(account_id=connection.account_id, id=connection.id, base_url="http://127.0.0.1:10/v1")
 
-    assert digest_of_question(connection, {}) != digest_of_question(moved, {})
+    assert compute_question_digest(connection, {}) != compute_question_digest(moved, {})
 
 
 def test_no_cache_asks_again_and_keeps_nothing(judge: Judge) -> None:

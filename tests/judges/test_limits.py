@@ -30,7 +30,7 @@ PRICES: dict[str, Any] = {"price_input_per_million": 1.0, "price_output_per_mill
 
 
 def ask(connection: Any, **how: Any) -> Any:
-    return run(counted.ask(connection, **how))
+    return run(counted.complete_within_limits(connection, **how))
 
 
 def feed_back_429(connection: Any, model: str, seconds: float | None = None) -> float:

@@ -98,7 +98,7 @@ def test_a_call_that_is_cancelled_is_settled(stub: RunningStub) -> None:
     connection = facts(stub.base_url, daily_budget=1.0, max_concurrency=1, tpm=100_000, **PRICES)
 
     async def left() -> None:
-        call = asyncio.ensure_future(counted.ask(connection, messages=MESSAGES, model="stub-hang"))
+        call = asyncio.ensure_future(counted.complete_within_limits(connection, messages=MESSAGES, model="stub-hang"))
         while not spent(connection):
             await asyncio.sleep(0.01)
         await asyncio.sleep(0.1)
@@ -191,13 +191,13 @@ def test_without_redis_hundreds_are_answered(stub: RunningStub, monkeypatch: pyt
     def down(batch: Any) -> list[Any]:
         return [RedisDown("down")] * len(batch)
 
-    monkeypatch.setattr(client, "_carried_out", down)
+    monkeypatch.setattr(client, "_execute_batch", down)
     answers = run(asked(judge, 50, MODEL))
 
     assert [answer.data for answer in answers] == [GOOD] * 50
     rich = facts(stub.base_url, daily_budget=1.0, **PRICES)
     with pytest.raises(CallFailed) as caught:
-        run(counted.ask(rich, messages=MESSAGES))
+        run(counted.complete_within_limits(rich, messages=MESSAGES))
     assert (caught.value.code, caught.value.retry_after_seconds) == ("rate_limited", limits.WAIT_WITHOUT_REDIS_SECONDS)
 
 

@@ -8,7 +8,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import dialects
-from evalsvc.judges.questions.dialects import Mode, RequestDialect, adapted, recall_dialect, remember_dialect
+from evalsvc.judges.questions.dialects import Mode, RequestDialect, adapt_dialect, recall_dialect, remember_dialect
 from tests.judges.asking import GOOD, Judge
 from tests.judges.conftest import facts
 
@@ -80,4 +80,4 @@ def test_a_change_of_the_connection_forgets_it(judge: Judge) -> None:
 def test_other_errors_change_nothing(status: int) -> None:
     failed = CallFailed("not_configured", "max_tokens response_format", status=status)
 
-    assert adapted(RequestDialect(), failed, {}) is None
+    assert adapt_dialect(RequestDialect(), failed, {}) is None

@@ -13,7 +13,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import RetryableError, Verdict
 from evalsvc.evaluations.workers.judging import recorder, store
-from evalsvc.evaluations.workers.lane import in_turn
+from evalsvc.evaluations.workers.lane import score_in_batches
 from evalsvc.judges import gateway
 from tests.conftest import Caller, findings, scores_of, wait_until
 from tests.judges.asking import Judge
@@ -209,4 +209,4 @@ def test_slow_verdicts_are_written_while_others_are_made(
         return Verdict("success")
 
     rows = [Evaluation(position=position) for position in range(3)]
-    assert [len(done) for done in in_turn(rows, score)] == written
+    assert [len(done) for done in score_in_batches(rows, score)] == written

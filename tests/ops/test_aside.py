@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from evalsvc.local.embedded.urls import RolesRefused
-from evalsvc.local.supervisor.aside import ask_in_child
+from evalsvc.local.supervisor.aside import run_in_child
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 
@@ -19,7 +19,7 @@ def test_the_answer_comes_back_and_the_import_does_not() -> None:
         sys.modules["only-in-the-child"] = sys
         return {"pid": os.getpid(), "none": None}
 
-    answer = ask_in_child(ask)
+    answer = run_in_child(ask)
 
     assert answer["none"] is None
     assert answer["pid"] != os.getpid()
@@ -36,9 +36,9 @@ def test_what_it_raises_is_told(error: Exception) -> None:
         raise error
 
     with pytest.raises(ServiceFailed, match=str(error)):
-        ask_in_child(ask)
+        run_in_child(ask)
 
 
 def test_a_child_that_is_killed_is_a_failure() -> None:
     with pytest.raises(ServiceFailed, match="ended from outside"):
-        ask_in_child(lambda: os.kill(os.getpid(), signal.SIGKILL))
+        run_in_child(lambda: os.kill(os.getpid(), signal.SIGKILL))

@@ -39,7 +39,7 @@ LONG = {
 
 @pytest.fixture(autouse=True)
 def asked_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installation, "backlog", installation.KeptAnswer(read_backlog, seconds=0))
+    monkeypatch.setattr(installation, "backlog", installation.CachedResult(read_backlog, seconds=0))
 
 
 def figure(name: str) -> float | None:
@@ -65,7 +65,7 @@ def test_a_database_that_does_not_tell_gives_no_figure(monkeypatch: pytest.Monke
     def away() -> Any:
         raise OperationalError
 
-    monkeypatch.setattr(installation, "backlog", installation.KeptAnswer(away))
+    monkeypatch.setattr(installation, "backlog", installation.CachedResult(away))
 
     assert figure("evalsvc_backlog_known") == 0
     assert figure('evalsvc_queue_depth{lane="cpu"}') is None
@@ -74,14 +74,14 @@ def test_a_database_that_does_not_tell_gives_no_figure(monkeypatch: pytest.Monke
 
 def test_many_scrapes_ask_once() -> None:
     asked: list[int] = []
-    kept = installation.KeptAnswer(lambda: asked.append(1) or len(asked), seconds=1000)
+    kept = installation.CachedResult(lambda: asked.append(1) or len(asked), seconds=1000)
 
     assert [kept.get() for _ in range(5)] == [1] * 5
 
 
 def test_nobody_waits_for_a_database_whose_name_is_looked_up() -> None:
     answered, asked = threading.Event(), []
-    kept = installation.KeptAnswer(lambda: asked.append(1) or (answered.wait() and "told"), within=0.05)
+    kept = installation.CachedResult(lambda: asked.append(1) or (answered.wait() and "told"), within=0.05)
 
     for _ in range(2):
         with pytest.raises(installation.NotAnswered):
@@ -91,7 +91,7 @@ def test_nobody_waits_for_a_database_whose_name_is_looked_up() -> None:
     assert len(asked) == 1
 
 
-def _told(kept: installation.KeptAnswer[Any]) -> Any:
+def _told(kept: installation.CachedResult[Any]) -> Any:
     try:
         return kept.get()
     except installation.NotAnswered:
@@ -105,7 +105,7 @@ def test_what_fails_is_not_asked_by_each_scrape() -> None:
         asked.append(1)
         raise OperationalError
 
-    kept = installation.KeptAnswer(away, seconds=1000)
+    kept = installation.CachedResult(away, seconds=1000)
     for _ in range(3):
         with pytest.raises(OperationalError):
             kept.get()

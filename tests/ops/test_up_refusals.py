@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.local.supervisor.front.setup import environment_behind, refuse_unreachable
+from evalsvc.local.supervisor.front.setup import build_proxied_environment, refuse_unreachable
 from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.run import Start, StartOptions
 from evalsvc.local.supervisor.supervisor import ServiceFailed
@@ -111,10 +111,10 @@ def test_https_is_required_only_where_somebody_ends_it() -> None:
 
 
 def test_behind_the_front_https_is_required_whatever_was_said() -> None:
-    told = environment_behind({"EVALSVC_REQUIRE_HTTPS": "0", "EVALSVC_HSTS_SECONDS": "60"})
+    told = build_proxied_environment({"EVALSVC_REQUIRE_HTTPS": "0", "EVALSVC_HSTS_SECONDS": "60"})
 
     assert told == {"EVALSVC_REQUIRE_HTTPS": "1", "EVALSVC_BEHIND_PROXY": "1", "EVALSVC_HSTS_SECONDS": "60"}
-    assert environment_behind({})["EVALSVC_HSTS_SECONDS"] == "0"
+    assert build_proxied_environment({})["EVALSVC_HSTS_SECONDS"] == "0"
 
 
 @pytest.mark.parametrize("is_writable", [True, False])

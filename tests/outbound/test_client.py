@@ -63,7 +63,7 @@ def test_connections_are_kept(stub: RunningStub, monkeypatch: pytest.MonkeyPatch
     chat(stub, "stub-echo")
     opened: list[Any] = []
     monkeypatch.setattr(network, "_connect", lambda *args, **more: opened.append(args))
-    monkeypatch.setattr(wires, "_connected", lambda *args, **more: opened.append(args))
+    monkeypatch.setattr(wires, "_connect", lambda *args, **more: opened.append(args))
 
     assert chat(stub, "stub-echo").status == 200
     assert opened == []

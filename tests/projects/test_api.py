@@ -13,7 +13,7 @@ from evalsvc.accounts.models import AuditEntry
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.projects import services
 from evalsvc.projects.models import Experiment, Project
-from evalsvc.projects.services import create_project, delete_project, hold_project
+from evalsvc.projects.services import create_project, delete_project, lock_project
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 from tests import leftovers
@@ -197,7 +197,7 @@ def test_a_deletion_waits_for_an_experiment_that_is_being_made(alice: Caller) ->
 
     thread = threading.Thread(target=delete)
     with account_scope(alice.account.pk):
-        assert hold_project(alice.account.pk, id=made.id, name="") == made.id
+        assert lock_project(alice.account.pk, id=made.id, name="") == made.id
         thread.start()
         wait_until(lambda: pid and is_waiting(pid[0]))
         Experiment.objects.create(account=alice.account, project=made, name="late")

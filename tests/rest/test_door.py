@@ -7,7 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from evalsvc.rest.edge import door as doors
-from evalsvc.rest.edge.door import FEW, AdmittedRequest, ConcurrencyLimiter, aside, belongs_to, current_visit, visiting
+from evalsvc.rest.edge.door import (
+    FEW,
+    AdmittedRequest,
+    ConcurrencyLimiter,
+    aside,
+    current_visit,
+    serve_request,
+    set_account,
+)
 from tests.conftest import wait_until
 
 ALICE, STRANGER = 1, 2
@@ -43,7 +51,7 @@ def nobody_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_so_many_work_and_the_next_begins_when_one_goes(street: Street) -> None:
     first, *_ = [street.comes(name) for name in "abcd"]
     assert street.begun == ["a", "b"]
-    street.door.go(first)
+    street.door.finish(first)
     assert street.begun == ["a", "b", "c"]
     assert street.door.n_at_work == 2
 
@@ -53,7 +61,7 @@ def test_a_stranger_comes_before_the_rest_of_a_crowd(street: Street) -> None:
     came |= {name: street.comes(name, STRANGER) for name in ("stranger", "stranger again")}
     came["new"] = street.comes("new", None)
     for i in range(5):
-        street.door.go(came[street.begun[i]])
+        street.door.finish(came[street.begun[i]])
     assert street.begun[2:] == ["crowd 2", "stranger", "new", "crowd 3", "stranger again"]
 
 
@@ -64,9 +72,9 @@ def test_who_is_aside_takes_no_place_and_comes_back_without_a_turn(street: Stree
     street.door.reacquire(first)
     assert street.door.n_at_work == 3
     street.comes("d")
-    street.door.go(first)
+    street.door.finish(first)
     assert street.begun == ["a", "b", "c"]
-    street.door.go(third)
+    street.door.finish(third)
     assert street.begun[3:] == ["d"]
 
 
@@ -74,7 +82,7 @@ def test_who_has_gone_does_not_come_back(street: Street) -> None:
     """A verdict may wake a request that is ending of itself at the same moment."""
     visit = street.comes("a")
     street.door.release(visit)
-    street.door.go(visit)
+    street.door.finish(visit)
     street.door.reacquire(visit)
     assert street.door.n_at_work == 0
 
@@ -82,21 +90,21 @@ def test_who_has_gone_does_not_come_back(street: Street) -> None:
 def test_the_slow_lose_their_places(street: Street, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = [street.comes(name) for name in "abc"]
     monkeypatch.setattr(doors, "LONGEST_TURN_SECONDS", -1.0)
-    street.door.look()
+    street.door.dispatch()
     assert street.begun == ["a", "b", "c"]
     monkeypatch.setattr(doors, "LONGEST_TURN_SECONDS", 1000.0)
     street.comes("d")
     for visit in slow:
-        street.door.go(visit)
+        street.door.finish(visit)
     assert street.begun == ["a", "b", "c", "d"]
     assert street.door.n_at_work == 1
 
 
 def test_a_thread_knows_its_visit_and_whose_it_is(street: Street) -> None:
     visit = street.comes("a", None)
-    with visiting(visit):
+    with serve_request(visit):
         assert current_visit() is visit
-        belongs_to(STRANGER)
+        set_account(STRANGER)
         with aside():
             assert street.door.n_at_work == 0
         assert street.door.n_at_work == 1
@@ -105,7 +113,7 @@ def test_a_thread_knows_its_visit_and_whose_it_is(street: Street) -> None:
 
 
 def test_without_a_door_nothing_is_counted(street: Street) -> None:
-    belongs_to(ALICE)
+    set_account(ALICE)
     with aside():
         assert street.door.n_at_work == 0
     assert street.door.n_at_work == 0
@@ -118,7 +126,7 @@ def test_who_wakes_others_waits_until_few_work(street: Street, monkeypatch: pyte
         waits = pool.submit(street.door.wait_for_capacity)
         wait_until(lambda: street.door.is_watched)
         assert not waits.done()
-        street.door.go(first)
+        street.door.finish(first)
         waits.result(50)
 
 

@@ -10,7 +10,7 @@ from django.db import connections
 from django.test import Client
 
 from evalsvc.accounts.models import User
-from evalsvc.accounts.signing_in.mails import person_of_link, reset_password
+from evalsvc.accounts.signing_in.mails import find_link_person, reset_password
 from tests.signin.conftest import CODE, SIGN_IN, Somebody, is_signed_in
 
 NEW = "another long secret phrase"
@@ -52,7 +52,7 @@ def test_of_two_who_hold_a_link_one_chooses(ann: Somebody) -> None:
 
     token = default_token_generator.make_token(ann.user)
     person = urlsafe_base64_encode(str(ann.user.pk).encode())
-    first, second = person_of_link(person, token), person_of_link(person, token)
+    first, second = find_link_person(person, token), find_link_person(person, token)
     assert first is not None and second is not None
 
     assert [reset_password(user=one, password=NEW + str(i)) for i, one in enumerate((first, second))] == [True, False]

@@ -14,7 +14,7 @@ from django.db import OperationalError, connections
 from django.test import override_settings
 from django.utils import timezone
 
-from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_dispatcher
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.tasks import compute
 from evalsvc.evaluations.verdicts import Verdict
@@ -23,7 +23,7 @@ from evalsvc.evaluations.workers.computing import store, wakeups
 from evalsvc.evaluations.workers.computing.drain import compute_batch, drain, take_over
 from evalsvc.evaluations.workers.computing.neighbours import Neighbours
 from evalsvc.evaluations.workers.judging import store as judged
-from evalsvc.evaluations.workers.pushes import Ear
+from evalsvc.evaluations.workers.pushes import PushListener
 from evalsvc.infra.redis import get_shared_client
 from tests.conftest import Caller, findings, new_caller, scores_of
 
@@ -74,7 +74,7 @@ def let_leases_end() -> None:
 
 
 def test_several_requests_are_one_batch_and_each_hears_of_its_own(alice: Caller, charlie: Caller) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     ids = [accept(alice, "exact-match", "pii"), accept(charlie), accept(alice, gold_answer="Rome")]
     wakeups.wake_computing(ids[0], reply_to=box.address)
     with box.waiting_for(ids[0], Waiter(alice.account.pk)) as waiter:
@@ -368,9 +368,11 @@ def test_a_verdict_that_cannot_be_kept_fails_alone(
 ) -> None:
     accept(alice)
     accept(charlie)
-    whole = draining.computed  # type: ignore[attr-defined]  # as it is patched
+    whole = draining.compute_evaluation  # type: ignore[attr-defined]  # as it is patched
     poisoned = iter([Verdict("success", score=float("nan"), passed=True)])
-    monkeypatch.setattr(draining, "computed", lambda *args, **facts: next(poisoned, None) or whole(*args, **facts))
+    monkeypatch.setattr(
+        draining, "compute_evaluation", lambda *args, **facts: next(poisoned, None) or whole(*args, **facts)
+    )
     compute_batch("one")
 
     assert [(row.status, row.error_code) for row in rows(alice)] == [("error", "evaluator_failed")]
@@ -384,5 +386,5 @@ def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
     assert wakeups.wake_computing(2, reply_to=None) and called == [True]  # whoever starts finds both
     wakeups.answer_call()
     assert wakeups.wake_computing(3, reply_to=None) and called == [True, True]
-    assert Ear(wakeups.KEY, 1.0).hears() is True
+    assert PushListener(wakeups.KEY, 1.0).wait_for_push() is True
     assert get_shared_client().llen(wakeups.KEY) == 0

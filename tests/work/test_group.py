@@ -30,7 +30,7 @@ class Doubling:
     def step_aside(self) -> None:
         self.aside += 1
 
-    def together(self, items: Sequence[int]) -> list[int] | None:
+    def run_batch(self, items: Sequence[int]) -> list[int] | None:
         self.calls.append(list(items))
         return [2 * item for item in items] if self.hindrance(items) else None
 
@@ -42,7 +42,7 @@ class Doubling:
 
 
 def ask(group: Group[int, int], *items: int) -> list[Any]:
-    return results(gathered([lambda item=item: group.ask(item) for item in items], group))
+    return results(gathered([lambda item=item: group.submit(item) for item in items], group))
 
 
 def is_free(group: Group[int, int]) -> bool:
@@ -53,7 +53,7 @@ def test_who_is_alone_calls_at_once() -> None:
     work = Doubling()
     group = Group(work, most=4)
 
-    assert [group.ask(n) for n in (1, 2)] == [2, 4]
+    assert [group.submit(n) for n in (1, 2)] == [2, 4]
     assert (work.calls, work.aside, is_free(group)) == ([[1], [2]], 0, True)
 
 
@@ -87,10 +87,10 @@ def test_who_tries_alone_holds_nobody_up() -> None:
     work, go_on = Doubling(lambda items: 1 not in items), threading.Event()
     work.run_single = lambda item: go_on.wait(60) and -1 if item == 1 else 2 * item  # type: ignore[method-assign]
     group = Group(work, most=2)
-    slow, other = gathered([lambda: group.ask(1), lambda: group.ask(2)], group)
+    slow, other = gathered([lambda: group.submit(1), lambda: group.submit(2)], group)
 
     assert other.result(60) == 4
-    assert group.ask(5) == 10
+    assert group.submit(5) == 10
     assert not slow.done()
     go_on.set()
     assert slow.result(60) == -1
@@ -144,7 +144,7 @@ def test_what_a_call_needs_and_cannot_get_is_the_error_of_all_who_waited_for_it(
     assert {type(error) for error in ask(group, 1, 2, 3, 4, 5)} == {TimeoutError}
     assert work.calls == []
     del work.prepare
-    assert group.ask(1) == 2
+    assert group.submit(1) == 2
 
 
 def test_who_is_stopped_while_waiting_is_not_waited_for() -> None:
@@ -156,11 +156,11 @@ def test_who_is_stopped_while_waiting_is_not_waited_for() -> None:
 
     lead(group)
     work.step_aside = stop  # type: ignore[method-assign]
-    assert isinstance(results([started(lambda: group.ask(1))])[0], KeyboardInterrupt)
+    assert isinstance(results([started(lambda: group.submit(1))])[0], KeyboardInterrupt)
     assert not group._waiting
     del work.step_aside
     group._pass_on()
-    assert (group.ask(2), work.calls) == (4, [[2]])
+    assert (group.submit(2), work.calls) == (4, [[2]])
 
 
 def test_who_is_stopped_as_the_lead_comes_passes_it_on() -> None:
@@ -176,9 +176,9 @@ def test_who_is_stopped_as_the_lead_comes_passes_it_on() -> None:
 
     lead(group)
     work.step_aside = stop_the_first  # type: ignore[method-assign]
-    first = started(lambda: group.ask(1))
+    first = started(lambda: group.submit(1))
     wait_until(lambda: group._waiting, pause=0.001)
-    second = started(lambda: group.ask(2))
+    second = started(lambda: group.submit(2))
 
     assert isinstance(results([first])[0], KeyboardInterrupt)
     assert second.result(60) == 4
@@ -192,7 +192,7 @@ def test_the_lead_goes_through_64_threads_without_loss() -> None:
 
     def ask_many(first: int) -> list[int]:
         start.wait(60)
-        return [group.ask(n) for n in range(first, first + 50)]
+        return [group.submit(n) for n in range(first, first + 50)]
 
     futures = [started(lambda first=first: ask_many(first)) for first in range(0, 64 * 50, 50)]
 
@@ -210,7 +210,7 @@ def test_a_child_of_the_process_does_not_wait_for_threads_it_does_not_have() -> 
         child = os.fork()
     if child == 0:
         try:
-            os._exit(group.ask(21))
+            os._exit(group.submit(21))
         finally:
             os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42

@@ -14,7 +14,7 @@ from django.db import connections
 
 from evalsvc.catalog.models import Profile
 from evalsvc.evaluations.evaluate import captures
-from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_dispatcher
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import EvaluationTag
@@ -22,7 +22,7 @@ from evalsvc.evaluations.tasks import score_lane
 from evalsvc.evaluations.verdicts import RetryableError, Verdict
 from evalsvc.evaluations.workers import lane
 from evalsvc.evaluations.workers.judging import recorder, store
-from evalsvc.evaluations.workers.judging.shares import MOST_LENT, Want, want
+from evalsvc.evaluations.workers.judging.shares import MOST_LENT, ClaimPlan, plan_claim
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 from evalsvc.evaluations.workers.judging.wakeups import wake_judging
 from evalsvc.infra.functions import function_text
@@ -149,19 +149,19 @@ def test_patience_ends(alice: Caller) -> None:
 @pytest.mark.parametrize(
     ("held", "wanted"),
     [
-        ({}, Want(8, False, {})),
-        ({(1, "a"): 3}, Want(5, False, {(1, "a"): 3})),
-        ({(1, "a"): 6, (2, ""): 2}, Want(8 * MOST_LENT, True, {(1, "a"): 6, (2, ""): 2})),
-        ({(1, "a"): 8 * (1 + MOST_LENT) - 1}, Want(1, True, {(1, "a"): 31})),
+        ({}, ClaimPlan(8, False, {})),
+        ({(1, "a"): 3}, ClaimPlan(5, False, {(1, "a"): 3})),
+        ({(1, "a"): 6, (2, ""): 2}, ClaimPlan(8 * MOST_LENT, True, {(1, "a"): 6, (2, ""): 2})),
+        ({(1, "a"): 8 * (1 + MOST_LENT) - 1}, ClaimPlan(1, True, {(1, "a"): 31})),
         ({(1, "a"): 8 * (1 + MOST_LENT)}, None),
     ],
 )
-def test_what_a_runner_may_claim(held: dict[tuple[int, str], int], wanted: Want | None) -> None:
+def test_what_a_runner_may_claim(held: dict[tuple[int, str], int], wanted: ClaimPlan | None) -> None:
     in_flight = [
         ClaimedEvaluation(0, id, 0, 0, None, "", 1, 0, name) for (id, name), n in held.items() for _ in range(n)
     ]
 
-    assert want(in_flight, slots=8) == wanted
+    assert plan_claim(in_flight, slots=8) == wanted
 
 
 # --- Each account by itself
@@ -325,7 +325,7 @@ def test_what_cannot_be_stored_fails_alone(alice: Caller, charlie: Caller, poiso
 
 def test_verdicts_are_pushed_to_where_their_request_waits(alice: Caller, charlie: Caller) -> None:
     (mine,), (theirs,) = waits(alice, profile(alice)), waits(charlie, profile(charlie))
-    box = reply_box()
+    box = reply_dispatcher()
     with (
         box.waiting_for(mine, Waiter(alice.account.pk)) as waiter,
         box.waiting_for(theirs, Waiter(charlie.account.pk)) as stranger,
@@ -342,7 +342,7 @@ def test_verdicts_are_pushed_to_where_their_request_waits(alice: Caller, charlie
 def test_a_message_of_an_earlier_version_is_handed_to_the_runners(alice: Caller) -> None:
     (request_id,) = waits(alice, profile(alice, "nobody"))
     rows_of(alice).update(lease_expires_at="2101-01-01T00:00:00Z")
-    ref, box = LaneRef(alice.account.pk, request_id, "judge", 0), reply_box()
+    ref, box = LaneRef(alice.account.pk, request_id, "judge", 0), reply_dispatcher()
     with running(), box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:
         score_lane.apply(args=[*ref, box.address])
         (verdict,) = waiter.take(100)

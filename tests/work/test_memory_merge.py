@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsvc.evaluations.history import cache
-from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot, remembered, update_histories
+from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot, get_cached_histories, update_histories
 from evalsvc.infra.cache import AccountCache
 
 PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
@@ -74,7 +74,7 @@ def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, floa
     draw.shuffle(order)
     # What is known under an id stays: rows of a history never change.
     everything = {**new, **old}
-    parts = cache._inserted(history(old), *packed(new, order))
+    parts = cache._insert_rows(history(old), *packed(new, order))
 
     assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(everything)
 
@@ -84,7 +84,7 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
     old = data.draw(rows.filter(bool))
     again = data.draw(st.lists(st.sampled_from(sorted(old)), min_size=1, unique=True))
 
-    parts = cache._inserted(history(old), *packed(old, again))
+    parts = cache._insert_rows(history(old), *packed(old, again))
 
     assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(old)
 
@@ -93,7 +93,7 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
 def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
     old = {2 * i: i / 1000 for i in range(1, n_old + 1)}
     new = {2 * i + 1: 0.5 for i in odd}
-    parts = cache._inserted(history(old), *packed(new, list(new)))
+    parts = cache._insert_rows(history(old), *packed(new, list(new)))
     found = pairs_of(HistorySnapshot(*parts, None, None, 0.0))
 
     assert found == model({**new, **old})
@@ -102,7 +102,7 @@ def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
 
 def test_a_row_older_than_all_of_a_full_history_does_not_enter() -> None:
     old = {i: 0.25 for i in range(10, 1010)}
-    parts = cache._inserted(history(old), *packed({1: 1.0}, [1]))
+    parts = cache._insert_rows(history(old), *packed({1: 1.0}, [1]))
 
     assert parts == packed(old, newest(old))
 
@@ -113,7 +113,7 @@ def test_any_number_of_merges_equals_one_read(batches: list[dict[int, float]]) -
     everything: dict[int, float] = {}
     for i, batch in enumerate(batches):
         everything = {**batch, **everything}
-        known = remembered(1, "1", [PAIR])
+        known = get_cached_histories(1, "1", [PAIR])
         assert (known[0] is not None) is (i > 0)
         (found,) = update_histories(1, "1", [PAIR], known, answer(batch, is_new=i > 0))
         assert found is not None
@@ -148,7 +148,7 @@ def test_a_history_without_rows_is_empty_and_remembered() -> None:
     (found,) = update_histories(1, "1", [PAIR], [None], answer({}, is_new=False))
 
     assert found is not None and found.scores.size == 0
-    assert remembered(1, "1", [PAIR]) == [found]
+    assert get_cached_histories(1, "1", [PAIR]) == [found]
 
 
 @pytest.mark.parametrize(("epoch", "snapshot"), [(None, "2:2:"), ("1", None), (None, None)])
@@ -161,18 +161,18 @@ def test_what_could_not_be_brought_up_to_date_is_not_remembered(epoch: str | Non
 def test_it_remembers_by_account_pair_and_epoch() -> None:
     (found,) = update_histories(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
 
-    assert remembered(1, "1", [PAIR, None]) == [found, None]
-    assert remembered(2, "1", [PAIR]) == [None]
-    assert remembered(1, "2", [PAIR]) == [None]
-    assert remembered(1, None, [PAIR]) == [None]
-    assert remembered(1, "1", [(PAIR[0], "other"), ("other", PAIR[1])]) == [None, None]
+    assert get_cached_histories(1, "1", [PAIR, None]) == [found, None]
+    assert get_cached_histories(2, "1", [PAIR]) == [None]
+    assert get_cached_histories(1, "2", [PAIR]) == [None]
+    assert get_cached_histories(1, None, [PAIR]) == [None]
+    assert get_cached_histories(1, "1", [(PAIR[0], "other"), ("other", PAIR[1])]) == [None, None]
 
 
 @override_settings(API_KEY_CACHE_SECONDS=-1)
 def test_a_memory_ends_with_its_time_limit() -> None:
     update_histories(1, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
 
-    assert remembered(1, "1", [PAIR]) == [None]
+    assert get_cached_histories(1, "1", [PAIR]) == [None]
 
 
 def test_a_process_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,5 +183,5 @@ def test_a_process_remembers_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -
 
     update_histories(4, "1", [PAIR], [None], answer({1: 0.1}, is_new=False))
 
-    assert remembered(4, "1", [PAIR]) != [None]
+    assert get_cached_histories(4, "1", [PAIR]) != [None]
     assert len(cache._memory) <= 3

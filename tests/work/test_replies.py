@@ -17,10 +17,10 @@ import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from evalsvc.evaluations.evaluate import replies
-from evalsvc.evaluations.evaluate.replies import LIST_TTL_SECONDS, Waiter, reply_box, send_replies, send_reply
+from evalsvc.evaluations.evaluate.replies import LIST_TTL_SECONDS, Waiter, reply_dispatcher, send_replies, send_reply
 from evalsvc.infra.redis import make_client
 from evalsvc.rest.edge import door as doors
-from evalsvc.rest.edge.door import AdmittedRequest, ConcurrencyLimiter, visiting
+from evalsvc.rest.edge.door import AdmittedRequest, ConcurrencyLimiter, serve_request
 from tests.conftest import wait_until
 
 PATIENCE = 30.0
@@ -45,7 +45,7 @@ def verdict(position: int) -> dict[str, Any]:
 
 
 def test_a_reply_reaches_its_waiter(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(box.address, request_id, [verdict(0), verdict(1)])
 
@@ -53,7 +53,7 @@ def test_a_reply_reaches_its_waiter(request_id: int) -> None:
 
 
 def test_a_waiter_may_come_first_and_sleeps_until_the_reply(request_id: int) -> None:
-    box, heard = reply_box(), []
+    box, heard = reply_dispatcher(), []
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         thread = threading.Thread(target=lambda: heard.extend(waiter.take(PATIENCE)))
         thread.start()
@@ -64,7 +64,7 @@ def test_a_waiter_may_come_first_and_sleeps_until_the_reply(request_id: int) -> 
 
 
 def test_everyone_who_waits_for_a_request_hears_it(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as one, box.waiting_for(request_id, Waiter(ACCOUNT)) as other:
         send_reply(box.address, request_id, [verdict(0)])
 
@@ -72,7 +72,7 @@ def test_everyone_who_waits_for_a_request_hears_it(request_id: int) -> None:
 
 
 def test_requests_hear_their_own_replies_only(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     with (
         box.waiting_for(request_id, Waiter(ACCOUNT)) as mine,
         box.waiting_for(request_id + 1, Waiter(ACCOUNT)) as theirs,
@@ -85,7 +85,7 @@ def test_requests_hear_their_own_replies_only(request_id: int) -> None:
 
 
 def test_a_reply_that_nobody_waits_for_harms_nobody(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     send_reply(box.address, request_id + 1, [verdict(1)])
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(box.address, request_id, [verdict(0)])
@@ -94,7 +94,7 @@ def test_a_reply_that_nobody_waits_for_harms_nobody(request_id: int) -> None:
 
 
 def test_replies_of_several_lanes_arrive_in_order(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     heard: list[Any] = []
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         for i in range(5):
@@ -108,7 +108,7 @@ def test_replies_of_several_lanes_arrive_in_order(request_id: int) -> None:
 
 
 def test_who_stops_waiting_is_forgotten_even_after_an_error(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as first:
         with pytest.raises(ValueError, match="broke"), box.waiting_for(request_id, Waiter(ACCOUNT)) as second:
             raise ValueError("broke")
@@ -148,7 +148,7 @@ def test_what_goes_to_one_process_wakes_it_once(address: str, request_id: int) -
 
 
 def test_a_reply_of_an_earlier_worker_is_understood(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         make_client(timeout=5).rpush(box.address, orjson.dumps({"request_id": request_id, "verdicts": [verdict(0)]}))
 
@@ -173,25 +173,25 @@ def test_an_unreachable_redis_costs_the_reply_and_no_error(monkeypatch: pytest.M
 
 def test_a_process_has_one_box_whoever_asks() -> None:
     found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append(reply_box())) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: found.append(reply_dispatcher())) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(PATIENCE)
 
     assert len(found) == 8
-    assert set(map(id, found)) == {id(reply_box())}
+    assert set(map(id, found)) == {id(reply_dispatcher())}
 
 
 def test_a_forked_child_has_an_address_of_its_own(request_id: int) -> None:
-    box = reply_box()
+    box = reply_dispatcher()
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         child = os.fork()
     if child == 0:
         try:
-            os.write(writer, reply_box().address.encode())
+            os.write(writer, reply_dispatcher().address.encode())
         finally:
             os._exit(0)
     os.close(writer)
@@ -203,7 +203,7 @@ def test_a_forked_child_has_an_address_of_its_own(request_id: int) -> None:
 
     assert address.startswith(f"evalsvc:replies:{child}:")
     assert address != box.address
-    assert reply_box() is box
+    assert reply_dispatcher() is box
     with box.waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
         send_reply(box.address, request_id, [verdict(0)])
         assert waiter.take(PATIENCE) == [verdict(0)]
@@ -231,7 +231,7 @@ def test_who_waits_is_not_at_work_and_who_is_woken_is_at_once(door: ConcurrencyL
     waiter, (visit,) = Waiter(ACCOUNT), busy(door, 1)
 
     def wait() -> list[dict[str, Any]]:
-        with visiting(visit):
+        with serve_request(visit):
             taken = waiter.take(PATIENCE)
             assert door.n_at_work == 1
             assert waiter.take(0) == []
@@ -254,16 +254,16 @@ def test_verdicts_are_handed_out_while_few_are_at_work(
 ) -> None:
     monkeypatch.setattr(doors, "LONGEST_PAUSE_SECONDS", PATIENCE * 2)
     one, *_ = busy(door, doors.FEW)
-    with reply_box().waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
-        send_reply(reply_box().address, request_id, [verdict(0)])
+    with reply_dispatcher().waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
+        send_reply(reply_dispatcher().address, request_id, [verdict(0)])
         wait_until(lambda: door.is_watched)
         assert not waiter._verdicts
-        door.go(one)
+        door.finish(one)
         assert waiter.take(PATIENCE) == [verdict(0)]
 
 
 def test_however_many_are_at_work_a_verdict_comes(door: ConcurrencyLimiter, request_id: int) -> None:
     busy(door, doors.FEW + 5)
-    with reply_box().waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
-        send_reply(reply_box().address, request_id, [verdict(0)])
+    with reply_dispatcher().waiting_for(request_id, Waiter(ACCOUNT)) as waiter:
+        send_reply(reply_dispatcher().address, request_id, [verdict(0)])
         assert waiter.take(PATIENCE) == [verdict(0)]

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from evalsvc.celery import QUEUES, app
-from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_dispatcher
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.maintenance.sweep import LaneRef
 from evalsvc.evaluations.models import Evaluation
@@ -114,7 +114,7 @@ def test_without_a_broker_the_work_waits_in_the_database(alice: Caller, monkeypa
 
 
 def test_a_task_tells_the_waiting_process(alice: Caller) -> None:
-    request_id, box = pending(alice), reply_box()
+    request_id, box = pending(alice), reply_dispatcher()
     with box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:
         score_lane.apply(args=[alice.account.pk, request_id, "cpu", 0, box.address])
         (verdict,) = waiter.take(30)
@@ -124,7 +124,7 @@ def test_a_task_tells_the_waiting_process(alice: Caller) -> None:
 
 
 def test_a_second_message_does_no_work_and_sends_nothing(alice: Caller) -> None:
-    request_id, box = pending(alice), reply_box()
+    request_id, box = pending(alice), reply_dispatcher()
     score_lane.apply(args=[alice.account.pk, request_id, "cpu", 0, None])
     before = only(request_id)
     with box.waiting_for(request_id, Waiter(alice.account.pk)) as waiter:

@@ -47,7 +47,7 @@ def status(answer: Any) -> str:
 def waits(pool: ThreadPoolExecutor, caller: Caller, *request_ids: int) -> list[Future[Any]]:
     """Ask in threads of their own, and return when all of them wait."""
     asked = [pool.submit(ask, caller, request_id) for request_id in request_ids]
-    box = replies.reply_box()
+    box = replies.reply_dispatcher()
     wait_until(lambda: all(request_id in box._waiters for request_id in request_ids))
     return asked
 
@@ -132,7 +132,7 @@ def test_many_who_wait_look_as_often_as_one(
 
 
 def test_a_look_is_taken_once_for_all_in_its_time(alice: Caller) -> None:
-    box, account = replies.reply_box(), alice.account.pk
+    box, account = replies.reply_dispatcher(), alice.account.pk
     waiters = {11: replies.Waiter(account), 12: replies.Waiter(account), 13: replies.Waiter(account + 1)}
     with contextlib.ExitStack() as stack:
         for request_id, waiter in waiters.items():

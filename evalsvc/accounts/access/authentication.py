@@ -21,7 +21,7 @@ from evalsvc.accounts.access.uses import note_use
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.selectors import KeyRow, find_key
 from evalsvc.infra.cache import AccountCache, CacheEntry
-from evalsvc.rest.edge.door import belongs_to
+from evalsvc.rest.edge.door import set_account
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.rows import KeyLocks
 
@@ -69,7 +69,7 @@ class ApiKeyAuthentication(BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Caller, KeyRow]:
         """Return the caller, or raise `unauthenticated`."""
-        caller = identified(request)
+        caller = authenticate_request(request)
         return caller, caller.key
 
     def authenticate_header(self, request: Request) -> str:
@@ -77,22 +77,22 @@ class ApiKeyAuthentication(BaseAuthentication):
         return 'Bearer realm="evalsvc"'
 
 
-def identified(request: Request | HttpRequest) -> Caller:
+def authenticate_request(request: Request | HttpRequest) -> Caller:
     """Return the caller; raise `unauthenticated` for a missing, unknown, wrong, expired or revoked key alike.
 
     A valid key of an account that is off is `account_off`.
     """
-    return identified_by(request.META.get("HTTP_X_API_KEY", ""), request.META.get("HTTP_AUTHORIZATION", ""))
+    return authenticate_headers(request.META.get("HTTP_X_API_KEY", ""), request.META.get("HTTP_AUTHORIZATION", ""))
 
 
-def identified_by(api_key: str, authorization: str) -> Caller:
-    """Return the caller of a request with these two headers, as `identified` does."""
+def authenticate_headers(api_key: str, authorization: str) -> Caller:
+    """Return the caller of a request with these two headers, as `authenticate_request` does."""
     caller = identify(read_api_key(api_key, authorization))
     if caller is None:
         raise unauthenticated("The API key is unknown, expired or revoked.")
     if caller.key.off_at is not None:
         raise Problem(code="account_off")
-    belongs_to(caller.account.pk)
+    set_account(caller.account.pk)
     return caller
 
 

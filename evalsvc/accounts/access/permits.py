@@ -24,7 +24,7 @@ MAX_ACCOUNTS = 10_000
 
 
 @dataclass(slots=True)
-class Handful:
+class PermitBatch:
     """Permits of one account. `counted` is what the rate limiter answered: the counts with all of them."""
 
     counted: Admission
@@ -62,7 +62,7 @@ class Handful:
         return n_left if now == self.window else 0, n_left if now[1] == self.window[1] else 0
 
 
-_held: dict[int, Handful] = {}
+_held: dict[int, PermitBatch] = {}
 _asking: dict[int, threading.Lock] = {}
 
 
@@ -95,7 +95,7 @@ def take_permit(account_id: int, *, rpm: int, monthly: int) -> Admission:
 
 
 def _take_more(
-    account_id: int, held: Handful | None, now: float, clock: time.struct_time, rpm: int, monthly: int
+    account_id: int, held: PermitBatch | None, now: float, clock: time.struct_time, rpm: int, monthly: int
 ) -> Admission:
     n = _estimate_demand(held, now, rpm, monthly)
     unused = held.give_up(clock) if held is not None else (0, 0)
@@ -105,13 +105,13 @@ def _take_more(
         return admission
     if len(_held) >= MAX_ACCOUNTS:
         _forget()
-    batch = Handful(admission, n, now, window(clock))
+    batch = PermitBatch(admission, n, now, window(clock))
     first = batch.build_admission(1, clock)
     _held[account_id] = batch
     return first
 
 
-def _estimate_demand(held: Handful | None, now: float, rpm: int, monthly: int) -> int:
+def _estimate_demand(held: PermitBatch | None, now: float, rpm: int, monthly: int) -> int:
     """Estimate how many requests will arrive while a response is valid, capped by the room under the limits."""
     if held is None or (since := now - held.taken_at) > FORGOTTEN_SECONDS:
         return 1

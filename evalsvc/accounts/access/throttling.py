@@ -33,11 +33,11 @@ class AccountThrottle(BaseThrottle):
 
 def check_limits(caller: Caller) -> None:
     """Raise 429 with the headers that clients pace themselves by, where the request is one too many."""
-    if n_too_many(caller):
+    if count_excess(caller):
         raise build_rate_limit_problem(caller)
 
 
-def n_too_many(caller: Caller) -> int:
+def count_excess(caller: Caller) -> int:
     """Return how many of the requests that were counted last are above a limit."""
     rpm, monthly = get_limits(caller.key)
     return max(0, caller.admission.n_minute - rpm, caller.admission.n_month - monthly)
@@ -57,7 +57,7 @@ def charge_requests(caller: Caller, n: int) -> tuple[Caller, int]:
     """Charge a request as `n`; return its caller and the number allowed. One was already counted with its key."""
     if n > 1:
         caller = replace(caller, admission=count_requests(caller.account.pk, n=n - 1))
-    return caller, max(0, n - n_too_many(caller))
+    return caller, max(0, n - count_excess(caller))
 
 
 @dataclass(frozen=True, slots=True)

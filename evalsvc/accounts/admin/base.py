@@ -66,7 +66,7 @@ class BigTablePaginator(InfinitePaginator):
         return int(self.per_page) * self.max_pages
 
 
-class CalmChangeList(ChangeList):
+class UncountedChangeList(ChangeList):
     """A change list without a result count, because the rows are not counted."""
 
     def get_results(self, request: HttpRequest) -> None:
@@ -150,7 +150,7 @@ class ScopedAdmin(ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[ChangeList]:
         """Use our own list."""
-        return CalmChangeList
+        return UncountedChangeList
 
     # --- row scope ----------------------------------------------------------------------------------------------------
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -252,7 +252,7 @@ class ScopedAdmin(ModelAdmin):
         for obj in queryset:
             log.info("admin: %s deleted %s %s", get_actor(request), self.opts.label, obj.pk)
 
-    def confirmed(
+    def confirm_change(
         self, request: HttpRequest, obj: Any, *, title: str, detail: str, button: str, verb: Callable[[], str]
     ) -> HttpResponse:
         """Confirm a change that is not a form.

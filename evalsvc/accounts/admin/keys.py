@@ -108,7 +108,7 @@ class ApiKeyAdmin(ScopedAdmin):
             revoke_key(account=account, key=key, now=timezone.now(), actor=get_actor(request))
             return f"The key {key.name} is revoked: the next request with it is refused."
 
-        return self.confirmed(
+        return self.confirm_change(
             request,
             key,
             title=f"Revoke the key {key.name}?",

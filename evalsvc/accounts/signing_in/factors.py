@@ -68,7 +68,7 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
     step = find_step(secret, code)
     if step is None:
         return None
-    with person_turn(user) as is_same:
+    with lock_person(user) as is_same:
         if not is_same or APP_CODE in _rows(user):
             return None
         row = TOTP.activate(user, secret).instance
@@ -79,7 +79,7 @@ def switch_on(*, user: User, secret: str, code: str) -> list[str] | None:
 
 def take_code(*, user: User, code: str) -> str | None:
     """Use a code up and return what kind it was; None for one that is wrong, or was used."""
-    with person_turn(user) as is_same:
+    with lock_person(user) as is_same:
         rows = _rows(user)
         if not is_same or (app := rows.get(APP_CODE)) is None:
             return None
@@ -94,7 +94,7 @@ def take_code(*, user: User, code: str) -> str | None:
 
 def renew_codes(*, user: User) -> list[str] | None:
     """Replace the recovery codes and return the new ones, only once; None without a second factor."""
-    with person_turn(user) as is_same:
+    with lock_person(user) as is_same:
         return _generate_codes(user) if is_same and APP_CODE in _rows(user) else None
 
 
@@ -146,7 +146,7 @@ def _rows(user: User) -> dict[str, Any]:
 
 
 @contextmanager
-def person_turn(user: User) -> Iterator[bool]:
+def lock_person(user: User) -> Iterator[bool]:
     """Lock the person's row for a transaction, so that concurrent changes of one person wait.
 
     Yields whether the password is still the one that the person was read with: proof by an older password is void once

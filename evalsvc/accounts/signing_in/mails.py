@@ -56,20 +56,20 @@ def send_reset(email: str) -> None:
         send_mail("A new password", text, settings.DEFAULT_FROM_EMAIL, [user.email])
     except (OSError, SMTPException) as exc:
         log.exception("a mail could not be sent")
-        if is_for_good(exc):
+        if is_permanent(exc):
             return
         raise MailNotSent from exc
     record_of_person(user, "password.reset_sent", actor="system")
 
 
-def is_for_good(exc: Exception) -> bool:
+def is_permanent(exc: Exception) -> bool:
     """Return whether the mail server has refused in a way that another try does not change (RFC 5321, 4.2.1)."""
     if isinstance(exc, SMTPRecipientsRefused):
         return all(code >= PERMANENT for code, _ in exc.recipients.values())
     return isinstance(exc, SMTPResponseException) and exc.smtp_code >= PERMANENT
 
 
-def person_of_link(person: str, token: str) -> User | None:
+def find_link_person(person: str, token: str) -> User | None:
     """Return the person of a link; None if it was used, has expired or is invalid."""
     try:
         user = User.objects.filter(pk=int(urlsafe_base64_decode(person)), is_active=True, is_staff=True).first()

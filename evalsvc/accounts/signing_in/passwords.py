@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from evalsvc.accounts.models import User
-from evalsvc.accounts.signing_in.factors import person_turn
+from evalsvc.accounts.signing_in.factors import lock_person
 from evalsvc.accounts.signing_in.sessions import end_sessions, note_session
 from evalsvc.accounts.signing_in.trail import record_of_person
 
@@ -28,7 +28,7 @@ def password_faults(user: User, password: str, again: str) -> list[str]:
 def store_password(*, user: User, password: str) -> bool:
     """Store a new password; False where the old one, which was proven, is another by now: of two at once one counts."""
     hashed = make_password(password)  # it takes long, and is done before others wait
-    with person_turn(user) as is_same:
+    with lock_person(user) as is_same:
         if is_same:
             user.password = hashed
             user.save(update_fields=["password"])

@@ -18,7 +18,7 @@ from django.db import IntegrityError, transaction
 from evalsvc.accounts.membership import RANKS
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.services import add_member, remove_member
-from evalsvc.accounts.signing_in.factors import person_turn, switch_off
+from evalsvc.accounts.signing_in.factors import lock_person, switch_off
 from evalsvc.accounts.signing_in.provider import ProviderRefused
 from evalsvc.accounts.signing_in.sessions import end_sessions
 from evalsvc.accounts.signing_in.trail import record_of_person
@@ -93,19 +93,19 @@ def _new_identity(claims: Mapping[str, Any]) -> SocialAccount:
             if user is None:
                 user = User.objects.create_user(email, None, name=_parse_name(claims), is_staff=True)
             else:
-                _begin_anew(user)
+                _reset_credentials(user)
             return SocialAccount.objects.create(user=user, **_identity(claims), extra_data={GIVEN: {}})
     except IntegrityError:
         raise ProviderRefused("You are signing in twice at this moment. Try again.") from None
 
 
-def _begin_anew(user: User) -> None:
+def _reset_credentials(user: User) -> None:
     """End every way in which this person could sign in until now; their memberships stay.
 
     An invitation does not prove the address: the password and the second factor might have been set by another person.
     The owner could neither enter its codes nor switch it off.
     """
-    with person_turn(user):
+    with lock_person(user):
         user.set_unusable_password()
         user.save(update_fields=["password"])
         had_factor = switch_off(user=user)

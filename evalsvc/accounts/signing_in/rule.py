@@ -12,7 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.selectors import list_members, list_memberships, read_account
 from evalsvc.accounts.services import record_audit
-from evalsvc.accounts.signing_in.factors import APP_CODE, has_factor, person_turn, switch_off
+from evalsvc.accounts.signing_in.factors import APP_CODE, has_factor, lock_person, switch_off
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
@@ -26,7 +26,7 @@ def require_factor(*, account: Account, actor: str, by: User, is_vouched: bool =
 
     The admin must have one themselves, or a provider that has verified one (`is_vouched`).
     """
-    with account_scope(account.pk), person_turn(by):  # not while they switch their own off
+    with account_scope(account.pk), lock_person(by):  # not while they switch their own off
         if not (is_vouched or has_factor(by)):
             raise Invalid(FieldError("/require_second_factor", NONE_OF_YOURS))
         _write(account, is_required=True, actor=actor)
@@ -80,7 +80,7 @@ def switch_own_factor_off(*, user: User, is_vouched: bool = False) -> bool:
 
     Raises Invalid if one of their accounts requires a second factor, unless the provider has verified one.
     """
-    with person_turn(user) as is_same:
+    with lock_person(user) as is_same:
         if asking := accounts_that_require(user=user, is_vouched=is_vouched):
             raise Invalid(
                 FieldError("/", f"Your second factor stays on: you need it for the pages of {', '.join(asking)}.")

@@ -96,7 +96,7 @@ def _build_login(user: User, then: str) -> Login:
     return Login(user=user, redirect_url=then, email=user.email, state={PROVEN: user.get_session_auth_hash()})
 
 
-def pending(request: HttpRequest) -> LoginStage | None:
+def get_pending_stage(request: HttpRequest) -> LoginStage | None:
     """Return the sign-in of this browser that waits for a code, unless what it has proven is over by now.
 
     A new password ends it, as it ends sessions; so does being switched off.
@@ -116,7 +116,7 @@ def finish(request: HttpRequest, stage: LoginStage, kind: str) -> HttpResponse:
     return response
 
 
-def proves_themselves(request: HttpRequest, user: User, *, password: str, code: str) -> bool:
+def verify_identity(request: HttpRequest, user: User, *, password: str, code: str) -> bool:
     """Return whether the signed-in person has proven their identity, before they change how they sign in.
 
     By the password; without one by a code; without either by a recent sign-in. Raises LockedOut.

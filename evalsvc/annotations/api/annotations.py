@@ -97,7 +97,7 @@ class AllAnnotationCriteriaView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Make annotation criteria. The name is unique within the project."""
-        body = self.decoded(request, NewCriteriaBody)
+        body = self.decode_body(request, NewCriteriaBody)
         row = services.create_criteria(
             account=self.account, project_id=body.project_id, fields=body.fields(), actor=self.caller.actor
         )
@@ -122,7 +122,7 @@ class AnnotationCriteriaView(AccountView):
     def put(self, request: Request, id: uuid.UUID) -> Response:
         """Replace all but the project. The type stays once labels have been given, and labels keep their scores."""
         criteria = get_criteria(account=self.account, id=id)
-        fields = self.decoded(request, CriteriaBody).fields()
+        fields = self.decode_body(request, CriteriaBody).fields()
         row = services.revise_criteria(account=self.account, criteria=criteria, fields=fields, actor=self.caller.actor)
         return Response(AnnotationCriteriaAnswer(annotation_criteria=annotation_criteria_out(row)))
 
@@ -152,7 +152,7 @@ class AnnotateView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Keep what a person says about a log. The same criteria and log again replace it: nothing counts twice."""
-        body = self.decoded(request, AnnotateBody)
+        body = self.decode_body(request, AnnotateBody)
         row = services.annotate(
             account=self.account,
             criteria_id=body.annotation_criteria_id,

@@ -99,10 +99,10 @@ def annotation_out(row: Any) -> AnnotationFacts:
     )
 
 
-class PagesOfAnnotations(AccountView):
+class AnnotationListView(AccountView):
     """What the list and the search share."""
 
-    def page_of(self, condition: Q, asked: Mapping[str, Any]) -> Response:
+    def build_page(self, condition: Q, asked: Mapping[str, Any]) -> Response:
         """Answer with the labels that meet a condition."""
         page = search_labels(
             account=self.account, condition=condition, limit=asked["limit"], cursor=asked.get("cursor")
@@ -111,7 +111,7 @@ class PagesOfAnnotations(AccountView):
         return Response(AnnotationPage(annotations=rows, next_cursor=page.next_cursor))
 
 
-class AnnotationsView(PagesOfAnnotations):
+class AnnotationsView(AnnotationListView):
     """Annotations made by people."""
 
     # As with `annotate`, a repeated request replaces the first one, so a retry needs no stored response.
@@ -128,7 +128,7 @@ class AnnotationsView(PagesOfAnnotations):
         query = self.parse_query(request, AnnotationsQuery)
         columns = {"type": "resource_type", "reference": "reference", "project_id": "project_id"}
         condition = Q(**{column: query[name] for name, column in columns.items() if name in query})
-        return self.page_of(condition, query)
+        return self.build_page(condition, query)
 
     @extend_schema(
         operation_id="upsert_annotation",
@@ -138,7 +138,7 @@ class AnnotationsView(PagesOfAnnotations):
     )
     def post(self, request: Request) -> Response:
         """Keep what a person says. The same criteria, type and reference again replace it: nothing counts twice."""
-        body = self.decoded(request, AnnotationBody)
+        body = self.decode_body(request, AnnotationBody)
         row = services.annotate(
             account=self.account,
             criteria_id=body.annotation_criteria,
@@ -150,7 +150,7 @@ class AnnotationsView(PagesOfAnnotations):
         return Response(AnnotationAnswer(annotation=annotation_out(get_label(self.account, row.pk))))
 
 
-class AnnotationSearchView(PagesOfAnnotations):
+class AnnotationSearchView(AnnotationListView):
     """Annotations by filters."""
 
     reads = True
@@ -164,8 +164,8 @@ class AnnotationSearchView(PagesOfAnnotations):
     def post(self, request: Request) -> Response:
         """Return annotations that all filters let through, newest first."""
         serializer = PagedSearchIn(data=request.data)
-        query = self.lenient(serializer)
-        return self.page_of(label_condition(serializer.initial_data.get("filters")), query)
+        query = self.validate_lenient(serializer)
+        return self.build_page(label_condition(serializer.initial_data.get("filters")), query)
 
 
 class AnnotationCriteriaSearchView(AccountView):
@@ -182,7 +182,7 @@ class AnnotationCriteriaSearchView(AccountView):
     def post(self, request: Request) -> Response:
         """Return annotation criteria that all filters let through, newest first."""
         serializer = AnnotationSearchIn(data=request.data)
-        query = self.lenient(serializer)
+        query = self.validate_lenient(serializer)
         filters = serializer.initial_data.get("filters")
         rows = search_criteria(account=self.account, filters=filters, limit=query["limit"])
         return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in rows]))

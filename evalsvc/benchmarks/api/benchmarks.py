@@ -72,7 +72,7 @@ class ExecutionsQuery(serializers.Serializer[Any]):
     cursor = StrictText(max_length=500, required=False)
 
 
-class AsksBenchmarks(AccountView):
+class BenchmarkBaseView(AccountView):
     """What freezing and executing share."""
 
     def resolved(self, plan: Mapping[str, Any], configs: list[Mapping[str, Any]]) -> tuple[PlanSpec, list[Candidate]]:
@@ -83,7 +83,7 @@ class AsksBenchmarks(AccountView):
         return experiment.spec, experiment.candidates
 
 
-class BenchmarksView(AsksBenchmarks):
+class BenchmarksView(BenchmarkBaseView):
     """Benchmarks."""
 
     @extend_schema(
@@ -129,7 +129,7 @@ class BenchmarksView(AsksBenchmarks):
         return Response(BenchmarkAnswer(benchmark=benchmark_out(benchmark), drift=[]))
 
 
-class BenchmarkView(AsksBenchmarks):
+class BenchmarkView(BenchmarkBaseView):
     """One benchmark."""
 
     @extend_schema(operation_id="benchmark", tags=["benchmarks"], responses=answers_with(BenchmarkAnswer))
@@ -154,7 +154,7 @@ class BenchmarkView(AsksBenchmarks):
         return [LogicDrift(**change.to_json()) for change in changes]
 
 
-class ExecutionsView(AsksBenchmarks):
+class ExecutionsView(BenchmarkBaseView):
     """The executions of a benchmark."""
 
     @extend_schema(
@@ -200,7 +200,7 @@ class ExecutionsView(AsksBenchmarks):
             benchmark=benchmark,
             spec=spec,
             candidate=candidates[0],
-            said=services.Surroundings(*(body.get(name) for name in ("task_version", "model", "environment"))),
+            said=services.ExecutionContext(*(body.get(name) for name in ("task_version", "model", "environment"))),
             allow_drift=body["allow_drift"],
             actor=self.caller.actor,
         )

@@ -168,7 +168,7 @@ class EvaluatorAdmin(ScopedAdmin):
         evaluator = self.writable(request, object_id, managed=True)
         word = "on" if is_enabled else "off"
         effect = "run again" if is_enabled else "are answered with evaluator_disabled"
-        return self.confirmed(
+        return self.confirm_change(
             request,
             evaluator,
             title=f"Switch {evaluator.evaluator_id} {word}?",

@@ -278,7 +278,7 @@ class ProfileAdmin(ScopedAdmin):
             archive_profile(account=account, profile=profile, now=timezone.now(), actor=get_actor(request))
             return f"The profile {profile.name} is archived."
 
-        return self.confirmed(
+        return self.confirm_change(
             request,
             profile,
             title=f"Archive the profile {profile.name}?",

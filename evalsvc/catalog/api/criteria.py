@@ -135,7 +135,7 @@ class CriteriaView(AccountView):
     def post(self, request: Request) -> Response:
         """Make a profile. Its name is unique in the account, whatever the family."""
         body = CriteriaIn(data=request.data)
-        self.lenient(body)
+        self.validate_lenient(body)
         revision = services.create_profile(
             account=self.account,
             family=body.validated_data["evaluator_family"],
@@ -162,7 +162,7 @@ class RevisionView(AccountView):
         """Freeze new settings as the next revision; earlier results keep pointing at theirs."""
         profile = get_profile(account=self.account, id=public_id)
         body = RevisionIn(data=request.data)
-        self.lenient(body)
+        self.validate_lenient(body)
         revision = services.revise_profile(
             account=self.account,
             profile=profile,

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from evalsvc.cli.deciding.decision import TROUBLE
-from evalsvc.cli.deciding.gates_api import ask_gate, gate_page, name_side
+from evalsvc.cli.deciding.gates_api import gate_page, name_side, request_gate
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.commands import write_text
@@ -104,7 +104,7 @@ def decide_gate(
     if not no_wait and looks != "watched":
         _wait_for(api, [side["experiment_id"] for side in sides.values()], report)
     subject = {**sides, **({"history": build_evaluator_entry(history)} if history else {})}
-    decision = ask_gate(
+    decision = request_gate(
         api, rules, subject, level=level, covers=covers, looks=looks, cluster_by=cluster_by, benchmark=benchmark,
         attempt=attempt, min_share=min_share, name=name,
     )  # fmt: skip

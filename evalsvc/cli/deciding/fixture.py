@@ -13,7 +13,7 @@ import pytest
 from click import ClickException
 
 from evalsvc.cli.deciding.decision import DecisionAnswer
-from evalsvc.cli.deciding.gates_api import ask_gate, name_side
+from evalsvc.cli.deciding.gates_api import name_side, request_gate
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.options import require_credentials
 from evalsvc.cli.running.data import read_data
@@ -53,7 +53,7 @@ class GateFixture:
         __tracebackhide__ = True
         try:
             sides = self._find_sides(candidate, baseline, data, evaluators)
-            decision = ask_gate(self.client.experiments_api, read_rules(rules), sides, **options)
+            decision = request_gate(self.client.experiments_api, read_rules(rules), sides, **options)
         except (ClientError, ClickException) as exc:
             pytest.fail(f"The gate could not be asked, so nothing was decided. {exc}", pytrace=False)
         self.node.user_properties.append(("evalsvc_gate", decision.id))

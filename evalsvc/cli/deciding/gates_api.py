@@ -18,7 +18,7 @@ def name_side(api: ExperimentsApi, text: str) -> dict[str, str]:
     return {"experiment_id": experiment["id"], "config": config["name"]}
 
 
-def ask_gate(
+def request_gate(
     api: ExperimentsApi, rules: Sequence[Mapping[str, Any]], subject: Mapping[str, object], **options: object
 ) -> DecisionAnswer:
     """Let the service decide, and store the decision with its evidence.

@@ -10,8 +10,8 @@ from typing import Any
 from evalsvc.client.results.rows import Row, RowSample
 from evalsvc.client.service.bodies import BadOutputBody
 
-TAKEN = ("latency_ms", "cost", "input_tokens", "output_tokens")
-KEPT_OF_REFUSED = ("latency_ms", "trace_id", "span_id")
+SUMMED_FIELDS = ("latency_ms", "cost", "input_tokens", "output_tokens")
+REFUSED_FIELDS = ("latency_ms", "trace_id", "span_id")
 
 
 def merge_samples(samples: Sequence[Row]) -> Row:
@@ -22,7 +22,7 @@ def merge_samples(samples: Sequence[Row]) -> Row:
     if len(samples) == 1:
         return samples[0]
     row = copy(_select_sample(samples))
-    for name in TAKEN:
+    for name in SUMMED_FIELDS:
         values = [value for sample in samples if (value := getattr(sample, name)) is not None]
         setattr(row, name, sum(values) if values else None)
     row.trace_id, row.span_id = samples[0].trace_id, samples[0].span_id
@@ -48,7 +48,7 @@ def build_refused_body(body: Mapping[str, Any], message: str) -> dict[str, objec
     """Return what is posted in place of a body that the service has refused: an error, of each of its samples."""
     error = {"type": "bad_output", "message": message}
     parts = [
-        {name: part[name] for name in KEPT_OF_REFUSED if name in part} | {"error": error}
+        {name: part[name] for name in REFUSED_FIELDS if name in part} | {"error": error}
         for part in body.get("samples") or [body]
     ]
     return build_sampled_body(body["pos"], parts)

@@ -59,7 +59,7 @@ class Job:
     # How long one example took lately: decides how many are leased at once, and for how long.
     seconds: float | None = None
 
-    def hear(self, state: str) -> None:
+    def update_state(self, state: str) -> None:
         """Apply a state that the service reported. A config that has just ended is not leased from again."""
         if state in ALIVE:
             self.is_wanted, self.is_called_off = True, False
@@ -67,9 +67,9 @@ class Job:
             self.is_wanted, self.is_called_off = False, True
         self.state = state
 
-    def hear_nothing_to_lease(self, state: str) -> None:
+    def update_after_empty_lease(self, state: str) -> None:
         """Apply the state from a lease without a unit; for a config that has ended, it is final."""
-        self.hear(state)
+        self.update_state(state)
         self.is_wanted = self.state in ALIVE
 
 
@@ -141,7 +141,7 @@ class WorkerPool:
         with self._condition:
             states = {config.id: config.state for config in live.configs}
             for job in self.jobs.values():
-                job.hear(states.get(job.config_id, DELETED))
+                job.update_state(states.get(job.config_id, DELETED))
             self._condition.notify_all()
 
     def _work(self) -> None:
@@ -153,7 +153,7 @@ class WorkerPool:
                     except NotFoundError:
                         # The config was deleted. If the complete experiment was deleted, the thread that follows it
                         # gets the error.
-                        self._hear(job, job.hear, DELETED)
+                        self._update_job(job, job.update_state, DELETED)
         except BaseException as exc:
             # A worker must not fail silently: the thread that waits for the experiment raises this error.
             self.failure = self.failure or exc
@@ -181,7 +181,7 @@ class WorkerPool:
             if (unit := answer.get("unit")) is not None:
                 self._run_unit(job, unit)
                 return
-        self._hear(job, job.hear_nothing_to_lease, answer["state"])
+        self._update_job(job, job.update_after_empty_lease, answer["state"])
         job.ready_at = time.monotonic() + answer.get("retry_after_ms", 1000) / 1000
 
     @contextmanager
@@ -219,7 +219,7 @@ class WorkerPool:
         mark_bad_outputs(rows, answer.get("bad_outputs", ()))
         with self._condition:
             self.rows.update({(job.config_id, row.pos): row for row in rows})
-        self._hear(job, job.hear, answer["state"])
+        self._update_job(job, job.update_state, answer["state"])
         self.has_changed.set()
 
     def _run_samples(self, job: Job, example: ExampleBody) -> tuple[Row | None, dict[str, object]]:
@@ -274,7 +274,7 @@ class WorkerPool:
             body = build_refused_body(outputs[0], _error_message(exc))
             return self.api.record(self.experiment_id, unit, [body], done=done)
 
-    def _hear(self, job: Job, hear: Callable[[str], None], state: str) -> None:
+    def _update_job(self, job: Job, hear: Callable[[str], None], state: str) -> None:
         with self._condition:
             before = (job.state, job.is_wanted)
             hear(state)

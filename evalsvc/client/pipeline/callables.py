@@ -110,17 +110,17 @@ class CallableGraph(Graph):
         `{"reader": {"top_k": 3}}` names one; `{"query": …}` goes to the one component with an unconnected parameter of
         that name. A value that is not a mapping goes to the only required parameter.
         """
-        free = {name: self._free(name) for name in self.names}
+        free = {name: self._list_unconnected(name) for name in self.names}
         inputs: dict[str, Fields] = {}
         for key, part in self._to_mapping(value, free).items():
             if key in self.names and isinstance(part, Mapping):
                 inputs.setdefault(key, {}).update({str(name): item for name, item in part.items()})
             else:
-                inputs.setdefault(self._taker(key, free), {})[key] = part
+                inputs.setdefault(self._find_taker(key, free), {})[key] = part
         self._check_inputs(inputs)
         return inputs
 
-    def _free(self, name: str) -> tuple[str, ...]:
+    def _list_unconnected(self, name: str) -> tuple[str, ...]:
         fed = {link.parameter for link in self.links_into(name)}
         return tuple(parameter for parameter in self._parameters[name].names if parameter not in fed)
 
@@ -140,7 +140,7 @@ class CallableGraph(Graph):
             )
         return {needed[0][0]: {needed[0][1]: value}}
 
-    def _taker(self, key: str, free: Mapping[str, Sequence[str]]) -> str:
+    def _find_taker(self, key: str, free: Mapping[str, Sequence[str]]) -> str:
         takers = [name for name in self.names if key in free[name]]
         if len(takers) == 1:
             return takers[0]
@@ -154,7 +154,7 @@ class CallableGraph(Graph):
 
     def _check_inputs(self, inputs: ByComponent) -> None:
         for name in self.names:
-            parameters, fields, free = self._parameters[name], inputs.get(name, {}), self._free(name)
+            parameters, fields, free = self._parameters[name], inputs.get(name, {}), self._list_unconnected(name)
             for field in fields:
                 if field not in free and not (parameters.is_open and field not in parameters.names):
                     why = "is fed by another component" if field in parameters.names else "does not exist"

@@ -93,7 +93,9 @@ class DatasetsApi:
         The default name is that of the file. `mapping` maps fields to columns: `{"input": "Question"}`.
         """
         fields = {"dataset_name": name or Path(paths[0]).stem, "dataset_description": description}
-        return self._dataset(self._send_files("/v1/datasets", paths, fields | _reading(format, mapping, split)))
+        return self._dataset(
+            self._send_files("/v1/datasets", paths, fields | _build_upload_fields(format, mapping, split))
+        )
 
     def list(self) -> Listing[DatasetRecord]:
         """Return the account's datasets, newest first."""
@@ -134,7 +136,9 @@ class DatasetsApi:
     ) -> VersionRecord:
         """Upload a file as the next version, as `import_file` does."""
         path = f"/v1/datasets/{get_id(dataset)}/versions"
-        return VersionRecord.read(self._send_files(path, paths, _reading(format, mapping, split))["version"])
+        return VersionRecord.read(
+            self._send_files(path, paths, _build_upload_fields(format, mapping, split))["version"]
+        )
 
     def versions(self, dataset: str | DatasetRecord) -> Listing[VersionRecord]:
         """Return the versions, newest first."""
@@ -181,7 +185,7 @@ def _build_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:
     return "examples.jsonl", "\n".join(lines).encode()
 
 
-def _reading(format: str | None, mapping: Mapping[str, object] | None, split: str | None) -> dict[str, str]:
+def _build_upload_fields(format: str | None, mapping: Mapping[str, object] | None, split: str | None) -> dict[str, str]:
     """Return the form fields that describe an uploaded file."""
     columns = json.dumps(to_json_object(mapping)) if mapping else None
     fields = {"format": format, "custom_field_mapping": columns, "split": split}

@@ -69,7 +69,7 @@ class OutputRecord(ServiceObject):
         return facts | {name: score.get("value") for name, score in (self.scores or {}).items()}
 
 
-Named = str | ExperimentRecord
+ExperimentRef = str | ExperimentRecord
 
 
 class StoredExperiments:
@@ -86,7 +86,7 @@ class StoredExperiments:
         params = {"name": name, "project_id": project_id, "tags": json.dumps(dict(tags)) if tags else None}
         return Listing(lambda: map(ExperimentRecord.read, self._transport.pages(PATH, "experiments", params)))
 
-    def get(self, experiment: Named) -> ExperimentRecord:
+    def get(self, experiment: ExperimentRef) -> ExperimentRecord:
         """Return an experiment with its plan and its configs."""
         return self._experiment(self._transport.get(f"{PATH}/{get_id(experiment)}"))
 
@@ -100,57 +100,62 @@ class StoredExperiments:
         body = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(config) for config in configs]}
         return self._experiment(self._transport.post(PATH, body))
 
-    def start(self, experiment: Named) -> ExperimentRecord:
+    def start(self, experiment: ExperimentRef) -> ExperimentRecord:
         """Let a draft run."""
         return self._experiment(self._transport.post(f"{PATH}/{get_id(experiment)}/start"))
 
-    def delete(self, experiment: Named) -> None:
+    def delete(self, experiment: ExperimentRef) -> None:
         """Delete an experiment with its outputs and scores."""
         self._transport.call("DELETE", f"{PATH}/{get_id(experiment)}")
 
-    def live(self, experiment: Named) -> Live:
+    def live(self, experiment: ExperimentRef) -> Live:
         """Return the current status: configs, estimates, leader, newest decisions."""
         live, _ = self._api.live(get_id(experiment))
         if live is None:
             raise AssertionError("a request without If-None-Match was answered with 304")
         return live
 
-    def decisions(self, experiment: Named) -> Iterator[dict[str, Any]]:
+    def decisions(self, experiment: ExperimentRef) -> Iterator[dict[str, Any]]:
         """Yield every stop with what it rested on, newest first."""
         return self._api.decisions(get_id(experiment))
 
-    def stop(self, experiment: Named, *configs: str) -> Live:
+    def stop(self, experiment: ExperimentRef, *configs: str) -> Live:
         """Stop the given configs, or all of them if none are given; return the new status."""
         return self._control(experiment, "stop", configs)
 
-    def resume(self, experiment: Named, *configs: str) -> Live:
+    def resume(self, experiment: ExperimentRef, *configs: str) -> Live:
         """Let stopped configs go on where they stood, or all of them where none is named."""
         return self._control(experiment, "resume", configs)
 
-    def _control(self, experiment: Named, action: str, configs: Sequence[str]) -> Live:
+    def _control(self, experiment: ExperimentRef, action: str, configs: Sequence[str]) -> Live:
         live = self.live(experiment)
         config_ids = [live.config(config).id for config in configs] if configs else "all"
         self._transport.post(f"{PATH}/{get_id(experiment)}/configs/{action}", {"config_ids": config_ids})
         return self.live(experiment)
 
     def clone(
-        self, experiment: Named, config: str, changes: Mapping[str, object] | None = None, *, name: str | None = None
+        self,
+        experiment: ExperimentRef,
+        config: str,
+        changes: Mapping[str, object] | None = None,
+        *,
+        name: str | None = None,
     ) -> str:
         """Add a config that descends from another one of the same experiment; return its id."""
         config_id = self.live(experiment).config(config).id
         return self._api.clone(get_id(experiment), config_id, to_json_object(changes or {}), name)["id"]
 
-    def promote(self, experiment: Named, config: str) -> int:
+    def promote(self, experiment: ExperimentRef, config: str) -> int:
         """Let a config's scores enter the histories of production, for good; return how many did."""
         config_id = self.live(experiment).config(config).id
         answer = self._transport.post(f"{PATH}/{get_id(experiment)}/configs/{config_id}/promote")
         return int(answer["n_promoted"])  # type: ignore[arg-type]
 
-    def metrics(self, experiment: Named, config: str) -> Metrics:
+    def metrics(self, experiment: ExperimentRef, config: str) -> Metrics:
         """Return the estimates of one config."""
         return self.live(experiment).config(config).metrics
 
-    def add_metrics(self, experiment: Named, evaluators: Evaluators) -> Sequence[Mapping[str, object]]:
+    def add_metrics(self, experiment: ExperimentRef, evaluators: Evaluators) -> Sequence[Mapping[str, object]]:
         """Score the stored outputs with more metrics, running nothing; return all metrics and how far they are."""
         entries = [build_evaluator_entry(evaluator) for evaluator in normalise_evaluators(evaluators)]
         return self._api.add_metrics(
@@ -159,7 +164,7 @@ class StoredExperiments:
 
     def results(
         self,
-        experiment: Named,
+        experiment: ExperimentRef,
         config: str | None = None,
         *,
         status: str | None = None,
@@ -175,20 +180,20 @@ class StoredExperiments:
         path = f"{PATH}/{get_id(experiment)}/results"
         return Listing(lambda: map(OutputRecord.read, self._transport.pages(path, "results", params)))
 
-    def pareto(self, experiment: Named, *metrics: str) -> dict[str, Any]:
+    def pareto(self, experiment: ExperimentRef, *metrics: str) -> dict[str, Any]:
         """Return the configs on the Pareto front of two or three metrics, and the evidence against the others."""
         return self._api.pareto(get_id(experiment), metrics)
 
-    def recount(self, experiment: Named) -> dict[str, Any]:
+    def recount(self, experiment: ExperimentRef) -> dict[str, Any]:
         """Count every sum again from the single scores: `equal`, and `differences`, of which there should be none."""
         answer: dict[str, Any] = self._transport.get(f"{PATH}/{get_id(experiment)}/recount")
         return answer
 
-    def components(self, experiment: Named) -> dict[str, ComponentGaps]:
+    def components(self, experiment: ExperimentRef) -> dict[str, ComponentGaps]:
         """Return, by config, what components gain from perfect predecessors, and the bottleneck."""
         return {gaps.config: gaps for gaps in self._api.components(get_id(experiment)).values()}
 
-    def aggregates(self, experiment: Named, by: str | Sequence[str], **options: Param) -> AggregateTable:
+    def aggregates(self, experiment: ExperimentRef, by: str | Sequence[str], **options: Param) -> AggregateTable:
         """Return a metric by what `by` names: `metadata.topic` of the examples, `parameters.k` of the configs.
 
         `options` are `metric` (default: the primary one), `config`, `level` and `max_slices`.
@@ -198,7 +203,12 @@ class StoredExperiments:
         return AggregateTable.read(self._transport.get(f"{PATH}/{get_id(experiment)}/aggregates", params))
 
     def aggregate(
-        self, experiments: Sequence[Named], by: str | Sequence[str] = (), *, paired: bool = False, **options: Param
+        self,
+        experiments: Sequence[ExperimentRef],
+        by: str | Sequence[str] = (),
+        *,
+        paired: bool = False,
+        **options: Param,
     ) -> AggregateTable:
         """Return a metric of up to 20 experiments in one table, or, `paired`, also their differences to the first."""
         names = [by] if isinstance(by, str) else [*by]
@@ -211,7 +221,7 @@ class StoredExperiments:
 
     def retry(
         self,
-        experiment: Named,
+        experiment: ExperimentRef,
         what: str = "outputs",
         *,
         error_types: Sequence[str] = (),
@@ -227,12 +237,12 @@ class StoredExperiments:
             body["config_ids"] = [live.config(config).id for config in configs]
         return int(self._transport.post(f"{PATH}/{get_id(experiment)}/retry", body)["n_outputs"])  # type: ignore[arg-type]
 
-    def report(self, experiment: Named, format: str = "md", *, n_examples: int | None = None) -> str:
+    def report(self, experiment: ExperimentRef, format: str = "md", *, n_examples: int | None = None) -> str:
         """Return the experiment as one page: `md`, `html` (a file that loads nothing), or the text of its `json`."""
         params: Params = {"format": format, **({} if n_examples is None else {"n_examples": n_examples})}
         return self._transport.call("GET", f"{PATH}/{get_id(experiment)}/report", params=params).text
 
-    def bundle(self, experiment: Named, path: str | Path) -> Path:
+    def bundle(self, experiment: ExperimentRef, path: str | Path) -> Path:
         """Write an experiment that has ended to one zip file, with all that its numbers rest on; return its path."""
         return write_pieces(Path(path), self._transport.download(f"{PATH}/{get_id(experiment)}/bundle"))
 

@@ -140,7 +140,9 @@ class GatesApi:
         """
         body = {"rules": to_json(list(rules)), **to_json_object(options)}
         body |= {
-            name: _side(side) for name, side in (("candidate", candidate), ("baseline", baseline)) if side is not None
+            name: _build_side(side)
+            for name, side in (("candidate", candidate), ("baseline", baseline))
+            if side is not None
         }
         body |= {"history": to_json_object(history)} if history is not None else {}
         return GateRecord.read(self._transport.post(PATH, body)["gate"])
@@ -163,7 +165,7 @@ class GatesApi:
         return self._transport.call("GET", f"{PATH}/{get_id(gate)}", params={"format": format}).text
 
 
-def _side(one: object) -> JsonValue:
+def _build_side(one: object) -> JsonValue:
     """Return a candidate or a baseline as the API takes it."""
     if isinstance(one, Mapping):
         return to_json(one)

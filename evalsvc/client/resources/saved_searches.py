@@ -36,7 +36,7 @@ class SavedSearchesApi:
 
     def create(self, name: str, query: Mapping[str, object]) -> SavedSearchRecord:
         """Save filters for the account, by the short names of the console: `{"period": "7d", "result": "fail"}`."""
-        return self._search(self._transport.post(PATH, {"name": name, "query": _texts(query)}))
+        return self._search(self._transport.post(PATH, {"name": name, "query": _to_texts(query)}))
 
     def list(self) -> Listing[SavedSearchRecord]:
         """Return the searches that the account shares, newest first."""
@@ -51,7 +51,7 @@ class SavedSearchesApi:
     ) -> SavedSearchRecord:
         """Give a search another name, or other filters in place of all that it has."""
         changes: JsonObject = {} if name is None else {"name": name}
-        changes |= {} if query is None else {"query": _texts(query)}
+        changes |= {} if query is None else {"query": _to_texts(query)}
         return self._search(self._transport.patch(f"{PATH}/{get_id(search)}", changes))
 
     def delete(self, search: str | SavedSearchRecord) -> None:
@@ -77,6 +77,6 @@ class SavedSearchesApi:
         return SavedSearchRecord.read(answer["saved_search"])
 
 
-def _texts(query: Mapping[str, object]) -> JsonObject:
+def _to_texts(query: Mapping[str, object]) -> JsonObject:
     """Return filters as texts, as in a query string: `min=0.5` is `"0.5"`."""
     return {name: str(value) for name, value in query.items()}

@@ -166,7 +166,7 @@ class Live(Plottable):
         return with_estimate + [config for config in self.configs if config not in with_estimate]
 
     @property
-    def _ranked(self) -> list[Standing]:
+    def _sorted_configs(self) -> list[Standing]:
         metric = self.primary_metric or next((name for config in self.configs for name in config.metrics), "")
         body: Mapping[str, Any] = next(
             (config.metrics[metric].raw for config in self.configs if metric in config.metrics), {}
@@ -175,17 +175,17 @@ class Live(Plottable):
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the primary metric of each config, the leader first."""
-        pairs = ((config, config.metrics.get(self.primary_metric or "")) for config in self._ranked)
+        pairs = ((config, config.metrics.get(self.primary_metric or "")) for config in self._sorted_configs)
         return [metric.span(config.name) for config, metric in pairs if metric is not None]
 
     def to_dataframe(self) -> pandas.DataFrame:
         """Return one row for each metric of each config, the leader's first."""
-        return build_frame(row for config in self._ranked for row in config.cells())
+        return build_frame(row for config in self._sorted_configs for row in config.cells())
 
     def _repr_html_(self) -> str:
         """Draw the leaderboard in a notebook: a config a line, a metric a column, each on an axis of its own."""
         names = [*dict.fromkeys(name for config in self.configs for name in config.metrics)]
-        rows = [self._row(config, names) for config in self._ranked]
+        rows = [self._row(config, names) for config in self._sorted_configs]
         leader_note = {True: "", False: "; the leader may lead by chance", None: ""}[self.leader_settled]
         caption = f"{self.name}: {self.state}{leader_note if self.leader else ''}"
         columns = ("config", "state", "done", *names, "against the leader")

@@ -80,7 +80,7 @@ class SampleResults(list[SampleResult]):
         rows: list[list[Cell]] = []
         for sample in self[:SHOWN]:
             problems = [sample.problem["detail"]] if sample.problem else []
-            rows += [[str(sample.index), verdict.evaluator, verdict.told] for verdict in sample.result or ()]
+            rows += [[str(sample.index), verdict.evaluator, verdict.outcome_text] for verdict in sample.result or ()]
             rows += [[str(sample.index), "", text] for text in problems]
         notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         passed = f"{sum(sample.passed for sample in self)} of {len(self)} pass everything"

@@ -79,10 +79,10 @@ class Interval(Plottable):
     @property
     def covers(self) -> str:
         """Return the population of the interval: scope, start, and the sources if there are several."""
-        return f"history of {self._whose or 'the account'}{self._parts}"
+        return f"history of {self._scope_text or 'the account'}{self._parts}"
 
     @property
-    def _whose(self) -> str:
+    def _scope_text(self) -> str:
         scope = _format_scope(self.scope) if isinstance(self.scope, Mapping) else "the account" if self.since else ""
         return f"{scope} since {_format_scope(self.since)}" if self.since else scope
 
@@ -111,7 +111,7 @@ class Interval(Plottable):
             return f"{what}: no interval ({self.reason})"
         text = f"{what} {format_places(self.median)} [{format_places(self.lower)}, {format_places(self.upper)}]"
         text += f" at {self.level:g}, n = {self.n}"
-        text += (f" of {self._whose}" if self._whose else "") + self._parts
+        text += (f" of {self._scope_text}" if self._scope_text else "") + self._parts
         if self.advice:
             text += (
                 f"; {self.advice['kind']} [{format_places(self.advice['lower'])}, "
@@ -151,7 +151,7 @@ class Verdict:
         return self.status == "pending"
 
     @property
-    def told(self) -> str:
+    def outcome_text(self) -> str:
         """The score and what it means, or why there is none."""
         if self.score is None:
             return self.error_code or self.status
@@ -167,7 +167,7 @@ class Verdict:
         return EvaluateResult([self])._repr_html_()
 
     @property
-    def beside(self) -> list[str]:
+    def experiment_lines(self) -> list[str]:
         """Estimates of the experiment that the call named, in addition to the history: each config so far."""
         status = self.experiment_interval or {}
         return [
@@ -180,8 +180,8 @@ class Verdict:
         parts = [f"history: {self.interval}"] if self.interval else []
         if self.experiment_interval:
             name, state = (self.experiment_interval[key] for key in ("experiment", "state"))
-            parts.append(f"experiment {name!r}, {state}: {', '.join(self.beside)}")
-        return f"{self.evaluator}: {self.told}" + (f" ({'; '.join(parts)})" if parts else "")
+            parts.append(f"experiment {name!r}, {state}: {', '.join(self.experiment_lines)}")
+        return f"{self.evaluator}: {self.outcome_text}" + (f" ({'; '.join(parts)})" if parts else "")
 
     @classmethod
     def read(cls, body: VerdictBody) -> Verdict:
@@ -268,10 +268,10 @@ class EvaluateResult(Sequence[Verdict], Plottable):
         rows: list[tuple[Cell, ...]] = [
             (
                 verdict.evaluator,
-                verdict.told,
+                verdict.outcome_text,
                 verdict.interval.span(verdict.evaluator) if verdict.interval else "",
                 verdict.interval.covers if verdict.interval else "",
-                "; ".join(verdict.beside),
+                "; ".join(verdict.experiment_lines),
             )
             for verdict in self
         ]

@@ -23,7 +23,7 @@ from evalsvc.client.scoring.scorers import CustomMetric
 
 COLUMNS = ("input", "output", "expected")
 TOLERANCE = 1e-9
-NOT_WHAT_IT_SAYS = {"algebraic": "not the mean of its examples", "distributive": "not the sum of its examples"}
+TYPE_MISMATCH = {"algebraic": "not the mean of its examples", "distributive": "not the sum of its examples"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def check_against_type(name: str, metric: CustomMetric, rows: Sequence[Row], kno
         return replace(known, warnings=(*known.warnings, f"{type(exc).__name__}: {exc}"))
     if _agrees(metric.kind, typed.value, values):
         return known
-    return _build_untyped(name, typed.value, scored_rows, rows, NOT_WHAT_IT_SAYS[metric.kind])
+    return _build_untyped(name, typed.value, scored_rows, rows, TYPE_MISMATCH[metric.kind])
 
 
 def _build_metric(
@@ -100,7 +100,7 @@ def _build_metric(
     if typed.kind == "untyped" or singles is None:
         return _build_untyped(name, typed.value, ok_rows, rows)
     if not _agrees(typed.kind, typed.value, singles):
-        return _build_untyped(name, typed.value, ok_rows, rows, NOT_WHAT_IT_SAYS[typed.kind])
+        return _build_untyped(name, typed.value, ok_rows, rows, TYPE_MISMATCH[typed.kind])
     mean = estimate_mean(name, singles, n_total=len(rows), level=level)
     if typed.kind == "algebraic":
         return mean

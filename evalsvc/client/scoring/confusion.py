@@ -32,7 +32,7 @@ OTHERS = "(other labels)"
 
 
 @dataclass(frozen=True, slots=True)
-class LabelShares:
+class LabelMetrics:
     """Precision, recall and F1 of one class, each with its number of examples."""
 
     label: str
@@ -53,7 +53,7 @@ class Confusion(Plottable):
 
     labels: list[str]
     matrix: list[list[int]]
-    classes: list[LabelShares]
+    classes: list[LabelMetrics]
     accuracy: Metric
     macro_f1: Metric
     n: int
@@ -125,8 +125,8 @@ def count_confusion(
     return Confusion(
         labels=labels,
         matrix=[[counts[gold, prediction] for prediction in labels] for gold in labels],
-        classes=[_label_shares(label, counts, len(rows), level) for label in labels],
-        accuracy=_estimate_share(
+        classes=[_build_label_metrics(label, counts, len(rows), level) for label in labels],
+        accuracy=_estimate_proportion(
             "accuracy", sum(counts[label, label] for label in labels), len(readable_pairs), len(rows), level
         ),
         macro_f1=_estimate_macro_f1(readable_pairs, golds, len(rows), level, seed),
@@ -149,22 +149,22 @@ def _read_label(value: object, ignore_case: bool) -> str | None:
     return value.strip().casefold() if ignore_case else value.strip()
 
 
-def _label_shares(label: str, counts: Counter[tuple[str, str]], n_total: int, level: float) -> LabelShares:
+def _build_label_metrics(label: str, counts: Counter[tuple[str, str]], n_total: int, level: float) -> LabelMetrics:
     hits = counts[label, label]
     actual = sum(n for (gold, _), n in counts.items() if gold == label)
     n_predicted = sum(n for (_, prediction), n in counts.items() if prediction == label)
-    return LabelShares(
+    return LabelMetrics(
         label,
         actual,
         n_predicted,
         hits,
-        precision=_estimate_share("precision", hits, n_predicted, n_total, level),
-        recall=_estimate_share("recall", hits, actual, n_total, level),
+        precision=_estimate_proportion("precision", hits, n_predicted, n_total, level),
+        recall=_estimate_proportion("recall", hits, actual, n_total, level),
         f1=_estimate_f1(hits, n_predicted + actual - hits, n_total, level),
     )
 
 
-def _estimate_share(name: str, hits: int, n: int, n_total: int, level: float) -> Metric:
+def _estimate_proportion(name: str, hits: int, n: int, n_total: int, level: float) -> Metric:
     if not n:
         return Metric(name, None, n=0, N=n_total, level=level, covers="new data")
     lower, upper = wilson_interval(hits / n, n, statistics.NormalDist().inv_cdf(0.5 + level / 2))
@@ -178,7 +178,7 @@ def _estimate_f1(hits: int, n: int, n_total: int, level: float) -> Metric:
 
     x is the proportion of hits among the examples that are of the class or predicted as the class.
     """
-    share = _estimate_share("f1", hits, n, n_total, level)
+    share = _estimate_proportion("f1", hits, n, n_total, level)
     if share.value is None or share.lower is None or share.upper is None:
         return share
     value, lower, upper = (2 * end / (1 + end) for end in (share.value, share.lower, share.upper))

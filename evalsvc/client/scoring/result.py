@@ -60,20 +60,20 @@ class EvaluationResult(Plottable):
     def __str__(self) -> str:
         estimates = "".join(f", {metric}" for metric in self.metrics.values())
         gaps = f"\n{self.gaps}" if self.gaps is not None else ""
-        return f"{self._standing}{estimates} ({self.state}){gaps}"
+        return f"{self._summary}{estimates} ({self.state}){gaps}"
 
     def _repr_html_(self) -> str:
         """Render in a notebook: the status, and each estimate with its interval and what that covers."""
         partial = "" if self.is_final else ", so far"
         gaps = self.gaps._repr_html_() if self.gaps is not None else ""
-        return self.metrics.render_html(f"{self._standing} ({self.state}{partial})") + gaps
+        return self.metrics.render_html(f"{self._summary} ({self.state}{partial})") + gaps
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: each estimate."""
         return self.metrics.spans()
 
     @property
-    def _standing(self) -> str:
+    def _summary(self) -> str:
         return f"{self.name}: {len(self)} of {self.n_examples}, {self.n_error} failed"
 
     @property
@@ -144,7 +144,7 @@ class EvaluationResult(Plottable):
         for entry in wanted:
             if isinstance(entry, CustomMetric) and entry.compute is not None:
                 label = str(name or getattr(entry.compute, "__name__", "metric"))
-                self._keep(new_metrics, compute_metrics(label, entry, self.rows, level=level))
+                self._store(new_metrics, compute_metrics(label, entry, self.rows, level=level))
             elif run is not None:
                 metric = add_metric(run, self.rows, entry, taken=self.metrics, name=name, component=component)
                 self.metrics[metric.name] = new_metrics[metric.name] = metric
@@ -159,10 +159,10 @@ class EvaluationResult(Plottable):
                     threads=threads,
                     taken=self.metrics,
                 )
-                self._keep(new_metrics, Metrics({metric.name: metric}))
+                self._store(new_metrics, Metrics({metric.name: metric}))
         return new_metrics
 
-    def _keep(self, found: Metrics, metrics: Metrics) -> None:
+    def _store(self, found: Metrics, metrics: Metrics) -> None:
         """Store estimates that were computed here; they never replace an existing estimate."""
         refuse_taken_names(metrics, self.metrics)
         found.update(metrics)

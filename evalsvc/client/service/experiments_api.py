@@ -43,7 +43,7 @@ class ExperimentsApi:
         except InvalidError as exc:
             if exc.code != "already_exists":
                 raise
-            dataset_id = self._dataset_named(name)
+            dataset_id = self._find_dataset(name)
             answer = self._send_lines(f"/v1/datasets/{dataset_id}/versions", name, lines)
             return {"dataset_id": dataset_id, "dataset_version": answer["version"]["number"]}
         return {"dataset_id": answer["dataset_id"], "dataset_version": answer["dataset"]["version"]["number"]}
@@ -52,7 +52,7 @@ class ExperimentsApi:
         file = (f"{name}.jsonl", "\n".join(lines).encode())
         return cast("dict[str, Any]", self.transport.upload(path, [file], fields))
 
-    def _dataset_named(self, name: str) -> str:
+    def _find_dataset(self, name: str) -> str:
         for dataset in self.transport.pages_by_offset("/v1/datasets", "datasets"):
             if dataset["name"] == name:
                 return str(dataset["id"])

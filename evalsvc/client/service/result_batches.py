@@ -34,7 +34,7 @@ def send_rows(
     ClientError if the service cannot be reached or rejects the key.
     """
     result = SendResult()
-    for portion in _portions(rows):
+    for portion in _split_rows(rows):
         answer = target.call("POST", ADDRESS, content=_body(portion), headers={"Content-Type": "application/json"})
         body = answer.json()
         reasons: dict[int, list[str]] = {}
@@ -53,7 +53,7 @@ def send_rows(
     return result
 
 
-def _portions(rows: Iterable[JsonRow]) -> Iterator[list[tuple[JsonRow, str]]]:
+def _split_rows(rows: Iterable[JsonRow]) -> Iterator[list[tuple[JsonRow, str]]]:
     """Yield rows with their JSON, as many together as a request takes. A row larger than that goes alone."""
     portion: list[tuple[JsonRow, str]] = []
     size = 0

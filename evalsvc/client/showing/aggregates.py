@@ -79,10 +79,10 @@ class AggregateTable(ServiceObject, Plottable):
         return len(self.rows)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.metric}, {self._holds}", *map(str, self.rows)])
+        return "\n".join([f"{self.metric}, {self._level_text}", *map(str, self.rows)])
 
     @property
-    def _holds(self) -> str:
+    def _level_text(self) -> str:
         return f"{self.n_comparisons} intervals together at {self.level:g}, for {self.covers}"
 
     def spans(self) -> list[DrawnInterval]:
@@ -100,4 +100,4 @@ class AggregateTable(ServiceObject, Plottable):
             for span, row in zip(self.spans(), self.rows, strict=True)
         ]
         columns = (self.metric, "failed", "not applicable", "warnings")
-        return render_table(columns, rows, caption=f"{self.metric}, {self._holds}")
+        return render_table(columns, rows, caption=f"{self.metric}, {self._level_text}")

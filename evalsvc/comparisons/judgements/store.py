@@ -122,7 +122,7 @@ def judge_by_scores(comparison: OutputComparison) -> int:
     return _run(BY_SCORES, {**values, "comparison": comparison.pk})
 
 
-def note_what_is_gone(comparison: OutputComparison) -> int:
+def mark_deleted_outputs(comparison: OutputComparison) -> int:
     """Record an error for pairs with an output that has been deleted since."""
     return _run(GONE, {"comparison": comparison.pk})
 
@@ -134,14 +134,14 @@ def claim(comparison_id: int, *, limit: int, seconds: float) -> tuple[uuid.UUID,
     return token, sorted(Judgement.objects.raw(CLAIM, values), key=lambda row: row.pk)
 
 
-def keep(comparison_id: int, token: uuid.UUID, *, seconds: float) -> int:
+def extend_lease(comparison_id: int, token: uuid.UUID, *, seconds: float) -> int:
     """Extend a lease."""
     sql = """UPDATE comparisons_judgement SET lease_expires_at = clock_timestamp() + %(seconds)s * interval '1 second'
     WHERE comparison_id = %(comparison)s AND token = %(token)s AND state = 'open'"""
     return _run(sql, {"comparison": comparison_id, "token": token, "seconds": seconds})
 
 
-def n_holders(comparison_id: int) -> int:
+def count_holders(comparison_id: int) -> int:
     """Count who works on a comparison now."""
     leased_rows = Judgement.objects.filter(comparison_id=comparison_id, state=Judgement.State.OPEN, token__isnull=False)
     return leased_rows.extra(where=["lease_expires_at > clock_timestamp()"]).values("token").distinct().count()

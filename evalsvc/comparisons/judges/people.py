@@ -85,7 +85,7 @@ def _review(account: Account, id: uuid.UUID) -> Review:
         raise Invalid(FieldError("/judge/review_id", "There is no such review.")) from None
 
 
-def picks_of_review(comparison: OutputComparison) -> list[Pick]:
+def list_review_picks(comparison: OutputComparison) -> list[Pick]:
     """Return the pairs of a review in its order, each oriented as the comparison stores it."""
     place = {config: i for i, config in enumerate(comparison.configs)}
     rows = ReviewItem.objects.filter(review_id=comparison.judge["review"], example_pos__isnull=False)

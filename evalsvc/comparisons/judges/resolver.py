@@ -37,10 +37,10 @@ def resolve_judge(
     if sources == ["review_id"]:
         return resolve_review(account, plan, wanted), False
     if sources == ["metric"]:
-        return _build_metric_judge(plan, _metric_named(plan, wanted["metric"]), wanted), False
+        return _build_metric_judge(plan, _get_metric(plan, wanted["metric"]), wanted), False
     if sources == ["connection"]:
         return _build_connection_judge(account, epoch, wanted), False
-    run = _resolved(account, epoch, wanted["evaluator"], wanted.get("criteria"))
+    run = _resolve_evaluator(account, epoch, wanted["evaluator"], wanted.get("criteria"))
     if Field.BASELINE in run.family.required_fields:
         return _build_pairwise_judge(account, run, dict(run.settings), wanted), False
     return _resolve_evaluator_judge(account, epoch, plan, run, wanted, actor)
@@ -64,7 +64,7 @@ def to_judge_request(judge: Mapping[str, Any]) -> dict[str, Any]:
     return {"connection": judge["connection"]} | {name: value for name, value in settings.items() if value is not None}
 
 
-def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str | None) -> ResolvedEvaluator:
+def _resolve_evaluator(account: Account, epoch: str | None, evaluator: str, criteria: str | None) -> ResolvedEvaluator:
     try:
         return resolve(account_id=account.pk, epoch=epoch, evaluator=evaluator, profile=criteria)
     except UnresolvedEvaluator as exc:
@@ -72,7 +72,7 @@ def _resolved(account: Account, epoch: str | None, evaluator: str, criteria: str
         raise Invalid(FieldError(at, exc.message)) from None
 
 
-def _metric_named(plan: ExperimentPlan, name: str) -> Metric:
+def _get_metric(plan: ExperimentPlan, name: str) -> Metric:
     metric_row = next((row for row in plan.metrics if row["name"] == name), None)
     if metric_row is None:
         names = ", ".join(row["name"] for row in plan.metrics)
@@ -126,13 +126,13 @@ def _resolve_evaluator_judge(
         plan, _ = add_metrics(account=account, experiment_id=plan.pk, epoch=epoch, wanted=[metric_wanted], actor=actor)
     except Invalid as exc:
         raise Invalid(*(FieldError("/judge/evaluator", error.detail) for error in exc.errors)) from None
-    return _build_metric_judge(plan, _metric_named(plan, name), wanted), True
+    return _build_metric_judge(plan, _get_metric(plan, name), wanted), True
 
 
 def _build_connection_judge(account: Account, epoch: str | None, wanted: Mapping[str, Any]) -> dict[str, Any]:
     if not str(wanted.get("criteria") or "").strip():
         raise Invalid(FieldError("/judge/criteria", "Say what makes an output the better one."))
-    run = _resolved(account, epoch, PAIRWISE_EVALUATOR, None)
+    run = _resolve_evaluator(account, epoch, PAIRWISE_EVALUATOR, None)
     settings = {"criteria": wanted["criteria"], "connection": wanted["connection"]}
     settings |= {name: wanted[name] for name in ("model", "allow_tie") if wanted.get(name) is not None}
     problems = run.family.check_settings(settings)

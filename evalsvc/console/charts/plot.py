@@ -47,7 +47,7 @@ def plot(
         fit_axis(y, [*heights, *(mark.at for mark in marks if mark.is_level)]),
     )
     styled = [(line.style if line.style is not None else i, line) for i, line in enumerate(lines)]
-    across = [part for i, line in styled for part in _stretched(plane, i, line)]
+    across = [part for i, line in styled for part in _draw_line(plane, i, line)]
     area = picture(
         *_grid(plane),
         *_marks(plane, marks),
@@ -99,7 +99,7 @@ def _marks(plane: _Plane, marks: Sequence[Mark]) -> Iterator[SafeString]:
             yield element("text", mark.name, class_="note", x=x, y=TOP - 2, text_anchor="middle")
 
 
-def _stretched(plane: _Plane, i: int, line: ChartLine) -> Iterator[SafeString]:
+def _draw_line(plane: _Plane, i: int, line: ChartLine) -> Iterator[SafeString]:
     """Yield the band and the line of a series; a missing value interrupts both."""
     for is_there, group in groupby(line.points, key=lambda point: point.y is not None):
         run = list(group)

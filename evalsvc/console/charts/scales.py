@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from evalsvc.reports.page.chart import Reach
+from evalsvc.reports.page.chart import AxisRange
 from evalsvc.reports.words import number_text
 
 Kind = Literal["number", "time", "ordinal"]
@@ -41,7 +41,7 @@ class PlacedAxis:
     """An axis with its ends known."""
 
     axis: Axis
-    reach: Reach
+    reach: AxisRange
 
     def share(self, value: float) -> float:
         """Return the position of a value, from 0 to 1, clamped to the ends of the axis."""
@@ -68,7 +68,7 @@ class PlacedAxis:
 def fit_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
     """Return the axis with ends that include all values, and a margin at each end that is not fixed."""
     if axis.kind == "ordinal":
-        return PlacedAxis(axis, Reach(-0.5, max(0.5, len(axis.names) - 0.5)))
+        return PlacedAxis(axis, AxisRange(-0.5, max(0.5, len(axis.names) - 0.5)))
     numbers = [float(value) for value in values if value is not None and math.isfinite(value)]
     numbers += [end for end in (axis.low, axis.high) if end is not None]
     low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
@@ -78,7 +78,7 @@ def fit_axis(axis: Axis, values: Iterable[float | None]) -> PlacedAxis:
     least, most = axis.limits or (-math.inf, math.inf)
     return PlacedAxis(
         axis,
-        Reach(
+        AxisRange(
             low if axis.low == low else min(low, max(low - room, least)),
             high if axis.high == high else max(high, min(high + room, most)),
         ),

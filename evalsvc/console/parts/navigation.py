@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
-from evalsvc.console.once import new_word
+from evalsvc.console.once import new_form_token
 
 CONSOLE_PREFIX = "/console/"
 THEMES = ("system", "light", "dark")
@@ -83,7 +83,7 @@ def console_context(request: HttpRequest) -> dict[str, Any]:
     return {
         "visitor": visitor,
         "membership": visitor.membership if visitor else None,
-        "once": new_word,
+        "once": new_form_token,
         "navigation": navigation_groups(request) if visitor else [],
         "theme": get_theme(request),
         "themes": THEMES,

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.figure import percent
 from evalsvc.digits import level_text
-from evalsvc.reports.page.chart import Reach
+from evalsvc.reports.page.chart import AxisRange
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text
 
@@ -103,7 +103,7 @@ def number_markup(number: Number) -> SafeString:
 def interval_bar(number: Number) -> SafeString:
     """Draw the interval on its scale, which is extended to all bounds; an open end extends to the edge."""
     ends = [end for end in (number.value, number.lower, number.upper) if end is not None]
-    reach = Reach(min(number.low, *ends), max(number.high, *ends))
+    reach = AxisRange(min(number.low, *ends), max(number.high, *ends))
 
     def x(value: float) -> str:
         return percent(reach.scale(value, 30.0, 970.0) / 1000.0)

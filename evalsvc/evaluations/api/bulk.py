@@ -10,14 +10,14 @@ from rest_framework.request import Request
 from evalsvc.accounts.access.throttling import charge_requests
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api import openapi
-from evalsvc.evaluations.bulk.use_case import AskedBatch, Batch
+from evalsvc.evaluations.bulk.use_case import Batch, BatchRequest
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.evaluations.wire.bulk import NDJSON, read_batch
 from evalsvc.evaluations.wire.prefer import read_prefer
 from evalsvc.rest.answering.answers import JSON
 from evalsvc.rest.bodies.parsers import read_body
 from evalsvc.rest.idempotency import REPLAYED_HEADER, Claim, Replay, read_idempotency_key, read_retry_flag
-from evalsvc.rest.idempotent_rows import RowsClaim, claim_rows, claim_rows_of_try
+from evalsvc.rest.idempotent_rows import RowsClaim, claim_rows, claim_rows_for_attempt
 
 
 class EvaluateBatchView(AccountView):
@@ -39,7 +39,7 @@ class EvaluateBatchView(AccountView):
         n_kept = claim.n_kept(len(batch.samples)) if claim else 0
         caller, n_allowed = charge_requests(self.caller, len(batch.samples) - n_kept)
         request.user = caller  # type: ignore[assignment]  # the headers of the answer tell what is left
-        batch_request = AskedBatch(
+        batch_request = BatchRequest(
             sent=batch,
             caller=caller,
             prefer=read_prefer(request.META.get("HTTP_PREFER", "")),
@@ -50,7 +50,7 @@ class EvaluateBatchView(AccountView):
         )
         return self._answer(batch_request, is_replayed=bool(n_kept))
 
-    def _answer(self, asked: AskedBatch, *, is_replayed: bool) -> HttpResponseBase:
+    def _answer(self, asked: BatchRequest, *, is_replayed: bool) -> HttpResponseBase:
         rows = Batch(asked, enqueue_lanes).rows()
         connection.close()
         response: HttpResponseBase
@@ -81,6 +81,6 @@ class EvaluateBatchView(AccountView):
             return claim_rows(account_id=account_id, key=key, fingerprint=self.fingerprint(request))
         if (is_retry := read_retry_flag(request)) is None:
             return None
-        return claim_rows_of_try(
+        return claim_rows_for_attempt(
             account_id=account_id, actor=self.caller.actor, fingerprint=self.fingerprint(request), is_retry=is_retry
         )

@@ -16,7 +16,7 @@ from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.lineage import find_origins
 from evalsvc.evaluations.history.read import get_thresholds, history_summary, list_history, profiles_with_scores
 from evalsvc.evaluations.history.scope import scope_window
-from evalsvc.evaluations.history.selection import read_asked
+from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import history_shapes, shapes
@@ -41,7 +41,7 @@ class HistoryIn(serializers.Serializer[Any]):
 ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments")
 
 
-def is_asked(name: str) -> bool:
+def is_interval_parameter(name: str) -> bool:
     """Return whether a query parameter is an option of the interval."""
     return name in ASKED or name.startswith(("scope.", "since."))
 
@@ -91,27 +91,27 @@ class HistoryView(AccountView):
         """
         query = get_query_params(request)
         query_values = validate_strict(
-            HistoryIn(data={name: value for name, value in query.items() if not is_asked(name)})
+            HistoryIn(data={name: value for name, value in query.items() if not is_interval_parameter(name)})
         )
-        ask = read_query({name: value for name, value in query.items() if is_asked(name)})
+        ask = read_query({name: value for name, value in query.items() if is_interval_parameter(name)})
         evaluator_id, profile_name, run = self._resolve(query_values["evaluator"], query_values.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
         window = scope_window(self.account.pk, ask, pointer="")
         rows = list_history(account=self.account, **names, window=window)
         of = f"history:{self.account.pk}:{evaluator_id}:{profile_name}:{sorted(window.items())}"
         points, cursor = page(rows, limit=query_values["limit"], cursor=query_values.get("cursor"), of=of)
-        history = read_asked(self.account.pk, (evaluator_id, profile_name), ask, window)
+        history = read_window(self.account.pk, (evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
         answer["confidence_interval"] = shapes.interval_shape(
             answer_interval(ask, run.family if run else None, history)
         )
         if not answer["n_total"]:
-            answer |= self._elsewhere(evaluator_id, profile_name, ask)
+            answer |= self._build_hints(evaluator_id, profile_name, ask)
         lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)
         point_rows = points_out(self.account.pk, points, lines)
         return Response(history_shapes.History(**answer, points=point_rows, next_cursor=cursor))
 
-    def _elsewhere(self, evaluator_id: str, profile_name: str, ask: IntervalOptions) -> dict[str, Any]:
+    def _build_hints(self, evaluator_id: str, profile_name: str, ask: IntervalOptions) -> dict[str, Any]:
         """Return hints for an empty history: other profiles with scores, and a similar app name for an unknown app."""
         profiles = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)
         answer: dict[str, Any] = {"other_profiles": [name for name in profiles if name != profile_name]}
@@ -134,11 +134,11 @@ class HistoryView(AccountView):
             run = resolve(account_id=self.account.pk, epoch=epoch, evaluator=evaluator, profile=profile)
         except UnresolvedEvaluator as exc:
             field = "/evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "/profile"
-            message = self._profile_wanted(evaluator) if exc.code == "profile_required" else exc.message
+            message = self._format_missing_profile(evaluator) if exc.code == "profile_required" else exc.message
             raise Invalid(FieldError(field, message)) from None
         return run.evaluator_id, run.profile.name, run
 
-    def _profile_wanted(self, evaluator: str) -> str:
+    def _format_missing_profile(self, evaluator: str) -> str:
         """Return the message for an evaluator without a default profile, with the profiles that have scores."""
         evaluator_id = resolve_evaluator(self.account.pk, self.caller.admission.epoch, evaluator)[0]
         profiles = profiles_with_scores(account=self.account, evaluator_id=evaluator_id)

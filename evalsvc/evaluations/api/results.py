@@ -15,7 +15,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api.openapi import inlined, newest_spellings
 from evalsvc.evaluations.api.search import MAX_OFFSET
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS
-from evalsvc.evaluations.history.lineage import elsewhere
+from evalsvc.evaluations.history.lineage import build_planned_warnings
 from evalsvc.evaluations.ingest.results import ResultBatch, ResultRow, read_results
 from evalsvc.evaluations.ingest.rows import MAX_ROWS
 from evalsvc.evaluations.ingest.scores import keep_scores
@@ -182,10 +182,10 @@ class ResultSearchView(AccountView):
         A page ends early where the inputs are long; `next_cursor` tells whether there is more.
         """
         serializer = ResultSearchIn(data=request.data)
-        query = self.lenient(serializer)
+        query = self.validate_lenient(serializer)
         order = query.get("order") or "-created_at"
         experiment_ids = [id for id in (query.get("experiment_id"),) if id is not None]
-        self.warn_of((), (), elsewhere(self.account.pk, experiment_ids, "/experiment_id"))
+        self.warn_of((), (), build_planned_warnings(self.account.pk, experiment_ids, "/experiment_id"))
         results = search_results(
             account=self.account,
             condition=result_condition(self.account, query),

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.database.lookups import AnyOf
-from evalsvc.evaluations.history.lineage import elsewhere
+from evalsvc.evaluations.history.lineage import build_planned_warnings
 from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, find_unread_members
 from evalsvc.evaluations.search.pages import fetch_requests, get_revision_settings, search_evaluations
 from evalsvc.evaluations.selectors import get_evaluation
@@ -78,10 +78,10 @@ class EvaluationSearchView(AccountView):
         A filter names `field`, `operation` and `value`, or nests others in `and_` and `or_`.
         """
         serializer = SearchIn(data=request.data)
-        query = self.lenient(serializer)
+        query = self.validate_lenient(serializer)
         filters = serializer.initial_data.get("filters") or []
         wanted_rows = evaluation_condition(filters) & _older_filters(query)
-        plans = elsewhere(self.account.pk, experiments_in(filters), "/filters")
+        plans = build_planned_warnings(self.account.pk, experiments_in(filters), "/filters")
         self.warn_of((), (), [*find_unread_members(filters), *plans])
         evaluations = search_evaluations(
             account=self.account,

@@ -58,17 +58,17 @@ class Keeper:
         if not unsettled:
             return
         try:
-            self._undoing(unsettled)
+            self._store_or_reset(unsettled)
         except DatabaseError as exc:
             if len(unsettled) == 1 or not is_undone(exc):
                 raise
             log.warning("batch of %d samples refused, storing each separately: %s", len(unsettled), type(exc).__name__)
-            self._each_alone(unsettled)
+            self._store_separately(unsettled)
 
-    def _each_alone(self, rows: Sequence[BatchRow]) -> None:
+    def _store_separately(self, rows: Sequence[BatchRow]) -> None:
         for row in rows:
             try:
-                self._undoing([row])
+                self._store_or_reset([row])
             except DatabaseError as exc:
                 if not is_undone(exc):
                     raise
@@ -76,16 +76,16 @@ class Keeper:
                 if row.problem.code == Problem.code:
                     log.error("batch sample not stored: %s", type(exc).__name__)
 
-    def _undoing(self, rows: Sequence[BatchRow]) -> None:
+    def _store_or_reset(self, rows: Sequence[BatchRow]) -> None:
         """Store samples together, and discard their answers if the transaction is rolled back."""
         try:
-            self._together(rows)
+            self._store_together(rows)
         except BaseException:
             for row in rows:
                 row.forget_outcome()
             raise
 
-    def _together(self, rows: Sequence[BatchRow]) -> None:
+    def _store_together(self, rows: Sequence[BatchRow]) -> None:
         signs = [
             None if self.claim else retry_evidence(_require_plan(row).asked, _require_plan(row).accepted.entries)
             for row in rows

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from evalsvc.evaluations.evaluate import wait
-from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_dispatcher
 
 LOOK_SECONDS = 2.0
 REQUEST = "request_id"
@@ -50,8 +50,8 @@ class BatchPlace:
         """Hear of a request from now on; return where its verdicts are to be sent."""
         if not self.take():
             return None
-        self._ears.enter_context(reply_box().waiting_for(request_id, SampleListener(request_id, self._waiter)))
-        return reply_box().address
+        self._ears.enter_context(reply_dispatcher().waiting_for(request_id, SampleListener(request_id, self._waiter)))
+        return reply_dispatcher().address
 
     def arrived(self) -> list[dict[str, Any]]:
         """Return the verdicts that have come, without waiting."""

@@ -46,7 +46,7 @@ class EnqueueMany(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBatch:
+class BatchRequest:
     """A batch with the options of its HTTP request.
 
     `n_allowed` is how many samples the rate limit allows; `caller` is the caller that they were counted for.
@@ -64,7 +64,7 @@ class AskedBatch:
 class Batch:
     """The samples of one request on their way."""
 
-    def __init__(self, asked: AskedBatch, enqueue: EnqueueMany) -> None:
+    def __init__(self, asked: BatchRequest, enqueue: EnqueueMany) -> None:
         caller = asked.caller
         epoch, account_id = caller.admission.epoch, caller.account.pk
         self._asked, self._enqueue, self._account_id = asked, enqueue, account_id

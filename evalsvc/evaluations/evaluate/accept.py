@@ -78,7 +78,7 @@ def _plan_one(
     account_id: int, epoch: str | None, sample: Sample, position: int, wanted: EvaluatorRequest
 ) -> PlannedEvaluation:
     try:
-        resolved = _resolved(account_id, epoch, wanted)
+        resolved = _resolve(account_id, epoch, wanted)
     except UnresolvedEvaluator as exc:
         return PlannedEvaluation(position, wanted, None, validation_error(exc.code, exc.message))
     if verdict := validate_inputs(resolved.family, resolved.evaluator_id, resolved.settings, sample):
@@ -86,7 +86,7 @@ def _plan_one(
     return PlannedEvaluation(position, wanted, resolved, PENDING, choose_lane(resolved, sample))
 
 
-def _resolved(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> ResolvedEvaluator:
+def _resolve(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> ResolvedEvaluator:
     name, inline = wanted.evaluator, wanted.inline_profile
     if inline is not None:
         return resolve_inline(account_id=account_id, epoch=epoch, evaluator=name, settings=inline)

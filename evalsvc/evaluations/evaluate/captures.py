@@ -16,7 +16,7 @@ from psycopg import Error
 
 from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.evaluate.group_commit import Group
-from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, remembered, split, update_histories
+from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, get_cached_histories, split, update_histories
 from evalsvc.tenancy.scope import APP, current_role
 
 log = logging.getLogger(__name__)
@@ -95,13 +95,13 @@ def capture(
         account_id, dump_jsonb(request), dump_jsonb(evaluations), len(evaluations), pairs, epoch, float(lease_seconds)
     )
     if item.is_small and current_role() == APP and not connection.in_atomic_block:
-        return captures.ask(item)
+        return captures.submit(item)
     return capture_alone(item)
 
 
 def capture_alone(wanted: Capture, *, waits: bool = True) -> CaptureResult:
     """Write one request in a call of its own; unless `waits` is true, a lock conflict raises an error."""
-    cached_histories = remembered(wanted.account_id, wanted.epoch, wanted.pairs)
+    cached_histories = get_cached_histories(wanted.account_id, wanted.epoch, wanted.pairs)
     values = [wanted.account_id, wanted.request, wanted.evaluations, wanted.lease_seconds, *split(wanted.pairs)]
     values += [[history.snapshot if history else None for history in cached_histories], waits]
     request_id, created_at, evaluation_ids, *histories = call_function(CAPTURE, values)
@@ -125,7 +125,7 @@ def capture_together(wanted: Sequence[Capture]) -> list[CaptureResult]:
 def _capture_batch(wanted: Sequence[Capture]) -> list[CaptureResult]:
     """Write requests in the order of their accounts."""
     reads = list(dict.fromkeys(read for item in wanted for read in item.reads))
-    cached_histories = [remembered(account_id, epoch, [pair])[0] for account_id, epoch, pair in reads]
+    cached_histories = [get_cached_histories(account_id, epoch, [pair])[0] for account_id, epoch, pair in reads]
     values = [
         f"[{','.join(item.as_json() for item in wanted)}]",
         [account_id for account_id, _, _ in reads],
@@ -160,7 +160,7 @@ class Captures:
         """Return the connection to the pool: the leader might be waiting for it."""
         connection.close()
 
-    def together(self, items: Sequence[Capture]) -> list[CaptureResult] | None:
+    def run_batch(self, items: Sequence[Capture]) -> list[CaptureResult] | None:
         """Write the items; return None if the database reports that nothing was written."""
         try:
             return capture_together(items)

@@ -35,7 +35,7 @@ class GroupWork(Protocol[Item_contra, Answer_co]):
     def step_aside(self) -> None:
         """Give back what others may need, as this caller waits for one of them."""
 
-    def together(self, items: Sequence[Item_contra]) -> Sequence[Answer_co] | None:
+    def run_batch(self, items: Sequence[Item_contra]) -> Sequence[Answer_co] | None:
         """Process all items or none, and return the answers in order; None if none was done and each can be retried.
 
         An exception means that the outcome is unknown: nothing is retried, and every caller receives the exception.
@@ -92,7 +92,7 @@ class _Caller(Generic[Item, Answer]):
     told: Success[Answer] | Failure | Order | None = None
     turn: threading.Lock = field(default_factory=_locked)
 
-    def tell(self, what: Success[Answer] | Failure | Order) -> None:
+    def resolve(self, what: Success[Answer] | Failure | Order) -> None:
         self.told = what
         self.turn.release()
 
@@ -113,7 +113,7 @@ class Group(Generic[Item, Answer]):
         self._is_led = False
         self._waiting: deque[_Caller[Item, Answer]] = deque()
 
-    def ask(self, item: Item) -> Answer:
+    def submit(self, item: Item) -> Answer:
         """Do an item, with those of other callers if there are any; raise what a call of its own would have."""
         caller: _Caller[Item, Answer] = _Caller(item)
         with self._lock:
@@ -155,16 +155,16 @@ class Group(Generic[Item, Answer]):
         others: list[_Caller[Item, Answer]] = []
         try:
             others = self._gather()
-            answers = self._work.together([own.item, *(other.item for other in others)])
+            answers = self._work.run_batch([own.item, *(other.item for other in others)])
             outcomes = self._build_outcomes(len(others) + 1, answers)
         except BaseException as exc:
             self._pass_on()
             for other in others:
-                other.tell(Failure(exc))
+                other.resolve(Failure(exc))
             raise
         self._pass_on()
         for other, what in zip(others, outcomes[1:], strict=True):
-            other.tell(what)
+            other.resolve(what)
         return outcomes[0]
 
     @staticmethod
@@ -181,7 +181,7 @@ class Group(Generic[Item, Answer]):
             self._work.prepare()
         except BaseException as exc:
             for other in self._take(len(self._waiting)):
-                other.tell(Failure(exc))
+                other.resolve(Failure(exc))
             raise
         return self._take(self._most - 1)
 
@@ -195,4 +195,4 @@ class Group(Generic[Item, Answer]):
             self._is_led = bool(self._waiting)
             if self._is_led:
                 # Set under the lock, so that a caller that withdraws knows whether it leads.
-                self._waiting.popleft().tell(Order.LEAD)
+                self._waiting.popleft().resolve(Order.LEAD)

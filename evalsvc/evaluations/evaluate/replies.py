@@ -160,12 +160,12 @@ class ReplyDispatcher:
                 continue
             is_down = False
             if item is not None:
-                for reply in _replies_in(cast("bytes", item[1])):
+                for reply in _parse_replies(cast("bytes", item[1])):
                     door.wait_for_capacity()
                     self.hand_out(reply["request_id"], reply["verdicts"])
 
 
-def _replies_in(item: bytes) -> list[dict[str, Any]]:
+def _parse_replies(item: bytes) -> list[dict[str, Any]]:
     payload = orjson.loads(item)
     # Workers of earlier versions push each reply by itself.
     return payload if isinstance(payload, list) else [payload]
@@ -175,7 +175,7 @@ _boxes: dict[int, ReplyDispatcher] = {}
 _boxes_lock = threading.Lock()
 
 
-def reply_box() -> ReplyDispatcher:
+def reply_dispatcher() -> ReplyDispatcher:
     """Return this process' box; a forked child makes its own."""
     with _boxes_lock:
         box = _boxes.get(os.getpid())

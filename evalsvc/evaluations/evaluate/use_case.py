@@ -15,7 +15,7 @@ from evalsvc.accounts.access.rate_limiter import Admission, expect_repeats
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.evaluate import accept, wait
 from evalsvc.evaluations.evaluate.answers import answer_accepted, answer_stored, redact_accepted_answer
-from evalsvc.evaluations.evaluate.replies import reply_box
+from evalsvc.evaluations.evaluate.replies import reply_dispatcher
 from evalsvc.evaluations.evaluate.retries import (
     RETRY_WINDOW_SECONDS,
     RepeatOf,
@@ -209,7 +209,7 @@ def _await(accepted: AcceptedCall, seconds: float, enqueue: Enqueue) -> None:
     request_id = _get_request_id(accepted)
     # Take the place before enqueueing the work, so that its verdict finds a listener.
     with wait.place_for(accepted.account_id, request_id, seconds) as waiter:
-        reply_to = reply_box().address if waiter else None
+        reply_to = reply_dispatcher().address if waiter else None
         for lane in accepted.pending_lanes:
             enqueue(request_id, lane, reply_to=reply_to)
         if waiter:

@@ -16,7 +16,7 @@ from django.db import connection
 from prometheus_client import Counter, Gauge
 
 from evalsvc.evaluations.evaluate.accept import fill_in
-from evalsvc.evaluations.evaluate.replies import Waiter, reply_box
+from evalsvc.evaluations.evaluate.replies import Waiter, reply_dispatcher
 from evalsvc.evaluations.evaluate.rows import AcceptedCall
 from evalsvc.evaluations.evaluate.stored import StoredRequest, finished_verdicts, get_stored
 from evalsvc.evaluations.evaluate.waiting_room import WaitSlots
@@ -72,7 +72,7 @@ def place_for(account_id: int, request_id: int, seconds: float) -> Iterator[Wait
         yield None
         return
     try:
-        with WAITERS.track_inprogress(), reply_box().waiting_for(request_id, waiter):
+        with WAITERS.track_inprogress(), reply_dispatcher().waiting_for(request_id, waiter):
             yield waiter
     finally:
         room.leave(waiter)
@@ -117,7 +117,7 @@ def _await_more(stored: StoredRequest, waiter: Waiter, seconds: float) -> bool:
         return not pending
 
     # It may have come before anybody listened.
-    is_announced = reply_box().announce(request_id)
+    is_announced = reply_dispatcher().announce(request_id)
     waiter.deliver(_look([request_id], waiter.account_id).get(request_id, []))
     _receive(waiter, request_id, pace, deadline, receive, is_announced=is_announced)
     return len(pending) < n_before
@@ -138,7 +138,7 @@ def _receive(
         verdicts = waiter.take(min(remaining, look_seconds))
         if not verdicts and waiter.released is None:
             # The work might have been enqueued again by a process that does not know this address.
-            is_announced = is_announced or reply_box().announce(request_id)
+            is_announced = is_announced or reply_dispatcher().announce(request_id)
             look_for_all(waiter.account_id)
             verdicts = waiter.take(0)
         if any([receive(verdict) for verdict in verdicts]):
@@ -150,10 +150,10 @@ def _receive(
 
 def look_for_all(account_id: int) -> None:
     """Look for the verdicts of all of an account's requests that are waited for here, if it is time for that."""
-    request_ids = reply_box().requests_to_poll(account_id, LOOK_SECONDS * 0.75)
+    request_ids = reply_dispatcher().requests_to_poll(account_id, LOOK_SECONDS * 0.75)
     if request_ids:
         for request_id, verdicts in _look(request_ids, account_id).items():
-            reply_box().hand_out(request_id, verdicts)
+            reply_dispatcher().hand_out(request_id, verdicts)
 
 
 def _look(request_ids: list[int], account_id: int) -> dict[int, list[dict[str, Any]]]:

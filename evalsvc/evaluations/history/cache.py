@@ -68,7 +68,7 @@ _memory: AccountCache[tuple[int, str, str], HistorySnapshot] = AccountCache(
 )
 
 
-def remembered(account_id: int, epoch: str | None, pairs: Pairs) -> list[HistorySnapshot | None]:
+def get_cached_histories(account_id: int, epoch: str | None, pairs: Pairs) -> list[HistorySnapshot | None]:
     """Return the cached history of each pair under the account's epoch; None where it has to be read."""
     # Deletions advance the epoch; the time limit covers those that were not announced.
     return [_memory.get((account_id, *pair), epoch) if pair is not None else None for pair in pairs]
@@ -85,13 +85,13 @@ def update_histories(
             continue
         ids, scores, facts, snapshot, is_new = (part[i] for part in row)
         read = _read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT)
-        history = _merged(old if is_new else None, *read, snapshot, epoch)
+        history = _merge(old if is_new else None, *read, snapshot, epoch)
         _remember((account_id, *pair), history)
         histories.append(history)
     return histories
 
 
-def as_read(ids: bytes | None, scores: bytes | None, facts: bytes | None) -> HistorySnapshot:
+def build_uncached_snapshot(ids: bytes | None, scores: bytes | None, facts: bytes | None) -> HistorySnapshot:
     """Build an uncached history from a database answer."""
     return HistorySnapshot(_read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT), None, None, 0.0)
 
@@ -104,18 +104,18 @@ def _read(sent: bytes | None, element: Any) -> bytes:
     return values.astype(values.dtype.newbyteorder("=")).tobytes()
 
 
-def _merged(
+def _merge(
     old: HistorySnapshot | None, ids: bytes, scores: bytes, facts: bytes, snapshot: str | None, epoch: str | None
 ) -> HistorySnapshot:
     if old is None:
         return HistorySnapshot(ids, scores, facts, snapshot, epoch, _memory.end())
     if ids:
-        ids, scores, facts = _inserted(old, ids, scores, facts)
+        ids, scores, facts = _insert_rows(old, ids, scores, facts)
         return HistorySnapshot(ids, scores, facts, snapshot, old.epoch, old.until)
     return HistorySnapshot(old.id_bytes, old.score_bytes, old.fact_bytes, snapshot, old.epoch, old.until)
 
 
-def _inserted(old: HistorySnapshot, ids: bytes, scores: bytes, facts: bytes) -> tuple[bytes, bytes, bytes]:
+def _insert_rows(old: HistorySnapshot, ids: bytes, scores: bytes, facts: bytes) -> tuple[bytes, bytes, bytes]:
     """Put new rows in their places, newest first, each id once, and cut to length.
 
     New rows are few and near the top, so only the remembered rows that are newer than the oldest new one are sorted

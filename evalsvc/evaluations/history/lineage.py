@@ -23,7 +23,7 @@ PLANNED = (
 )
 
 
-def elsewhere(account_id: int, experiment_ids: Iterable[int], pointer: str) -> list[KeyWarning]:
+def build_planned_warnings(account_id: int, experiment_ids: Iterable[int], pointer: str) -> list[KeyWarning]:
     """Return a warning for each planned experiment that a search names: its scores are results, not evaluations."""
     id_array = bigints(sorted(set(experiment_ids)))
     if id_array == "{}":

@@ -8,7 +8,7 @@ from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.wire.interval_request import IntervalOptions
 
 
-def read_asked(
+def read_window(
     account_id: int, pair: tuple[str, str], ask: IntervalOptions, window: Window, *, before: int | None = None
 ) -> HistorySnapshot:
     """Read the scores of an (evaluator id, profile name) pair within a window (`scope_window`).

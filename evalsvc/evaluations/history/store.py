@@ -10,7 +10,14 @@ from datetime import datetime
 from django.db import connection
 
 from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
-from evalsvc.evaluations.history.cache import HistorySnapshot, Pairs, as_read, remembered, split, update_histories
+from evalsvc.evaluations.history.cache import (
+    HistorySnapshot,
+    Pairs,
+    build_uncached_snapshot,
+    get_cached_histories,
+    split,
+    update_histories,
+)
 
 
 def read_histories(
@@ -22,7 +29,7 @@ def read_histories(
     """
     if not any(pairs):
         return [None] * len(pairs)
-    cached_histories = remembered(account_id, epoch if before is None else None, pairs)
+    cached_histories = get_cached_histories(account_id, epoch if before is None else None, pairs)
     values = [
         account_id,
         *split(pairs),
@@ -46,7 +53,7 @@ def read_scoped(
         "SELECT ids, scores, facts FROM scoped_scores(%s, %s::text[], %s::text[], %s::jsonb, %s)",
         [account_id, *split(pairs), dump_jsonb(window), before],
     )
-    return [as_read(*(part[i] for part in row)) if pair else None for i, pair in enumerate(pairs)]
+    return [build_uncached_snapshot(*(part[i] for part in row)) if pair else None for i, pair in enumerate(pairs)]
 
 
 def promote_trials(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id: int, config_id: int) -> int:

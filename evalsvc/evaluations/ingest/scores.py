@@ -12,7 +12,7 @@ from evalsvc.evaluations.ingest.rows import ClientScore, PlacementRequest
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.infra.locks import CLIENT_SCORES
-from evalsvc.projects.services import Placement, hold_placement, remember_app
+from evalsvc.projects.services import Placement, lock_placement, remember_app
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 
@@ -75,7 +75,7 @@ def _placements(
 
 def _placement(account: Account, asked: PlacementRequest) -> Placement | list[tuple[str, str]]:
     try:
-        return hold_placement(
+        return lock_placement(
             account_id=account.pk,
             app=asked.app,
             experiment_id=asked.experiment_id,

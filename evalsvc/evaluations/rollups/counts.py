@@ -101,7 +101,7 @@ class FailureCount:
     last_day: date
 
 
-def added(many: Iterable[DayCounts]) -> DayCounts:
+def sum_counts(many: Iterable[DayCounts]) -> DayCounts:
     """Return the sum."""
     rows = list(many)
     return DayCounts(*(sum(getattr(row, attribute.name) for row in rows) for attribute in fields(DayCounts)))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.rollups.counts import DayCounts, DayRange, FailureCount, PassRate, added
+from evalsvc.evaluations.rollups.counts import DayCounts, DayRange, FailureCount, PassRate, sum_counts
 from evalsvc.tenancy.scope import account_scope
 
 NONE = DayCounts()
@@ -69,8 +69,8 @@ def _rates(rows: Iterable[_Row], days: DayRange) -> list[PassRate]:
     pass_rates = [
         PassRate(
             *key,
-            added(counts for many in by_day.values() for counts in many),
-            tuple(added(by_day[day]) if day in by_day else NONE for day in days.days),
+            sum_counts(counts for many in by_day.values() for counts in many),
+            tuple(sum_counts(by_day[day]) if day in by_day else NONE for day in days.days),
         )
         for key, by_day in series.items()
     ]

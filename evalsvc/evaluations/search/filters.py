@@ -180,7 +180,9 @@ def find_field(name: str) -> SearchField | None:
 
 def build_in_condition(field: SearchField, values: object, pointer: str) -> Q:
     """Compare with several values."""
-    operands = [converted(field, value, f"{pointer}/{i}") for i, value in enumerate(list_of_values(values, pointer))]
+    operands = [
+        convert_value(field, value, f"{pointer}/{i}") for i, value in enumerate(list_of_values(values, pointer))
+    ]
     if field.lookup in INDIRECT:
         return build_indirect_condition(field.lookup, operands)
     if not is_of_tags(field):
@@ -212,7 +214,7 @@ def comparison(field: SearchField, operation: str, value: object, pointer: str) 
         if operation.endswith("like") and (len(value) - len(value.rstrip("\\"))) % 2:
             raise Invalid(FieldError(pointer, "A pattern cannot end in the escape character; write it twice."))
         return field.where(TEXT_OPERATIONS[operation], value)
-    operand = converted(field, value, pointer)
+    operand = convert_value(field, value, pointer)
     if operation == "ne":
         # As people mean it: a row without the field differs from every value.
         return ~same_as(field, operand) | field.where("isnull", True)
@@ -243,7 +245,7 @@ def is_of_tags(field: SearchField) -> bool:
     return field.lookup.startswith(f"{REQUEST}tags")
 
 
-def converted(field: SearchField, value: object, pointer: str) -> object:
+def convert_value(field: SearchField, value: object, pointer: str) -> object:
     """Read a value as the field's kind, or raise Invalid."""
     if field.kind == "annotation" and (criteria_id := read_uuid(value)) is not None:
         return f"{ANNOTATION}{criteria_id}"

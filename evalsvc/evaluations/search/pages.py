@@ -78,7 +78,7 @@ def search_evaluations(
     with in_time(seconds or TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
         rows = _ids_by_time(account, condition or Q(), after, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
-        id_rows = fetched(rows[offset : offset + limit + 1])
+        id_rows = fetch_rows(rows[offset : offset + limit + 1])
         ids = [id for id, _ in id_rows[:limit]]
         page_rows = (
             Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
@@ -87,7 +87,7 @@ def search_evaluations(
             page_rows = page_rows.filter(
                 build_budget_condition(PageIds(account.pk, ids, with_inputs=shows == "inputs"))
             )
-        page = fetched(order_by_time(page_rows, oldest_first=oldest_first).values_list(*columns))
+        page = fetch_rows(order_by_time(page_rows, oldest_first=oldest_first).values_list(*columns))
     # Rows deleted meanwhile and rows over the size limit are handled alike: the next page begins after the last row.
     if not ids or (len(id_rows) <= limit and (not page or page[-1].id == ids[-1])):
         return Page(page, None)
@@ -100,7 +100,7 @@ def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldes
     """Return the (id, created_at) of evaluations that meet a condition, from the newest or the oldest on."""
 
     def ids_with(tag: HasTag, most: int) -> list[int]:
-        return [id for (id,) in fetched(tag.rows.filter(account=account).values_list("evaluation_id")[:most])]
+        return [id for (id,) in fetch_rows(tag.rows.filter(account=account).values_list("evaluation_id")[:most])]
 
     tag, other_conditions = split_leading_tag(condition, ids_with)
     rows = order_by_time(
@@ -128,7 +128,7 @@ class _Json(Loader):
         return orjson.loads(data[1:])
 
 
-def fetched(rows: QuerySet[Any, Any]) -> list[Any]:
+def fetch_rows(rows: QuerySet[Any, Any]) -> list[Any]:
     """Read a `values_list` of columns as named tuples, in the database's binary format.
 
     A page has tens of thousands of values, and the ORM's way of reading them takes longer than finding them.
@@ -163,7 +163,7 @@ def fetch_requests(
     if not request_ids:
         return {}
     rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(set(request_ids))), account=account)
-    return {row.id: row for row in fetched(rows.values_list("id", *columns))}
+    return {row.id: row for row in fetch_rows(rows.values_list("id", *columns))}
 
 
 def build_request_condition(condition: Q) -> Q:

@@ -18,7 +18,7 @@ from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation
 from evalsvc.evaluations.search.budget import PageIds, build_budget_condition
 from evalsvc.evaluations.search.indirect import build_indirect_condition
-from evalsvc.evaluations.search.pages import fetch_requests, fetched, search_evaluations
+from evalsvc.evaluations.search.pages import fetch_requests, fetch_rows, search_evaluations
 from evalsvc.evaluations.search.tags import build_tag_condition
 from evalsvc.evaluations.wire.answer import SAMPLE_NUMBER
 from evalsvc.evaluations.wire.scores import score_condition
@@ -115,7 +115,7 @@ def _search_by_sample(
     evaluations = Evaluation.objects.filter(
         AnyOf(F("id"), page), build_budget_condition(PageIds(account.pk, page, with_inputs=True)), account=account
     )
-    by_id = {row.id: row for row in fetched(evaluations.values_list(*RESULT_COLUMNS))}
+    by_id = {row.id: row for row in fetch_rows(evaluations.values_list(*RESULT_COLUMNS))}
     page_rows = [by_id[id] for id in page if id in by_id]
     rows = _attach_inputs(account, page_rows)
     # The position of the last row on the page; rows deleted meanwhile are skipped.

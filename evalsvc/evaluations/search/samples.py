@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.database.partitions import lookups_for_requests
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.search.pages import fetched, search_evaluations
+from evalsvc.evaluations.search.pages import fetch_rows, search_evaluations
 
 PREVIEW = 400
 """Characters of each text. What is cut off never leaves the database."""
@@ -74,13 +74,13 @@ def search_samples(
 
 def list_siblings(*, account: Account, evaluation: Evaluation) -> list[Any]:
     """Return the other captured evaluations of the same request and of the same log, labels included, newest first."""
-    same = AnyOf(F("id"), _ids_beside(account, evaluation))
+    same = AnyOf(F("id"), _find_sibling_ids(account, evaluation))
     rows = _annotate_metric(Evaluation.objects.filter(same, account=account).exclude(id=evaluation.pk))
     columns = (*VERDICT_COLUMNS, "metric", "text_output")
-    return fetched(rows.order_by("-created_at", "-id").values_list(*columns)[:MAX_SIBLINGS])
+    return fetch_rows(rows.order_by("-created_at", "-id").values_list(*columns)[:MAX_SIBLINGS])
 
 
-def _ids_beside(account: Account, evaluation: Evaluation) -> list[int]:
+def _find_sibling_ids(account: Account, evaluation: Evaluation) -> list[int]:
     """Return ids by two indexes; one condition with `or` would use neither."""
     rows = Evaluation.objects.filter(account=account, captured=True)
     beside = set(
@@ -108,7 +108,9 @@ def _previews(account: Account, request_ids: Collection[int]) -> dict[int, Any]:
         return {}
     rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(request_ids)), account=account)
     rows = rows.annotate(short_input=Left("input", Value(PREVIEW + 1)), short_output=Left("output", Value(PREVIEW + 1)))
-    return {row.id: row for row in fetched(rows.values_list("id", "created_at", "app", "short_input", "short_output"))}
+    return {
+        row.id: row for row in fetch_rows(rows.values_list("id", "created_at", "app", "short_input", "short_output"))
+    }
 
 
 def _verdicts(account: Account, request_ids: Collection[int]) -> dict[int, list[Any]]:
@@ -119,6 +121,6 @@ def _verdicts(account: Account, request_ids: Collection[int]) -> dict[int, list[
     )
     verdict_rows = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS, "metric")[:MAX_VERDICTS]
     verdicts_by_request: dict[int, list[Any]] = {}
-    for row in fetched(verdict_rows):
+    for row in fetch_rows(verdict_rows):
         verdicts_by_request.setdefault(row.request_id, []).append(row)
     return verdicts_by_request

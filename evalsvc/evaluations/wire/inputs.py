@@ -242,7 +242,7 @@ def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     if sample.golds is not None and len(sample.golds) > MAX_GOLDS:
         detail = f"At most {MAX_GOLDS} accepted answers; {len(sample.golds)} were sent."
         errors.append(FieldError(find_pointer(raw, "golds"), detail))
-    n_chars = sample.n_chars + len(sample.system_prompt or "") + _n_beside(sample)
+    n_chars = sample.n_chars + len(sample.system_prompt or "") + _count_extra_chars(sample)
     if n_chars > MAX_CHARS:
         errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
     return errors
@@ -268,7 +268,7 @@ def params_errors(params: Mapping[str, Any] | None, pointer: str) -> list[FieldE
     return [FieldError(pointer, f"At most {MAX_PARAMS_BYTES} bytes as JSON.")]
 
 
-def _n_beside(sample: Sample) -> int:
+def _count_extra_chars(sample: Sample) -> int:
     """Count the characters stored besides texts: ids and metadata of passages, and unreadable inputs, as JSON."""
     n_chars = 0
     for invalid_value in sample.unread.values():

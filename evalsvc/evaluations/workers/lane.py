@@ -15,7 +15,7 @@ from evalsvc.evaluations.database.round_trips import call_function, dump_jsonb
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.verdicts import Verdict, verdict_columns
 from evalsvc.evaluations.wire.inputs import sample_from_row
-from evalsvc.evaluations.workers.computing.scorer import computed
+from evalsvc.evaluations.workers.computing.scorer import compute_evaluation
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Sample
 
@@ -49,7 +49,7 @@ def work_off(
         return compute_verdict(row, settings_of[row.pk], sample)
 
     written_rows = []
-    for batch in in_turn(leased, score):
+    for batch in score_in_batches(leased, score):
         verdicts = write(account_id, request_id, batch)
         if verdicts:
             deliver(verdicts)
@@ -57,7 +57,7 @@ def work_off(
     return written_rows
 
 
-def in_turn(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> Iterator[list[Scored]]:
+def score_in_batches(rows: list[Evaluation], score: Callable[[Evaluation], Verdict]) -> Iterator[list[Scored]]:
     """Score rows one after the other; yield them all at once, which costs one round trip, or every two seconds.
 
     A worker that is ended for taking too long has lost the row it was at, and not those before it.
@@ -116,7 +116,7 @@ def read_settings(account_id: int, rows: list[Evaluation]) -> dict[int, dict[str
 
 def compute_verdict(row: Evaluation, profile_settings: Mapping[str, object], sample: Sample) -> Verdict:
     """Compute one evaluation."""
-    return computed(
+    return compute_evaluation(
         row.runs,
         n_attempts=row.n_attempts,
         profile_settings=profile_settings,

@@ -15,7 +15,7 @@ def push(pipe: Pipeline, key: str) -> None:
     pipe.ltrim(key, 0, 0)
 
 
-class Ear:
+class PushListener:
     """What hears pushes at `key`. A client of its own, as it blocks."""
 
     def __init__(self, key: str, seconds: float) -> None:
@@ -23,6 +23,6 @@ class Ear:
         self._seconds = seconds
         self._client = make_client(timeout=seconds + 5)
 
-    def hears(self) -> bool:
+    def wait_for_push(self) -> bool:
         """Wait for a push, at most so long. Raises RedisError."""
         return self._client.blpop([self._key], timeout=self._seconds) is not None

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from evalsvc.accounts.admin.base import CalmChangeList
+from evalsvc.accounts.admin.base import UncountedChangeList
 from evalsvc.evaluations.admin import ChoiceFilter, Choices
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import build_overviews
@@ -27,7 +27,7 @@ class StateFilter(ChoiceFilter):
         return rows.filter(state=value)
 
 
-class PlanList(CalmChangeList):
+class PlanList(UncountedChangeList):
     """The list, with what the configs of its experiments add up to: four queries a page."""
 
     def get_results(self, request: HttpRequest) -> None:

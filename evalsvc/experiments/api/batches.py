@@ -40,7 +40,7 @@ class OutputBatchView(AccountView):
             epoch=self.caller.admission.epoch,
             name=body.get("name"),
             rows=body["rows"],
-            plan=plans.plan_of_batch(body),
+            plan=plans.build_batch_plan(body),
             actor=self.caller.actor,
         )
         answer = batch_out(plan)

@@ -12,7 +12,7 @@ from evalsvc.accounts.views import AccountView, get_query_params, validate_stric
 from evalsvc.experiments.api.answers.outputs import OutputPage
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.reporting.result_files import csv_file, parquet_file
-from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
+from evalsvc.experiments.reporting.results import OutputSelection, check_selection, page_of_outputs
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.rest.answering.shapes import answers_with
 
@@ -39,7 +39,7 @@ class ResultsView(AccountView):
             get_config(account=self.account, experiment_id=id, id=query["config_id"])
         names = ("config_id", "output_id", "example_id", "status", "metric", "order_by", "trace_id", "include")
         selection = OutputSelection(**{name: query[name] for name in names if name in query})
-        check_wanted(plan, selection)
+        check_selection(plan, selection)
         if query["format"] != "json":
             content_type, write = FILES[query["format"]]
             response = StreamingHttpResponse(write(self.account, plan, selection), content_type=content_type)

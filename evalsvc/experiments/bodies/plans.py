@@ -181,7 +181,7 @@ class BatchIn(Strict):
     promote = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 
-def plan_of_batch(body: Mapping[str, object]) -> dict[str, Any]:
+def build_batch_plan(body: Mapping[str, object]) -> dict[str, Any]:
     """Return the validated plan of a batch: its own values, and the defaults of a plan."""
     defaults = {name: field.default for name, field in PlanIn().fields.items() if field.default is not empty}
     options = {name: body[name] for name in ("metrics", "level", "promote")}

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from evalsvc.events.models import EventType
 from evalsvc.events.outbox import record_event
-from evalsvc.experiments.decisions.policy import rests_on_nobody
+from evalsvc.experiments.decisions.policy import has_unsupported_stop
 from evalsvc.experiments.decisions.promotion import promote_leader
 from evalsvc.experiments.inference.estimates.looks import write_looks
 from evalsvc.experiments.inference.pairs.evidence import bring_up_to_date
@@ -62,7 +62,7 @@ def settle(plan: ExperimentPlan) -> None:
     configs = Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", "stop_reason")
     state = state_after(list(configs))
     # A config can continue once the reason for its stop no longer applies: the planner tests it again.
-    if state == State.DONE and rests_on_nobody(plan):
+    if state == State.DONE and has_unsupported_stop(plan):
         state = State.RUNNING
     if state == State.RUNNING:
         _write(plan, state, is_closed=False)

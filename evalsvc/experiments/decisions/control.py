@@ -11,13 +11,13 @@ from django.db.models import Case, F, Q, Value, When
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.decisions.completion import find_locked_plan, settle
-from evalsvc.experiments.decisions.stops import n_in_flight, stop_config
+from evalsvc.experiments.decisions.stops import count_in_flight, stop_config
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
-from evalsvc.experiments.definition.configs import Candidate, KnownConnections, prepared_parameters, problems
+from evalsvc.experiments.definition.configs import Candidate, KnownConnections, prepare_parameters, problems
 from evalsvc.experiments.definition.knobs import Path, pointed, set_values
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import check_templates
-from evalsvc.experiments.definition.prompt_sources import unpinned
+from evalsvc.experiments.definition.prompt_sources import unpin_prompt
 from evalsvc.experiments.models import Config, ControlOp, ExperimentPlan, WorkUnit
 from evalsvc.experiments.notices import EPOCHS, publish_on_commit
 from evalsvc.experiments.selectors import get_plan, refuse_imported
@@ -72,12 +72,12 @@ def control(
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id, lock=True)
-        configs = _locked(plan, config_ids)
+        configs = _lock_configs(plan, config_ids)
         _check_epochs(plan, expected_epochs or {})
         changed = [config for config in configs if config.state in action.changes]
         if action is RESUME:
             refuse_imported(plan, changed)
-        in_flight = n_in_flight([config.pk for config in changed])
+        in_flight = count_in_flight([config.pk for config in changed])
         Config.objects.filter(pk__in=[config.pk for config in changed]).update(
             state=_completed_or(plan, action),
             stop_reason=action.stop_reason,
@@ -129,7 +129,7 @@ def _completed_or(plan: ExperimentPlan, action: Action) -> Any:
     )
 
 
-def _locked(plan: ExperimentPlan, config_ids: Sequence[int] | None) -> list[Config]:
+def _lock_configs(plan: ExperimentPlan, config_ids: Sequence[int] | None) -> list[Config]:
     rows = (
         Config.objects.filter(experiment_id=plan.pk)
         .exclude(state=State.DELETED)
@@ -163,9 +163,9 @@ def clone(*, account: Account, config: Config, name: str | None, changes: Mappin
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
-        parameters = _changed(config.parameters, changes)
+        parameters = _apply_changes(config.parameters, changes)
         parameters = _drop_nulls(parameters)
-        parameters = prepared_parameters(account, config.kind, _unpinned(config.kind, parameters, changes), pointer="")
+        parameters = prepare_parameters(account, config.kind, _unpinned(config.kind, parameters, changes), pointer="")
         candidate = Candidate(name or _free_name(config), config.kind, parameters)
         _check_changes(account, plan, candidate)
         (added,) = add_configs(
@@ -203,11 +203,11 @@ def _unpinned(kind: str, parameters: dict[str, Any], changes: Mapping[str, objec
     """Return the parameters with renamed prompts unpinned, those of nodes too, so that they are looked up again."""
     paths = _paths(changes)
     if kind == Config.Kind.CHAT:
-        return unpinned(parameters, {path[0] for path in paths})
+        return unpin_prompt(parameters, {path[0] for path in paths})
     if kind != Config.Kind.PIPELINE:
         return parameters
     nodes = {
-        name: unpinned(node, {path[2] for path in paths if path[:2] == ("nodes", name) and len(path) > 2})
+        name: unpin_prompt(node, {path[2] for path in paths if path[:2] == ("nodes", name) and len(path) > 2})
         if isinstance(node, Mapping)
         else node
         for name, node in parameters["nodes"].items()
@@ -215,7 +215,7 @@ def _unpinned(kind: str, parameters: dict[str, Any], changes: Mapping[str, objec
     return {**parameters, "nodes": nodes}
 
 
-def _changed(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _apply_changes(parameters: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return set_values(parameters, _paths(changes), list(changes.values()))
     except ValueError as exc:

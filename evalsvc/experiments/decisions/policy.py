@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from evalsvc.experiments.decisions.stops import RESUMED, note, reinstate, stop_config
+from evalsvc.experiments.decisions.stops import RESUMED, record_decision, reinstate, stop_config
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Policy
 from evalsvc.stats.race.elimination import Contender, Elimination, Rules, decide, unsupported
@@ -63,7 +63,7 @@ def _decide_once(plan: ExperimentPlan, configs: Sequence[Config], pairs: Pairs) 
     for id, drop in drops.items():
         if id in waiting:
             # It stays stopped, for another config that is in the race.
-            note(plan, configs_by_id[id], drop)
+            record_decision(plan, configs_by_id[id], drop)
             changed = True
         elif not configs_by_id[id].kept_by_user:
             changed |= stop_config(plan, configs_by_id[id], reason=Reason.POLICY, drop=drop)
@@ -89,7 +89,7 @@ def _past(plan: ExperimentPlan, configs: Sequence[Config]) -> tuple[dict[int, El
     return stops, resumed
 
 
-def rests_on_nobody(plan: ExperimentPlan) -> bool:
+def has_unsupported_stop(plan: ExperimentPlan) -> bool:
     """Return whether a stop for epsilon must be tested again, as its winner was stopped or deleted since."""
     if plan.epsilon is None or plan.policy == Policy.MANUAL:
         return False

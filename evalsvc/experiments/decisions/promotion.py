@@ -85,7 +85,7 @@ class PromotedScores:
     n: int
 
 
-def promoted_scores(plan: ExperimentPlan) -> list[PromotedScores]:
+def count_promoted_scores(plan: ExperimentPlan) -> list[PromotedScores]:
     """Return what a plan's configs have in the histories of production: one query, none where no metric has one."""
     if not (pairs := _pairs(plan)):
         return []

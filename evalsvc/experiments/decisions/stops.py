@@ -49,7 +49,7 @@ def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: E
         return False
     publish_on_commit(EPOCHS)
     config.state, config.stop_reason = state, reason
-    note(plan, config, drop)
+    record_decision(plan, config, drop)
     return True
 
 
@@ -62,14 +62,14 @@ def reinstate(plan: ExperimentPlan, config: Config, *, reason: str, because_of: 
         return False
     publish_on_commit(EPOCHS)
     config.state, config.stop_reason = state, None
-    note(plan, config, Elimination(config.pk, because_of, RESUMED, None, {}))
+    record_decision(plan, config, Elimination(config.pk, because_of, RESUMED, None, {}))
     # It incurs cost again without a user's request, so the audit trail records it too.
     facts = {"experiment": str(plan.pk), "by": "policy"}
     record_audit(account=plan.account, actor="planner", action="config.resume", target=config.name, **facts)
     return True
 
 
-def note(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
+def record_decision(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
     """Store a decision."""
     evidence = dict(drop.evidence)
     if drop.threshold is not None:
@@ -82,7 +82,7 @@ def note(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
         policy=plan.policy,
         reason=drop.reason,
         watermark=config.watermark,
-        n_in_flight=n_in_flight([config.pk]),
+        n_in_flight=count_in_flight([config.pk]),
         evidence=evidence,
     )
     data: dict[str, JSONValue] = {
@@ -97,7 +97,7 @@ def note(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
     record_event(account_id=plan.account_id, type=EventType.DECISION_MADE, data=data)
 
 
-def n_in_flight(config_ids: Sequence[int]) -> int:
+def count_in_flight(config_ids: Sequence[int]) -> int:
     """Count the queries that are on their way: one for each leased unit."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(IN_FLIGHT, [list(config_ids)])

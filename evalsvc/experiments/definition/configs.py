@@ -17,7 +17,7 @@ from evalsvc.experiments.definition.fields.output_schemas import MAX_SCHEMAS, OU
 from evalsvc.experiments.definition.kinds import kind_problems
 from evalsvc.experiments.definition.knobs import label, read_knobs, set_values, shorten_names
 from evalsvc.experiments.definition.pipeline_checks import pipeline_problems
-from evalsvc.experiments.definition.pipelines import PARAMETERS, PIPELINE, chats_in, expanded
+from evalsvc.experiments.definition.pipelines import PARAMETERS, PIPELINE, assign_inputs, chats_in
 from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, pin_prompt
 from evalsvc.judges.selectors import has_connection
 from evalsvc.rest.problems import FieldError, Invalid
@@ -38,7 +38,7 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Room:
+class SizeBudget:
     """A limit on the size of all parameters that searches expand to, checked before all of them are built."""
 
     n_bytes: int
@@ -82,7 +82,7 @@ def expand(
     errors: list[FieldError] = []
     candidates: list[Candidate] = []
     names = set(taken)
-    room = Room(settings.MAX_BODY_BYTES, pointer)
+    room = SizeBudget(settings.MAX_BODY_BYTES, pointer)
     schemas: set[bytes] = set()
     connections = KnownConnections(account)
     for i, row in enumerate(wanted):
@@ -93,7 +93,7 @@ def expand(
             errors.append(FieldError(f"{at}/search", str(exc)))
             continue
         for raw_parameters, suffix in points:
-            parameters = prepared_parameters(account, row["kind"], raw_parameters, pointer=at)
+            parameters = prepare_parameters(account, row["kind"], raw_parameters, pointer=at)
             name = _name(row, suffix, len(candidates) + len(taken) + 1)
             if name in names and suffix:
                 # Long values are shortened in names, and may then begin alike.
@@ -159,7 +159,7 @@ def problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple[str,
     yield from kind_problems(kind, parameters)
 
 
-def prepared_parameters(
+def prepare_parameters(
     account: Account, kind: str, parameters: Mapping[str, Any], *, pointer: str, at: str = PARAMETERS
 ) -> dict[str, Any]:
     """Return the parameters as they are stored: named prompts are pinned, and short forms of inputs are expanded."""
@@ -168,12 +168,12 @@ def prepared_parameters(
     if kind != PIPELINE or not isinstance(parameters.get("nodes"), Mapping):
         return dict(parameters)
     nodes = {
-        name: prepared_parameters(account, str(node.get("kind")), node, pointer=pointer, at=f"{at}/nodes/{name}")
+        name: prepare_parameters(account, str(node.get("kind")), node, pointer=pointer, at=f"{at}/nodes/{name}")
         if isinstance(node, Mapping) and node.get("kind") == "chat"
         else node
         for name, node in parameters["nodes"].items()
     }
-    return expanded({**parameters, "nodes": nodes})
+    return assign_inputs({**parameters, "nodes": nodes})
 
 
 def hashed(parameters: Mapping[str, object]) -> dict[str, object]:

@@ -18,12 +18,12 @@ from evalsvc.experiments.definition.pipelines import (
     SIMULATED,
     SIMULATED_BY_ID,
     PipelineNode,
+    find_nodes_with_input,
     find_unread_nodes,
     in_reading_order,
     list_output_fields,
     read_node,
     root_of_name,
-    takers,
 )
 from evalsvc.experiments.definition.templates import ROOTS, problem_with, template_names
 
@@ -109,7 +109,7 @@ def _input_problems(parameters: Mapping[str, Any]) -> Problems:
 
 
 def _why_untaken(name: str, nodes: Mapping[str, Any]) -> str:
-    taking = takers(name, nodes)
+    taking = find_nodes_with_input(name, nodes)
     if name in ROOTS or not taking:
         return f"No node has an input {name[:100]!r}: the template of none names `{{{{{name[:100]}}}}}`."
     several = " and ".join(f"`{node}`" for node in taking)

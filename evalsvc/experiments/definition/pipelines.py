@@ -148,7 +148,7 @@ def list_output_fields(node: Mapping[str, Any]) -> list[str] | None:
     return list(output_fields) if isinstance(output_fields, Mapping) else None
 
 
-def takers(name: str, nodes: Mapping[str, Any]) -> list[str]:
+def find_nodes_with_input(name: str, nodes: Mapping[str, Any]) -> list[str]:
     """Return the nodes that have an input of this name: their templates name it, and it is nothing else."""
     return [
         taker
@@ -158,7 +158,7 @@ def takers(name: str, nodes: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def expanded(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def assign_inputs(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters with inputs by node: one that names no node is that of the only node that has it."""
     nodes, inputs = parameters["nodes"], parameters.get("inputs")
     if not isinstance(inputs, Mapping):
@@ -167,7 +167,7 @@ def expanded(parameters: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in inputs.items():
         if name in nodes:
             continue
-        taking = takers(name, nodes) if name not in ROOTS else []
+        taking = find_nodes_with_input(name, nodes) if name not in ROOTS else []
         if len(taking) == 1 and isinstance(inputs_by_node.get(taking[0], {}), Mapping):
             inputs_by_node[taking[0]] = {**inputs_by_node.get(taking[0], {}), name: value}
         else:
@@ -185,7 +185,7 @@ def chats_in(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Ma
             yield f"{PARAMETERS}/nodes/{name}", node
 
 
-def components_named(kind: str, parameters: Mapping[str, Any]) -> list[str] | None:
+def get_declared_components(kind: str, parameters: Mapping[str, Any]) -> list[str] | None:
     """Return the components that a config declares; None where it declares none."""
     if kind == PIPELINE:
         return list(parameters["nodes"])

@@ -11,7 +11,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version
 from evalsvc.experiments.definition.checks.clusters import check_clusters
-from evalsvc.experiments.definition.checks.unmapped import check_mappings, holds
+from evalsvc.experiments.definition.checks.unmapped import can_resolve, check_mappings
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields.output_types import check_output_types
 from evalsvc.experiments.definition.kinds import TEMPLATED
@@ -166,7 +166,7 @@ def _check_sources(version: DatasetVersion, candidate: Candidate, pointer: str) 
         return
     for node in read_pipeline(candidate.parameters).nodes:
         source = f"/{EXPECTED}/{node.name}" if node.simulate_from == EXPECTED else node.simulate_from
-        if source is not None and not holds(version, source):
+        if source is not None and not can_resolve(version, source):
             detail = f"No example of the dataset has anything at {source!r}."
             raise Invalid(FieldError(f"{pointer}/nodes/{node.name}/{SIMULATE_FROM}", detail))
 

@@ -61,7 +61,7 @@ def pin_prompt(
     return {**parameters, "prompt": row.body, PROMPT_FROM: source}
 
 
-def unpinned(parameters: Mapping[str, Any], changed: set[str]) -> dict[str, Any]:
+def unpin_prompt(parameters: Mapping[str, Any], changed: set[str]) -> dict[str, Any]:
     """Return changed parameters of a clone such that another prompt, or another label of it, is looked up again."""
     source = parameters.get(PROMPT_FROM)
     if PROMPT_FROM not in changed or not isinstance(source, Mapping) or "prompt" in changed:

@@ -31,7 +31,7 @@ Cells = Counter[tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class LabelQuestion:
+class LabelQuery:
     """Which labels to compare: JSON pointers into the output and into the example."""
 
     predicted: str
@@ -41,7 +41,7 @@ class LabelQuestion:
     seed: int = 0
 
 
-def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuestion) -> dict[str, Any]:
+def confusion_view(plan: ExperimentPlan, config: Config, question: LabelQuery) -> dict[str, Any]:
     """Return the matrix of a config's labels, with precision, recall and F1 of each class, and their intervals.
 
     Raises Invalid for a pointer that leads nowhere in an example, and for more than a hundred classes.
@@ -109,7 +109,7 @@ def find_config(configs: Sequence[Config], wanted: str | None) -> Config:
     raise Invalid(FieldError("/config", f"No config has the id or name {wanted[:100]!r}."))
 
 
-def _cells(config: Config, question: LabelQuestion) -> Cells:
+def _cells(config: Config, question: LabelQuery) -> Cells:
     root, *inside = pointed(question.actual)
     if root not in ROOTS:
         roots = ", ".join(f"/{name}" for name in ROOTS)
@@ -126,7 +126,7 @@ def _cells(config: Config, question: LabelQuestion) -> Cells:
     return cells
 
 
-def _normalize_label(label: str | None, question: LabelQuestion) -> str | None:
+def _normalize_label(label: str | None, question: LabelQuery) -> str | None:
     return label.casefold() if label is not None and question.ignore_case else label
 
 

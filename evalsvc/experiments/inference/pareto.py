@@ -55,7 +55,7 @@ class Field:
         return self.plan.state not in (ExperimentPlan.State.DONE, ExperimentPlan.State.FAILED)
 
     @property
-    def is_untold(self) -> bool:
+    def is_undecidable(self) -> bool:
         """Whether one of the metrics cannot have an interval as long as more answers may come.
 
         It lacks a range, or the examples are clustered: betting intervals treat each example as independent.
@@ -202,7 +202,7 @@ def _dominance(field: Field, i: int, j: int) -> dict[str, Any]:
 
 
 def _how_sure(field: Field, lower: Sequence[float | None]) -> str:
-    if field.is_untold:
+    if field.is_undecidable:
         return UNTOLD
     return CLEARLY if all(end is not None and end > 0.0 for end in lower) else BY_CHANCE
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsvc.experiments.inference.estimates.looks import looks_anew
+from evalsvc.experiments.inference.estimates.looks import recompute_looks
 from evalsvc.experiments.inference.pairs import comparisons, evidence
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable, iter_pairs, read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric, read_pairs, select_comparable_configs
@@ -44,7 +44,7 @@ def _comparisons(
     ends = {(a.pk, b.pk): min(a.watermark, b.watermark) for a, b in iter_pairs(configs)}
     if not is_complete:
         ends = {key: stored_rows[key].upto for key in ends if key in stored_rows}
-    actual_rows = comparisons.comparisons_anew(plan, primary_metric(plan), configs, sheet, ends)
+    actual_rows = comparisons.recompute_comparisons(plan, primary_metric(plan), configs, sheet, ends)
     yield from _differing(
         PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored_rows), _reader(actual_rows), _select_pairs(ends, stored_rows)
     )
@@ -61,7 +61,7 @@ def _evidence(
                 ends[key] = min(a.watermark, b.watermark)
             elif key in stored_rows:
                 ends[key] = stored_rows[key].start + stored_rows[key].n
-    actual_rows = evidence.evidence_anew(plan, configs, sheet, ends)
+    actual_rows = evidence.recompute_evidence(plan, configs, sheet, ends)
     yield from _differing(
         EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored_rows), _reader(actual_rows), _select_pairs(ends, stored_rows)
     )
@@ -96,7 +96,7 @@ def _differing(
 def _looks(plan: ExperimentPlan, configs: Sequence[Config], is_complete: bool) -> Iterator[dict[str, Any]]:
     rows = Look.objects.filter(config__in=[config.pk for config in configs])
     stored_rows = {(row.config_id, row.metric, row.shard): row for row in rows}
-    actual_rows = {(row.config_id, row.metric, row.shard): row for row in looks_anew(plan, configs)}
+    actual_rows = {(row.config_id, row.metric, row.shard): row for row in recompute_looks(plan, configs)}
     for key in stored_rows.keys() | (actual_rows.keys() if is_complete else ()):
         stored_values, other = _numbers(stored_rows.get(key)), _numbers(actual_rows.get(key))
         if not is_same(stored_values, other):

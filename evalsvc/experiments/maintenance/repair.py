@@ -13,7 +13,7 @@ from evalsvc.experiments.models import Comparison, Config, Evidence, ExperimentP
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 
-def mend_all(*, account_id: int | None = None, experiment_id: int | None = None) -> Iterator[tuple[int, int]]:
+def repair_all(*, account_id: int | None = None, experiment_id: int | None = None) -> Iterator[tuple[int, int]]:
     """Mend every experiment that has started, of all accounts or of one, as the system role.
 
     Yields each with how many differences there were. One at a time, under the locks of its planner: it may run while
@@ -26,10 +26,10 @@ def mend_all(*, account_id: int | None = None, experiment_id: int | None = None)
         if experiment_id is not None:
             plans = plans.filter(pk=experiment_id)
         for owner, id in list(plans.values_list("account_id", "pk")):
-            yield id, mend(account_id=owner, experiment_id=id)
+            yield id, repair_experiment(account_id=owner, experiment_id=id)
 
 
-def mend(*, account_id: int, experiment_id: int) -> int:
+def repair_experiment(*, account_id: int, experiment_id: int) -> int:
     """Count one experiment to its last answer and rewrite what differs; return the number of differences."""
     with account_scope(account_id):
         lock_planner(experiment_id, wait=True)

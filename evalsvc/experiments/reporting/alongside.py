@@ -31,7 +31,7 @@ class RunningSide:
 
     def interval_of(self, evaluator_id: str, profile_name: str) -> dict[str, object] | None:
         """Return the running estimates of each config by every metric that reads this evaluator under this profile."""
-        metrics = [metric for metric in parse_metrics(self.plan) if reads(metric, evaluator_id, profile_name)]
+        metrics = [metric for metric in parse_metrics(self.plan) if uses_evaluator(metric, evaluator_id, profile_name)]
         if not metrics:
             return None
         with account_scope(self.plan.account_id):
@@ -74,7 +74,7 @@ def parse_metrics(plan: ExperimentPlan) -> list[Metric]:
     return [Metric.from_json(row) for row in plan.metrics]
 
 
-def reads(metric: Metric, evaluator_id: str, profile_name: str) -> bool:
+def uses_evaluator(metric: Metric, evaluator_id: str, profile_name: str) -> bool:
     """Return whether a metric uses the results of this evaluator under this profile."""
     is_match = (metric.evaluator_id, metric.profile_name) == (evaluator_id, profile_name)
     return metric.source in EVALUATOR_SOURCES and is_match

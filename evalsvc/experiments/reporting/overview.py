@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
-from evalsvc.experiments.inference.estimates.figures import Tally, figures, needs_series
+from evalsvc.experiments.inference.estimates.figures import Tally, build_figures, needs_series
 from evalsvc.experiments.inference.estimates.watched import watch_all
 from evalsvc.experiments.inference.leader import find_leader, level_with
 from evalsvc.experiments.inference.pairs.comparisons import read_comparisons
@@ -55,7 +55,7 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
     tallies = _tallies(plans, configs)
     commons = read_comparisons(*configs)
     leaders = {plan.pk: find_leader(plan, configs[plan.pk], tallies, commons) for plan in plans}
-    intervals = watch_all(_coming(plans, leaders))
+    intervals = watch_all(_iter_series_leaders(plans, leaders))
     overviews = {}
     for plan in plans:
         leader, metric = leaders[plan.pk], primary_metric(plan)
@@ -63,7 +63,7 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
         leader_intervals = intervals.get((leader.pk, metric.name)) if leader else None
         clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}
         cluster_sums = clusters.get((leader.pk, metric.name)) if leader else None
-        leader_figures = figures(plan, metric, tally, leader_intervals, cluster_sums) if tally else None
+        leader_figures = build_figures(plan, metric, tally, leader_intervals, cluster_sums) if tally else None
         overviews[plan.pk] = _overview(plan, configs[plan.pk], leader, leader_figures, tallies)
     return overviews
 
@@ -76,7 +76,7 @@ def _tallies(plans: Sequence[ExperimentPlan], configs: Mapping[int, Sequence[Con
     }
 
 
-def _coming(plans: Sequence[ExperimentPlan], leaders: Mapping[int, Config | None]) -> Iterable[Any]:
+def _iter_series_leaders(plans: Sequence[ExperimentPlan], leaders: Mapping[int, Config | None]) -> Iterable[Any]:
     """Yield the leaders with intervals that depend on the order of their scores."""
     for plan in plans:
         leader, metric = leaders[plan.pk], primary_metric(plan)

@@ -56,7 +56,7 @@ class OutputSelection:
         return ":".join("" if value is None else str(value) for value in values)
 
 
-def check_wanted(plan: ExperimentPlan, wanted: OutputSelection) -> None:
+def check_selection(plan: ExperimentPlan, wanted: OutputSelection) -> None:
     """Refuse metrics that the experiment does not have, with a pointer."""
     names = [row["name"] for row in plan.metrics]
     pointers = (("/metric", wanted.metric), ("/order_by", wanted.ordering_metric))

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from django.db import connections
 
 from evalsvc.experiments.inference.aggregates.axes import Axes, read_axes
-from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
-from evalsvc.experiments.inference.clusters.pairs import agreed_cluster
+from evalsvc.experiments.inference.aggregates.tables import AggregateQuery, SlicedRun, aggregate_table
+from evalsvc.experiments.inference.clusters.pairs import resolve_cluster
 from evalsvc.experiments.inference.labels import label_sql, part_of_example
 from evalsvc.experiments.inference.pairs.compare import ComparisonSide, build_pair_params, build_paired_sql
 from evalsvc.experiments.models import Config, Output, Score
@@ -158,9 +158,9 @@ def slices_between(first: ComparisonSide, second: ComparisonSide, by: str) -> di
     Both must have run on one dataset version; the second is the baseline of the differences.
     """
     topic = read_axes([by]).topic
-    cluster_by = agreed_cluster(None, [first.plan.cluster_by, second.plan.cluster_by])
+    cluster_by = resolve_cluster(None, [first.plan.cluster_by, second.plan.cluster_by])
     metrics = [second.metric, first.metric]
-    question = AggregateQuestion(metrics, Axes(topic), first.plan.level, MOST_SLICES, cluster_by)
+    question = AggregateQuery(metrics, Axes(topic), first.plan.level, MOST_SLICES, cluster_by)
     runs = [SlicedRun(second.plan, [second.config]), SlicedRun(first.plan, [first.config])]
     table: dict[str, Any] = aggregate_table(runs, question, is_paired=True)
     return table

@@ -25,12 +25,12 @@ def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
     return view["mean"] or view
 
 
-def joint_words(level: float, n: int) -> str:
+def format_joint_level(level: float, n: int) -> str:
     """Return why an interval has a higher level than requested: so that several are valid jointly."""
     return f"so that all {n} comparisons hold together at {level_text(level)}" if n > 1 else ""
 
 
-def covers_words(view: Mapping[str, Any]) -> str:
+def format_coverage(view: Mapping[str, Any]) -> str:
     """Return what an interval covers and when it is valid."""
     head = headline(view)
     name = "mean on " if view["mean"] else ""
@@ -42,7 +42,7 @@ def format_validity(shown: Mapping[str, Any]) -> str:
     return f"for {shown['covers']}, {shown['safe']}" if shown["lower"] is not None else ""
 
 
-def quantile_words(view: Mapping[str, Any]) -> list[str]:
+def format_quantiles(view: Mapping[str, Any]) -> list[str]:
     """Return the quantiles displayed next to the mean of latencies and costs; with few scores a bound is missing."""
     return [_quantile_words(quantile) for quantile in view["quantiles"] or ()]
 
@@ -54,7 +54,7 @@ def _quantile_words(found: Mapping[str, Any]) -> str:
     return f"{text} {interval(found['lower'], found['upper'])}"
 
 
-def set_words(view: Mapping[str, Any]) -> str:
+def format_this_set(view: Mapping[str, Any]) -> str:
     """Return what the metric is on this set, or in which bounds it will be; of one without any score, why."""
     if view["value"] is None:
         return describe_counts(view) if view["n_error"] or view["n_na"] or view["stopped"] else ""
@@ -69,7 +69,7 @@ def set_words(view: Mapping[str, Any]) -> str:
     return f"{name}: {number(view['value'])} {interval(this_set['lower'], this_set['upper'])}"
 
 
-def note_words(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
+def format_interval_note(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
     """Return how an interval was found, from how many, and what to mind."""
     words = [shown["method"] or "no interval", describe_counts(view)]
     once = (shown["new_data"] or {}).get("one_look")
@@ -96,7 +96,7 @@ def format_seen_examples(view: Mapping[str, Any], seen: Mapping[str, Any] | None
     return "; ".join(words)
 
 
-def metric_words(metric: Mapping[str, object], reference: Mapping[str, object] | None) -> str:
+def format_metric_note(metric: Mapping[str, object], reference: Mapping[str, object] | None) -> str:
     """Return the note below a metric's name: whether lower is better, whether it was added later, and its history."""
     added = "added later: one look" if metric.get("addition") else ""
     lower = "" if metric.get("higher_is_better", True) else "lower is better"
@@ -131,7 +131,7 @@ MOST_LEVEL = 3
 """Names that are said of those that are level."""
 
 
-def leads(is_settled: bool | None, state: str, *, is_level: bool = False) -> str:
+def describe_leader(is_settled: bool | None, state: str, *, is_level: bool = False) -> str:
     """Return what leading means: so far while it runs, otherwise at the end; or that several configs are tied."""
     if is_level:
         return LEVEL.get(state, "level so far")
@@ -145,7 +145,7 @@ def level_names(names: Sequence[str]) -> str:
     return f"{', '.join(first_names)} and {last}" if first_names else last
 
 
-def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, list[str]]:
+def format_comparison(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> tuple[str, list[str]]:
     """Return how a config compares with another on new data, and beneath it on this set, and what it would take."""
     if found is None or found["delta"] is None:
         return "", []
@@ -156,7 +156,7 @@ def versus_words(found: Mapping[str, Any] | None, titles: Mapping[str, str]) -> 
         words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
     other = Truncator(titles.get(found["config_id"], "a deleted config")).chars(40)
     words += f", {found['n']} pair{'' if found['n'] == 1 else 's'} with {other}"
-    return words, [aside for aside in (difference_words(found), look_words(found), outlook_words(found)) if aside]
+    return words, [aside for aside in (difference_words(found), format_look(found), format_outlook(found)) if aside]
 
 
 def difference_words(found: Mapping[str, Any]) -> str:
@@ -169,16 +169,16 @@ def difference_words(found: Mapping[str, Any]) -> str:
     return f"on this set: {interval(on_set['lower'], on_set['upper'], signed=True)}"
 
 
-def look_words(found: Mapping[str, object]) -> str:
+def format_look(found: Mapping[str, object]) -> str:
     """Return when the interval is valid, and among how many comparisons."""
     n = found["n_comparisons"]
     return f"{found['label']}, {n} comparison{'' if n == 1 else 's'}"
 
 
-def outlook_words(found: Mapping[str, Any]) -> str:
+def format_outlook(found: Mapping[str, Any]) -> str:
     """Return how many more examples a verdict would take, or why it cannot be reached."""
     if found["word"] is None:
-        return ONE_LOOK_ONLY.format(why=untold_words(found))
+        return ONE_LOOK_ONLY.format(why=get_reason(found))
     if found["word"] != MAY_BE_CHANCE or found["rests_on"] is None:
         return ""
     if not found["rests_on"]["n_fresh"]:
@@ -189,7 +189,7 @@ def outlook_words(found: Mapping[str, Any]) -> str:
     return f"about {found['about_n_more']} more like these would settle it{beyond}"
 
 
-def untold_words(found: Mapping[str, Any]) -> str:
+def get_reason(found: Mapping[str, Any]) -> str:
     """Return why a comparison lacks a verdict."""
     return UNTOLD.get(found["reason"] or "", UNTOLD["no_range"])
 

@@ -13,7 +13,7 @@ import orjson
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.judges.calls.counted import ask
+from evalsvc.judges.calls.counted import complete_within_limits
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
@@ -78,7 +78,7 @@ class MustStop(Exception):
 
 
 @dataclass(slots=True)
-class AskedConfig:
+class ConfigClient:
     """A config as a worker queries it: its parameters, and cached connections."""
 
     account_id: int
@@ -96,7 +96,7 @@ class AskedConfig:
         return facts
 
 
-def produce(asking: AskedConfig, example: Mapping[str, object]) -> GeneratedOutput:
+def produce(asking: ConfigClient, example: Mapping[str, object]) -> GeneratedOutput:
     """Request one output, again after a pause when a failure is transient.
 
     Raises RetryLater when a limit or a 429 requires a pause, and MustStop when the config as a whole cannot continue.
@@ -126,7 +126,7 @@ def produce(asking: AskedConfig, example: Mapping[str, object]) -> GeneratedOutp
             return produced
 
 
-def _wait_for_turn(asking: AskedConfig, exc: CallFailed) -> None:
+def _wait_for_turn(asking: ConfigClient, exc: CallFailed) -> None:
     """Wait for a turn that comes soon; free the unit runner for others when it does not."""
     seconds = exc.retry_after_seconds or 0.0
     was_refused = exc.status is not None
@@ -135,12 +135,14 @@ def _wait_for_turn(asking: AskedConfig, exc: CallFailed) -> None:
     time.sleep(max(seconds, SHORTEST_WAIT_SECONDS))
 
 
-def _ask_chat(asking: AskedConfig, example: Mapping[str, Any]) -> GeneratedOutput:
+def _ask_chat(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutput:
     knobs = {knob: value for knob, value in asking.parameters.items() if knob not in TEMPLATE_FIELDS}
     connection = asking.connection(knobs.pop("connection"))
     model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
     messages = messages_for(asking.parameters, example)
-    answer = run(ask(connection, messages=messages, model=model, deadline_seconds=seconds, parameters=knobs))
+    answer = run(
+        complete_within_limits(connection, messages=messages, model=model, deadline_seconds=seconds, parameters=knobs)
+    )
     return GeneratedOutput(
         output=storable({"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}),
         latency_ms=answer.latency_ms,
@@ -163,7 +165,7 @@ def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> l
     return messages
 
 
-def _ask_http(asking: AskedConfig, example: Mapping[str, Any]) -> GeneratedOutput:
+def _ask_http(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutput:
     parameters = asking.parameters
     body = fill_json(parameters.get("body", {"input": "{{input}}"}), example)
     templates = parameters.get("headers", {})

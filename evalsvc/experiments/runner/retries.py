@@ -59,7 +59,7 @@ def failed_metrics(unit: Unit, task: RetryTask) -> dict[int, set[str]]:
         return metrics
 
 
-def to_score(unit: Unit, task: RetryTask, outputs: Mapping[int, Output]) -> list[Output]:
+def select_unscored_outputs(unit: Unit, task: RetryTask, outputs: Mapping[int, Output]) -> list[Output]:
     """Return the outputs that this retry still has to score."""
     if task.what == Retry.What.OUTPUTS:
         return [row for row in outputs.values() if task.is_done(row) and not row.scored]

@@ -50,7 +50,7 @@ def order_retry(
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id, lock=True)
-        configs = _locked_configs(account, plan, config_ids)
+        configs = _lock_configs(account, plan, config_ids)
         waiting = WorkUnit.objects.filter(config__in=configs, addition__gte=RETRIES_FROM)
         waiting = waiting.exclude(state=WorkUnit.State.DONE)
         n_waiting = waiting.aggregate(n=Sum(F("to_pos") - F("from_pos")))["n"] or 0
@@ -74,7 +74,7 @@ def order_retry(
         return order
 
 
-def _locked_configs(account: Account, plan: ExperimentPlan, ids: Sequence[int] | None) -> list[Config]:
+def _lock_configs(account: Account, plan: ExperimentPlan, ids: Sequence[int] | None) -> list[Config]:
     rows = list_configs(account=account, experiment_id=plan.pk)
     if ids is not None:
         existing_ids = set(rows.filter(pk__in=ids).values_list("pk", flat=True))

@@ -64,7 +64,7 @@ def score_output(
     message = output.get("error_message") or "There is no output."
     is_there = output["status"] == "ok"
     ran_alone = bool(output.get(ISOLATED) or (output.get("stages") or {}).get(ISOLATED))
-    view_of = ViewOf(example, output, pointers, account_id)
+    view_of = OutputView(example, output, pointers, account_id)
     return [
         # What a component made of expected inputs does not need the others to have succeeded.
         failed_score(pos, metric, NO_OUTPUT, message)
@@ -96,7 +96,7 @@ def _score(
     pos: int,
     output: Mapping[str, Any],
     client_scores: Mapping[str, Any],
-    view: VerdictOf | NoPart,
+    view: OutputVerdicts | NoPart,
 ) -> Row:
     if isinstance(view, NoPart):
         return failed_score(pos, metric, NO_OUTPUT if view.is_error else NOT_APPLICABLE, view.why)
@@ -129,7 +129,7 @@ def _score_by_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) 
     return _convert_number(metric, pos, values["source"], values.get("denominator"))
 
 
-class ViewOf:
+class OutputView:
     """An output as a metric sees it: all of it, or the part of one component."""
 
     def __init__(
@@ -143,18 +143,18 @@ class ViewOf:
         self.output = output
         self.pointers = pointers
         self.account_id = account_id
-        self._known: dict[tuple[str | None, str], VerdictOf | NoPart] = {}
+        self._known: dict[tuple[str | None, str], OutputVerdicts | NoPart] = {}
 
-    def __call__(self, metric: Metric) -> VerdictOf | NoPart:
+    def __call__(self, metric: Metric) -> OutputVerdicts | NoPart:
         """Return where the metric reads, or why there is nothing for it to read."""
         if metric.view not in self._known:
             self._known[metric.view] = self._view(*metric.view)
         return self._known[metric.view]
 
-    def _view(self, component: str | None, mode: str) -> VerdictOf | NoPart:
+    def _view(self, component: str | None, mode: str) -> OutputVerdicts | NoPart:
         components = self.output.get("output") or {}
         if component is None:
-            return VerdictOf(self.example, self.example, components, self.pointers, self.account_id)
+            return OutputVerdicts(self.example, self.example, components, self.pointers, self.account_id)
         if mode == ISOLATED:
             part = isolated_part(self.example, self.output.get(ISOLATED), component, self.output.get("stages"))
         else:
@@ -163,10 +163,10 @@ class ViewOf:
             return part
         # The plan's pointers locate the final answer; within a component they would find nothing, or another value.
         pointers = {name: pointer for name, pointer in self.pointers.items() if not is_of_answer(pointer)}
-        return VerdictOf(part.example, self.example, part.components, pointers, self.account_id)
+        return OutputVerdicts(part.example, self.example, part.components, pointers, self.account_id)
 
 
-class VerdictOf:
+class OutputVerdicts:
     """The verdicts on one output: `score` and `pass` of one evaluator on one sample are one run of it."""
 
     def __init__(

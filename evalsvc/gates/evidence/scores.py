@@ -44,7 +44,7 @@ class GateScores:
     """The cluster of each example, where the gate minds clusters."""
 
 
-def scores_of_gate(
+def read_gate_scores(
     subject: GateSubject, metric: Metric, *, watched: bool, clusters: Clusters | None = None
 ) -> GateScores:
     """Return the scores of one config.
@@ -68,7 +68,7 @@ def scores_of_gate(
     return GateScores(_column(rows, 0), None, n_na, subject.plan.n_examples - n_na, _clusters_at(rows, 2, clusters))
 
 
-def pairs_of_gate(
+def read_gate_pairs(
     candidate: GateSubject,
     baseline: GateSubject,
     metrics: tuple[Metric, Metric],

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.pairs import agreed_cluster
+from evalsvc.experiments.inference.clusters.pairs import resolve_cluster
 from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import AdditionMark, Config, ExperimentPlan
@@ -105,7 +105,7 @@ def _plan(account: Account, id: str) -> ExperimentPlan | None:
     return rows.select_related("experiment", "dataset_version").first()
 
 
-def metric_of_both(
+def resolve_shared_metric(
     candidate: GateSubject, baseline: GateSubject, rule: GateRule, pointer: str
 ) -> tuple[Metric, Metric]:
     """Return the metric as it is measured in both; Invalid where the numbers would not be comparable."""
@@ -141,7 +141,7 @@ def check_looks(subjects: list[GateSubject], *, watched: bool) -> None:
             raise Invalid(FieldError("/looks", detail))
 
 
-def cluster_of_gate(body: GateBody, subjects: list[GateSubject]) -> str | None:
+def resolve_gate_cluster(body: GateBody, subjects: list[GateSubject]) -> str | None:
     """Return the cluster field of a gate, from the body or from the plans; raises Invalid if it does not apply.
 
     A gate on this dataset needs no clusters: all of it was seen, or the bounds cover the missing examples.
@@ -150,7 +150,7 @@ def cluster_of_gate(body: GateBody, subjects: list[GateSubject]) -> str | None:
         if body.cluster_by is not None:
             raise Invalid(FieldError("/cluster_by", "Clusters matter for new data; what covers this set has none."))
         return None
-    cluster_by = agreed_cluster(body.cluster_by, [subject.plan.cluster_by for subject in subjects])
+    cluster_by = resolve_cluster(body.cluster_by, [subject.plan.cluster_by for subject in subjects])
     if cluster_by is not None and body.looks == "watched":
         detail = (
             f"Examples come in clusters ({cluster_by}), and what may be watched takes them one by one: ask at one look."

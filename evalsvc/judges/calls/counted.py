@@ -14,7 +14,7 @@ from evalsvc.judges.ledger import limits
 from evalsvc.judges.ledger.health import note_call
 
 
-async def ask(
+async def complete_within_limits(
     connection: ConnectionFacts,
     *,
     messages: Sequence[Mapping[str, object]],

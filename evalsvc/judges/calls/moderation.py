@@ -33,7 +33,9 @@ class ModerationResult:
     is_estimated: bool = False
 
 
-async def moderation(connection: ConnectionFacts, text: str, *, model: str | None, seconds: float) -> ModerationResult:
+async def request_moderation(
+    connection: ConnectionFacts, text: str, *, model: str | None, seconds: float
+) -> ModerationResult:
     """Make one request within the connection's limits. Raises CallFailed. Few endpoints report their usage."""
     body = {"input": text.encode("utf-8", "replace").decode(), **({"model": model} if model else {})}
     limited_as = model or LIMITED_AS
@@ -70,7 +72,7 @@ def _read(answer: Mapping[str, object], usage: ReportedUsage, asked: str) -> Mod
     results = answer.get("results")
     result = results[0] if isinstance(results, list) and results else None
     scores = result.get("category_scores") if isinstance(result, dict) else None
-    if not isinstance(result, dict) or not isinstance(scores, dict) or not _are_chances(scores):
+    if not isinstance(result, dict) or not isinstance(scores, dict) or not _are_probabilities(scores):
         raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer has no category scores.")
     reported_model = answer.get("model")
     flagged = result.get("flagged")
@@ -91,6 +93,6 @@ def _flags(result: dict[str, Any]) -> list[bool]:
     return [value is True for value in categories.values()] if isinstance(categories, dict) else []
 
 
-def _are_chances(scores: dict[str, Any]) -> bool:
+def _are_probabilities(scores: dict[str, Any]) -> bool:
     numbers = [value for value in scores.values() if isinstance(value, int | float) and not isinstance(value, bool)]
     return bool(scores) and len(numbers) == len(scores) and all(math.isfinite(n) and 0 <= n <= 1 for n in numbers)

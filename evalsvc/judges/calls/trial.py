@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.judges.calls.counted import ask
+from evalsvc.judges.calls.counted import complete_within_limits
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.models import Connection
@@ -35,7 +35,9 @@ def try_connection(connection: Connection) -> Trial:
     It talks to the world: call it outside of a transaction where that is possible. Never raises CallFailed.
     """
     try:
-        completion = run(ask(facts_of_connection(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS))
+        completion = run(
+            complete_within_limits(facts_of_connection(connection), messages=MESSAGES, deadline_seconds=LONGEST_SECONDS)
+        )
     except CallFailed as failed:
         return Trial(
             ok=False,

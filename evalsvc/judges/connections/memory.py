@@ -46,7 +46,7 @@ async def read_through(account_id: int, what: str, which: Hashable, read: Callab
     reading = _being_read.get((loop, key))
     if reading is None:
         reading = _being_read[loop, key] = loop.create_task(_read(key, read))
-        reading.add_done_callback(lambda done: _ended(loop, key, done))
+        reading.add_done_callback(lambda done: _finish_read(loop, key, done))
     return cast("T", await asyncio.shield(reading))
 
 
@@ -88,7 +88,7 @@ def _give_back_database() -> None:
         database.close()
 
 
-def _ended(loop: asyncio.AbstractEventLoop, key: Key, done: asyncio.Task[Any]) -> None:
+def _finish_read(loop: asyncio.AbstractEventLoop, key: Key, done: asyncio.Task[Any]) -> None:
     _being_read.pop((loop, key), None)
     if not done.cancelled():
         # If every caller was cancelled, no one else retrieves the exception.

@@ -109,12 +109,12 @@ class LedgerClient:
                     break
                 is_last = command is None
                 batch += [command] if command is not None else []
-            _hand_over(batch, _carried_out(batch))
+            _hand_over(batch, _execute_batch(batch))
             if is_last:
                 return
 
 
-def _carried_out(batch: Sequence[QueuedCommand]) -> list[Any]:
+def _execute_batch(batch: Sequence[QueuedCommand]) -> list[Any]:
     """Return an answer or an exception for each command."""
     try:
         pipe: Any = get_shared_client().pipeline(transaction=False)
@@ -122,17 +122,17 @@ def _carried_out(batch: Sequence[QueuedCommand]) -> list[Any]:
             pipe.execute_command(*command.words)
         answers = pipe.execute(raise_on_error=False)
         return [
-            _loaded(command) if isinstance(answer, NoScriptError) else answer
+            _execute_script(command) if isinstance(answer, NoScriptError) else answer
             for command, answer in zip(batch, answers, strict=True)
         ]
     except RedisError as exc:
         return [exc] * len(batch)
     except Exception as exc:
         # What cannot be sent at all is the mistake of one, and shall not cost the others theirs, or the thread.
-        return [exc] if len(batch) == 1 else [answer for command in batch for answer in _carried_out([command])]
+        return [exc] if len(batch) == 1 else [answer for command in batch for answer in _execute_batch([command])]
 
 
-def _loaded(command: QueuedCommand) -> Any:
+def _execute_script(command: QueuedCommand) -> Any:
     """Run a script that Redis has not met, or has forgotten."""
     try:
         client: Any = get_shared_client()

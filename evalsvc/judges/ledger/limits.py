@@ -111,7 +111,9 @@ def _not_yet(seconds: float) -> CallFailed:
 def _give_back(reservation: Reservation, answer: Any) -> None:
     if answer[0] == PASSED:
         ledger().tell_script(
-            RELEASE, keys=reservation.keys, args=_settling(reservation, 0, 0.0, succeeded=False, verdict=breaker.SILENT)
+            RELEASE,
+            keys=reservation.keys,
+            args=_build_settlement(reservation, 0, 0.0, succeeded=False, verdict=breaker.SILENT),
         )
 
 
@@ -129,14 +131,14 @@ async def release_call(
     failure that is recorded in the breaker for a watched call.
     """
     verdict = breaker.verdict(failed, succeeded=succeeded) if reservation.is_watched else breaker.SILENT
-    settling = _settling(reservation, used_tokens, used_cost or 0.0, succeeded=succeeded, verdict=verdict)
+    settling = _build_settlement(reservation, used_tokens, used_cost or 0.0, succeeded=succeeded, verdict=verdict)
     try:
         await ledger().run(RELEASE, keys=reservation.keys, args=settling)
     except RedisError:
         log.warning("calls of connection %s not settled: Redis does not answer", reservation.connection.id)
 
 
-def _settling(
+def _build_settlement(
     reservation: Reservation, used_tokens: int, used_cost: float, *, succeeded: bool, verdict: tuple[Word, ...]
 ) -> list[Word]:
     tpm = reservation.connection.tpm

@@ -86,7 +86,7 @@ async def _fetch(number: int, one: Attachment, until: float) -> AttachmentConten
             check_head=lambda status, headers: _check_head(status, headers, one.media_type),
         )
     except OutboundFailed as failed:
-        raise _unfetched(number, failed) from None
+        raise _build_fetch_error(number, failed) from None
     if not MAGIC[one.media_type](answer[:16]):
         raise _failed(number, f"is no {one.media_type}, whatever it is called. Send it with its media type.")
     return AttachmentContent(one.media_type, answer)
@@ -106,7 +106,7 @@ def _check_head(status: int, headers: Mapping[str, str], media_type: str) -> Non
         raise OutboundFailed(OutboundFailed.BAD_ANSWER, f"Its server does not call it {media_type}.")
 
 
-def _unfetched(number: int, failed: OutboundFailed) -> CannotScore:
+def _build_fetch_error(number: int, failed: OutboundFailed) -> CannotScore:
     match failed.code:
         case OutboundFailed.TIMEOUT:
             return TransientError(FAILED, f"Attachment {number} was not fetched in time.")

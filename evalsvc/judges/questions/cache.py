@@ -72,7 +72,7 @@ class CachedAnswer:
     chances: Mapping[str, float] | None = None
 
 
-def digest_of_question(connection: ConnectionFacts, asked: Mapping[str, object]) -> str:
+def compute_question_digest(connection: ConnectionFacts, asked: Mapping[str, object]) -> str:
     """Return the digest of a question: everything that determines a judge's answer, and the account.
 
     The order of a schema's properties is part of the question, since it is the order in which the judge reasons.
@@ -132,7 +132,7 @@ async def _await_other_flight(asked: asyncio.Future[CachedAnswer | None], until:
         async with asyncio.timeout(until - time.monotonic()):
             return await asyncio.shield(asked)
     except TimeoutError:
-        raise _too_late() from None
+        raise _build_timeout_error() from None
 
 
 async def _await_flight(account_id: int, digest: str, until: float) -> tuple[CachedAnswer | None, str]:
@@ -142,7 +142,7 @@ async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Cac
     while True:
         seconds_left = until - time.monotonic()
         if seconds_left <= 0:
-            raise _too_late()
+            raise _build_timeout_error()
         lease = max(1, int(1000 * min(seconds_left, LONGEST_LEASE_SECONDS)))
         try:
             reply = await ledger().run(
@@ -163,7 +163,7 @@ async def _await_flight(account_id: int, digest: str, until: float) -> tuple[Cac
 
 
 async def _keep_and_release(account_id: int, digest: str, token: str, kept: CachedAnswer | None) -> None:
-    keys, args = _ending(account_id, digest, token, kept)
+    keys, args = _build_release_arguments(account_id, digest, token, kept)
     try:
         await ledger().run(KEEP_AND_RELEASE, keys=keys, args=args)
     except RedisError:
@@ -171,11 +171,13 @@ async def _keep_and_release(account_id: int, digest: str, token: str, kept: Cach
 
 
 def _release(account_id: int, digest: str, token: str) -> None:
-    keys, args = _ending(account_id, digest, token, None)
+    keys, args = _build_release_arguments(account_id, digest, token, None)
     ledger().tell_script(KEEP_AND_RELEASE, keys=keys, args=args)
 
 
-def _ending(account_id: int, digest: str, token: str, kept: CachedAnswer | None) -> tuple[list[str], list[Word]]:
+def _build_release_arguments(
+    account_id: int, digest: str, token: str, kept: CachedAnswer | None
+) -> tuple[list[str], list[Word]]:
     payload = b"" if kept is None else orjson.dumps(_serialize_answer(kept))
     key = _key(account_id, digest)
     keys = [key, f"judge:{{{account_id}}}:answers", f"{key}:flight"]
@@ -186,7 +188,7 @@ def _serialize_answer(kept: CachedAnswer) -> dict[str, object]:
     return {"data": kept.data, "provenance": kept.provenance, "chances": kept.chances}
 
 
-def _too_late() -> CallFailed:
+def _build_timeout_error() -> CallFailed:
     return CallFailed(TIMEOUT, "The time was up while another worker asked the same question.", is_transient=True)
 
 

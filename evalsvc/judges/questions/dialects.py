@@ -88,7 +88,7 @@ def _read(stored: bytes) -> RequestDialect:
         return RequestDialect()
 
 
-def adapted(dialect: RequestDialect, failed: CallFailed, optional: Mapping[str, object]) -> RequestDialect | None:
+def adapt_dialect(dialect: RequestDialect, failed: CallFailed, optional: Mapping[str, object]) -> RequestDialect | None:
     """Return another dialect for what was refused; None when it was not the manner that was refused, or none is left.
 
     `optional` are the parameters that were sent besides, by name. What the endpoint names is left out or renamed; when
@@ -110,7 +110,7 @@ def is_about_model(failed: CallFailed) -> bool:
     return "model_not_found" in (failed.provider_code or "") or failed.status == 404
 
 
-def parameters_for(
+def build_parameters(
     dialect: RequestDialect,
     *,
     prompt_id: str,
@@ -136,7 +136,7 @@ def parameters_for(
     return parameters
 
 
-def form_in_words(schema: Mapping[str, object]) -> str:
+def describe_schema(schema: Mapping[str, object]) -> str:
     """Return in words what form the answer has, for endpoints that do not enforce it."""
     schema_text = orjson.dumps(schema).decode()
     return (

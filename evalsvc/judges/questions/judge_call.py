@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import Completion
-from evalsvc.judges.calls.counted import ask
+from evalsvc.judges.calls.counted import complete_within_limits
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions.chances import compute_option_probabilities
 from evalsvc.judges.questions.dialects import (
     Mode,
     RequestDialect,
-    adapted,
-    form_in_words,
-    parameters_for,
+    adapt_dialect,
+    build_parameters,
+    describe_schema,
     recall_dialect,
     remember_dialect,
 )
@@ -44,7 +44,7 @@ class JudgeCall:
         self.retries = retries
         self.question = question
         self.model = model
-        self.optional = {**optional, **_weighing(question)}
+        self.optional = {**optional, **_build_logprob_parameters(question)}
         self.parts = parts
         self.max_tokens = question.max_output_tokens
         self.dialect = self._known = RequestDialect()
@@ -61,8 +61,8 @@ class JudgeCall:
             return self._read(completion)
         except SchemaMismatch as mismatch:
             if completion.finish_reason == "length":
-                return await self._longer()
-            return await self._corrected(completion, mismatch)
+                return await self._retry_with_more_tokens()
+            return await self._request_correction(completion, mismatch)
 
     def _read(self, done: Completion) -> ParsedAnswer:
         """Parse a response. One that occurs verbatim in the data is a quotation from it, not the judge's answer."""
@@ -75,7 +75,7 @@ class JudgeCall:
             return parsed
         return replace(parsed, chances=compute_option_probabilities(done.logprobs, choice.name, choice.options))
 
-    async def _longer(self) -> ParsedAnswer:
+    async def _retry_with_more_tokens(self) -> ParsedAnswer:
         """Retry once with twice the token limit."""
         self.max_tokens *= 2
         completion = await self._complete(self.dialect)
@@ -85,11 +85,11 @@ class JudgeCall:
             if completion.finish_reason == "length":
                 detail = f"The model's answer did not end within {self.max_tokens} tokens."
                 raise CallFailed(failures.BAD_OUTPUT, detail) from None
-            return await self._corrected(completion, mismatch)
+            return await self._request_correction(completion, mismatch)
 
-    async def _corrected(self, first: Completion, mismatch: SchemaMismatch) -> ParsedAnswer:
+    async def _request_correction(self, first: Completion, mismatch: SchemaMismatch) -> ParsedAnswer:
         """Send the model its error once, with instructions for the expected format."""
-        asked_for = f"That answer cannot be taken: {mismatch} {form_in_words(self.question.schema)}"
+        asked_for = f"That answer cannot be taken: {mismatch} {describe_schema(self.question.schema)}"
         extra_messages = (
             {"role": "assistant", "content": first.text[:MAX_SHOWN_CHARS]},
             {"role": "user", "content": asked_for},
@@ -115,7 +115,7 @@ class JudgeCall:
                 if failed.was_cut:
                     completion = Completion("", self.model, "length", 0, 0, None, failed.latency_ms)
                     break
-                other = None if is_too_long(failed) else adapted(dialect, failed, self.optional)
+                other = None if is_too_long(failed) else adapt_dialect(dialect, failed, self.optional)
                 if other is None:
                     raise
                 dialect = other
@@ -133,10 +133,10 @@ class JudgeCall:
         schema = self.question.schema
         system = self._system
         if dialect.mode in (Mode.JSON_OBJECT, Mode.PLAIN):
-            system = f"{system}\n\n{form_in_words(schema)}"
+            system = f"{system}\n\n{describe_schema(schema)}"
         user_message: dict[str, object] = {"role": "user", "content": self._content()}
         messages: list[Mapping[str, object]] = [{"role": "system", "content": system}, user_message, *more]
-        parameters = parameters_for(
+        parameters = build_parameters(
             dialect,
             prompt_id=self.question.prompt_id,
             schema=schema,
@@ -144,7 +144,7 @@ class JudgeCall:
             optional=self.optional,
         )
         return await self.retries.make(
-            lambda seconds: ask(
+            lambda seconds: complete_within_limits(
                 self.retries.connection,
                 messages=messages,
                 model=self.model,
@@ -160,7 +160,7 @@ class JudgeCall:
         return [{"type": "text", "text": self._user}, *self.parts] if self.parts else self._user
 
 
-def _weighing(question: Question) -> dict[str, object]:
+def _build_logprob_parameters(question: Question) -> dict[str, object]:
     """Return the parameters that request log probabilities; like other parameters, they are dropped if unsupported."""
     if question.weighed is None:
         return {}

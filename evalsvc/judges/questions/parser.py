@@ -61,7 +61,7 @@ def parse(text: str, schema: Mapping[str, object]) -> ParsedAnswer:
     try:
         value, end = _decoder.raw_decode(body)
     except (ValueError, RecursionError):
-        return ParsedAnswer(_validate(_repaired(body, schema), schema), was_repaired=True, written=body.strip())
+        return ParsedAnswer(_validate(_repair(body, schema), schema), was_repaired=True, written=body.strip())
     if "{" in body[end:]:
         raise SchemaMismatch("There is more than one JSON object.")
     return ParsedAnswer(_validate(value, schema), written=body[:end])
@@ -84,9 +84,9 @@ def _body(text: str) -> str:
     return answer[start:]
 
 
-def _repaired(body: str, schema: Mapping[str, object]) -> Any:
+def _repair(body: str, schema: Mapping[str, object]) -> Any:
     # The text after a closing brace might be another object, and the repair would choose one of the two.
-    if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _repeats(body, schema):
+    if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _has_duplicate_names(body, schema):
         raise SchemaMismatch("It is not JSON.")
     try:
         return json_repair.loads(body)
@@ -94,7 +94,7 @@ def _repaired(body: str, schema: Mapping[str, object]) -> Any:
         raise SchemaMismatch("It is not JSON.") from None
 
 
-def _repeats(body: str, schema: Mapping[str, object]) -> bool:
+def _has_duplicate_names(body: str, schema: Mapping[str, object]) -> bool:
     """Return whether a property of the answer occurs twice: the repair would silently use the last one."""
     names = schema.get("properties")
     repeated = (rf"[\"']{re.escape(name)}[\"']\s*:" for name in (names if isinstance(names, Mapping) else ()))
@@ -112,13 +112,13 @@ def _validate(value: Any, schema: Mapping[str, object]) -> Mapping[str, Any]:
     except (SchemaError, Unresolvable, RecursionError):
         raise SchemaMismatch("It cannot be checked.") from None
     if error is not None:
-        raise SchemaMismatch(_misfit(error))
+        raise SchemaMismatch(_describe_mismatch(error))
     if not is_finite:
         raise SchemaMismatch("It holds a number that is not finite.")
-    return _storable(value)
+    return _replace_unstorable(value)
 
 
-def _misfit(error: ValidationError) -> str:
+def _describe_mismatch(error: ValidationError) -> str:
     """Return where an answer does not fit, and which of the schema's own words it breaks; nothing of the answer's."""
     where = "".join(f"/{part}" for part in error.absolute_path)[:100] or "the top"
     if error.validator != "required":
@@ -127,13 +127,13 @@ def _misfit(error: ValidationError) -> str:
     return f"At {where} it lacks {', '.join(missing)}, which the schema requires."
 
 
-def _storable(value: Any) -> Any:
+def _replace_unstorable(value: Any) -> Any:
     """Replace what neither the cache nor the database can store: NUL and lone surrogates."""
     if isinstance(value, str):
         return _unstorable.sub("\ufffd", value)
     if isinstance(value, dict):
-        return {name: _storable(part) for name, part in value.items()}
-    return [_storable(part) for part in value] if isinstance(value, list) else value
+        return {name: _replace_unstorable(part) for name, part in value.items()}
+    return [_replace_unstorable(part) for part in value] if isinstance(value, list) else value
 
 
 def _is_finite(value: Any) -> bool:

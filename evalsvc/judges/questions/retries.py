@@ -92,7 +92,7 @@ class RetryPolicy:
         if self._failed > MAX_RETRIES:
             raise failed
         is_limited = failed.code == failures.RATE_LIMITED
-        pause = (failed.retry_after_seconds or 0.0) if is_limited else _jittered(self._failed)
+        pause = (failed.retry_after_seconds or 0.0) if is_limited else _draw_pause(self._failed)
         if is_limited:
             pause = max(pause, SHORTEST_WAIT_SECONDS)
             if pause > self.patience_seconds:
@@ -124,6 +124,6 @@ def _was_sent(failed: CallFailed) -> bool:
     return failed.latency_ms > 0
 
 
-def _jittered(n: int) -> float:
+def _draw_pause(n: int) -> float:
     """Return a pause anywhere up to one that doubles, so that callers who failed together do not come back together."""
     return random.uniform(0, FIRST_PAUSE_SECONDS * 2**n)  # noqa: S311  # nosec B311 - not a secret

@@ -79,7 +79,7 @@ def prompt_hash(question: Question) -> str:
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:16]
 
 
-def as_no_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
+def to_cannot_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
     """Return what a family raises for a failed call, with what was used all the same in `extra` as `judge`."""
     extra: dict[str, JSONValue] | None = {"judge": usage.provenance(cached=False)} if usage is not None else None
     if failed.code == RATE_LIMITED:

@@ -85,11 +85,11 @@ async def _once(url: str, body: bytes, keys: Sequence[bytes], id: str, deadline:
     try:
         answer = await post_json_async(url, body, headers=headers, timeout_seconds=remaining, max_bytes=MAX_BYTES)
     except OutboundFailed as failed:
-        raise _unreached(failed) from None
+        raise _to_cannot_score(failed) from None
     return _read(answer)
 
 
-def _unreached(failed: OutboundFailed) -> CannotScore:
+def _to_cannot_score(failed: OutboundFailed) -> CannotScore:
     match failed.code:
         case OutboundFailed.TIMEOUT:
             return TransientError("timeout", "The webhook did not answer in time.")

@@ -11,7 +11,7 @@ from evalsvc.local.launch import die_with_parent
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 
-def ask_in_child(work: Callable[[], object]) -> Any:
+def run_in_child(work: Callable[[], object]) -> Any:
     """Return what `work` does, which must be JSON. Raises ServiceFailed with the words of whatever it raised."""
     parent, (reader, writer) = os.getpid(), os.pipe()
     pid = os.fork()

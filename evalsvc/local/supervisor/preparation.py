@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.supervisor import roster
-from evalsvc.local.supervisor.aside import ask_in_child
+from evalsvc.local.supervisor.aside import run_in_child
 from evalsvc.local.supervisor.backends import Backends
 from evalsvc.local.supervisor.demo import accounts
 from evalsvc.local.supervisor.progress import StartProgress
@@ -30,7 +30,7 @@ class Preparation:
         """Migrate and create the demo accounts; return their keys, empty if no demo is requested."""
         digest = self._digest()
         with self.progress.step("database roles checked"):
-            values: dict[str, str] | None = ask_in_child(lambda: self._load_existing_values(urls, digest))
+            values: dict[str, str] | None = run_in_child(lambda: self._load_existing_values(urls, digest))
         if values is not None:
             return values
         with self.progress.step("database migrated" + (", demo account" if self.has_demo else "")):
@@ -38,7 +38,7 @@ class Preparation:
             command = roster.python("manage.py", "up", *flags, checkout=self.checkout, env=env)
             output = self.supervisor.run_step("migrate", command)
             if digest:
-                ask_in_child(lambda: note_migrated(urls.owner, digest))
+                run_in_child(lambda: note_migrated(urls.owner, digest))
         return {str(name): str(value) for name, value in json.loads(output).items()}
 
     def _digest(self) -> str | None:

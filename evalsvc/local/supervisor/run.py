@@ -23,7 +23,7 @@ from evalsvc.local.supervisor.front.caddy import CaddyFront
 from evalsvc.local.supervisor.front.setup import (
     LOOPBACK,
     FrontOptions,
-    environment_behind,
+    build_proxied_environment,
     open_front,
     refuse_unreachable,
 )
@@ -172,7 +172,7 @@ class Start:
     def _listen(self) -> str:
         """Take a port; return the address under which this machine reaches it."""
         host = self._host
-        self._listener = self.resources.enter_context(self._bound())
+        self._listener = self.resources.enter_context(self._bind())
         port = self._listener.getsockname()[1]
         address = roster.reachable(host)
         return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
@@ -214,7 +214,7 @@ class Start:
     def _parts(self) -> list[str]:
         return [part for part in roster.PARTS if part != roster.OTLP or self._otlp_port is not None]
 
-    def _bound(self) -> socket.socket:
+    def _bind(self) -> socket.socket:
         """Bind the port that was named, and no other: programs call it there. Without one, look for a free one."""
         requested_port = self.options.port
         if requested_port is not None:
@@ -233,7 +233,7 @@ class Start:
         service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
         metrics = {"PROMETHEUS_MULTIPROC_DIR": str(empty_folder(self.home / "run" / "metrics"))}
         start_env = metrics | draining | {roster.START_VARIABLE: self._start}
-        start_env |= environment_behind(os.environ) if self._front else {}
+        start_env |= build_proxied_environment(os.environ) if self._front else {}
         service_env = child_environment(self.home, extra | service_urls | start_env)
         return service_env, child_environment(self.home, extra | all_urls)
 

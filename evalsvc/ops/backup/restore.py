@@ -55,7 +55,7 @@ def restore(directory: Path, *, tell: Tell) -> list[str]:
         program = client_program("pg_restore", max(major, get_major_version(manifest["server"])))
         _refuse_older_server(major, get_major_version(manifest["server"]))
         _refuse_full(connection)
-        _give_nothing_by_itself(connection)
+        _revoke_default_privileges(connection)
     tell(f"Restoring the backup of {manifest['made_at']}, version {manifest['version']}.")
     run_client(
         program, url, "--no-password", "--no-owner", "--single-transaction", "--exit-on-error", str(directory / DUMP)
@@ -101,7 +101,7 @@ def _refuse_full(connection: psycopg.Connection[Any]) -> None:
         raise BackupRefused(f"The database is not empty (there is {', '.join(objects)}, ...). Restore into a new one.")
 
 
-def _give_nothing_by_itself(connection: psycopg.Connection[Any]) -> None:
+def _revoke_default_privileges(connection: psycopg.Connection[Any]) -> None:
     """Take back what later objects are given by themselves. The dump brings that too, after all objects.
 
     Were it in force, a table or function that a role must not reach would be given to that role when it is made.
@@ -119,7 +119,7 @@ def _analyze(url: str) -> None:
         connection.execute("ANALYZE")
 
 
-def recounted() -> Iterator[str]:
+def verify_counts() -> Iterator[str]:
     """Yield what `verify` finds wrong in the restored database."""
     from evalsvc.ops.recounts import recount_everything
 

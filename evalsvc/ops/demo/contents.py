@@ -46,7 +46,7 @@ def fill_demo(calls: DemoCalls, began_at: datetime) -> None:
         _answer(calls, running["id"], config, texts, n_units=1)
     _trace(calls, texts, began_at)
     _fail(calls, texts["examples"])
-    _tell_nobody(calls)
+    _create_failing_webhook(calls)
 
 
 def _experiment(calls: DemoCalls, name: str, dataset: str, configs: Sequence[Mapping[str, Any]]) -> Any:
@@ -93,10 +93,10 @@ def _review(calls: DemoCalls, id: str) -> None:
     review = calls.post("/v1/reviews", {**body, "n_answers": len(ANSWERED)})["review"]["id"]
     for reviewer, n_answered in ANSWERED.items():
         for _ in range(n_answered):
-            _say(calls, review, reviewer, criteria)
+            _answer_review_item(calls, review, reviewer, criteria)
 
 
-def _say(calls: DemoCalls, review: str, reviewer: str, criteria: str) -> None:
+def _answer_review_item(calls: DemoCalls, review: str, reviewer: str, criteria: str) -> None:
     """Answer the next item: Ana checks for correctness, Ben also requires a full sentence."""
     lease = calls.post(f"/v1/reviews/{review}/lease", {"reviewer": reviewer})["lease"]
     text = lease["outputs"][0]["text"]
@@ -178,7 +178,7 @@ def _fail(calls: DemoCalls, examples: Sequence[Mapping[str, Any]]) -> None:
         calls.post("/v1/evaluate", request)
 
 
-def _tell_nobody(calls: DemoCalls) -> None:
+def _create_failing_webhook(calls: DemoCalls) -> None:
     """Create a failing webhook. Responses with a secret are not stored for idempotency, so check first."""
     if not calls.get("/v1/event-endpoints")["event_endpoints"]:
         body = {"url": NOWHERE + "/hooks", "event_types": ["evaluation.failed", "decision.made"]}

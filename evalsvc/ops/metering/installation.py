@@ -27,7 +27,7 @@ class NotAnswered(DatabaseError):
     """The database has not answered in time."""
 
 
-class KeptAnswer(Generic[T]):
+class CachedResult(Generic[T]):
     """A result that is cached for some seconds, so that frequent scrapes cause few queries.
 
     The query runs in a thread, and callers wait at most `within` seconds: a DNS lookup is not bounded in time, and if a
@@ -71,7 +71,7 @@ class KeptAnswer(Generic[T]):
                 self._changed.notify_all()
 
 
-backlog: KeptAnswer[Backlog] = KeptAnswer(read_backlog)
+backlog: CachedResult[Backlog] = CachedResult(read_backlog)
 
 
 class Installation(Collector):

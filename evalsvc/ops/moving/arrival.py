@@ -14,8 +14,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import issue_key, record_audit, switch_account
 from evalsvc.evaluations.database.partitions import make_partitions
 from evalsvc.evaluations.maintenance.sweep import Finding
-from evalsvc.ops.moving.checks import check_free, check_own, check_release, recounted_rows
-from evalsvc.ops.moving.derived import add_members, count_for_plans, make_tags, renew_secrets
+from evalsvc.ops.moving.checks import check_free, check_ownership, check_release, count_account_rows
+from evalsvc.ops.moving.derived import add_members, analyze_tables, make_tags, renew_secrets
 from evalsvc.ops.moving.file import AccountFile, ImportRefused, open_file
 from evalsvc.ops.moving.tables import FILLED, MEMBERS
 from evalsvc.ops.recounts import recount_everything
@@ -47,7 +47,7 @@ class AccountImport:
     """Its first key; empty where it stays off."""
 
 
-def bring_in(path: Path, *, name: str | None = None, tell: Tell = lambda what, n: None) -> AccountImport:
+def import_account(path: Path, *, name: str | None = None, tell: Tell = lambda what, n: None) -> AccountImport:
     """Bring the account of a file into this installation, and recount it.
 
     Ended in the middle it leaves nothing, or an account that is off and that `delete_account` deletes. Raises
@@ -100,8 +100,8 @@ def _complete(file: AccountFile, people: list[bytes]) -> AccountImport:
         new_people = add_members(account, people)
     except (ValidationError, ValueError) as exc:
         raise ImportRefused(f"{file.path} is altered: {exc} is no member.") from None
-    check_own(file)
-    counts = recounted_rows(file)
+    check_ownership(file)
+    counts = count_account_rows(file)
     renew_secrets(account)
     release = str(file.manifest["release"])
     record_audit(account=account, actor="operator", action="account.imported", target=file.name, release=release)
@@ -112,7 +112,7 @@ def _open(arrived: AccountImport) -> None:
     """Recount, and let people in where nothing is wrong."""
     account = arrived.account
     if many := [name for name, n in arrived.counts.items() if n >= MANY]:
-        count_for_plans(many)
+        analyze_tables(many)
     arrived.findings = [finding for _, finding in recount_everything(account.pk) if finding is not None]
     if not arrived.findings:
         switch_account(account=account, is_on=True, reason="imported", actor="operator")

@@ -45,7 +45,7 @@ def check_free(file: AccountFile, name: str) -> None:
         raise ImportRefused("A name has 1 to 100 characters. Nothing was written.")
 
 
-def check_own(file: AccountFile) -> None:
+def check_ownership(file: AccountFile) -> None:
     """Raise ImportRefused where a row references a row of another account: the content of a file is not trusted."""
     with connections[SYSTEM].cursor() as cursor:
         for table, column, parent in _references():
@@ -62,7 +62,7 @@ def check_own(file: AccountFile) -> None:
                 )
 
 
-def recounted_rows(file: AccountFile) -> dict[str, int]:
+def count_account_rows(file: AccountFile) -> dict[str, int]:
     """Count the account's rows as everybody finds them. Raises ImportRefused where they are not those of the file."""
     with connections[SYSTEM].cursor() as cursor:
         counts = {table.name: _count_rows(cursor, table, file.account_id) for table in get_moving_tables()}

@@ -36,7 +36,7 @@ def make_tags(ids: list[int]) -> None:
         cursor.execute(BY_INDEX, {"switch": "on"})
 
 
-def count_for_plans(tables: Sequence[str]) -> None:
+def analyze_tables(tables: Sequence[str]) -> None:
     """Let PostgreSQL count what was written, once it is committed. Only the owner may; for others it is left out."""
     with connections[OWNER].cursor() as cursor:
         cursor.execute(f"ANALYZE {', '.join(tables)}")

@@ -56,7 +56,7 @@ NEEDS = {
 def begin_export(*, account: Account, actor: str) -> None:
     """Write down who takes the account along. Raises Problem `export_running`, and then nothing is written."""
     with account_scope(account.pk):
-        _take_place(account.pk)
+        _acquire_slot(account.pk)
         record_audit(account=account, actor=actor, action="account.exported", target=account.name)
 
 
@@ -89,13 +89,13 @@ class GzipExport:
 
     def __init__(self, lines: AccountExport) -> None:
         self.close = lines.close
-        self._parts = _gzipped(lines)
+        self._parts = _compress_lines(lines)
 
     def __iter__(self) -> Iterator[bytes]:
         return self._parts
 
 
-def _gzipped(lines: AccountExport) -> Iterator[bytes]:
+def _compress_lines(lines: AccountExport) -> Iterator[bytes]:
     packer = zlib.compressobj(level=5, wbits=31)
     for chunk in lines:
         if packed := packer.compress(chunk):
@@ -107,7 +107,7 @@ def _lines(account: Account) -> Any:
     digest, row_counts = hashlib.sha256(), dict[str, int]()
     try:
         with account_scope(account.pk, one_snapshot=True):
-            _take_place(account.pk)
+            _acquire_slot(account.pk)
             manifest = _manifest(account)
             yield _update_digest(digest, _line(manifest))
             yield from _tables(account.pk, digest, row_counts)
@@ -192,7 +192,7 @@ def _first_column(cursor: Any, query: str, values: dict[str, Any]) -> list[Any]:
     return [value for (value,) in cursor.fetchall()]
 
 
-def _take_place(account_id: int) -> None:
+def _acquire_slot(account_id: int) -> None:
     """Acquire one of the few export slots until the transaction ends. Raises Problem if none is free."""
     with connections[current_role()].cursor() as cursor:
         if not EXPORT.try_take(cursor, account_id):

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from evalsvc.infra.functions import functions_digest, installed_digests, is_fully_migrated
 from evalsvc.infra.redis import get_shared_client
 from evalsvc.local.embedded.home import evalsvc_home
-from evalsvc.ops.metering.installation import KeptAnswer
+from evalsvc.ops.metering.installation import CachedResult
 from evalsvc.tenancy.scope import SYSTEM
 
 KEPT_SECONDS = 15.0
@@ -137,7 +137,7 @@ def read_inventory() -> Inventory:
     )
 
 
-inventory: KeptAnswer[Inventory] = KeptAnswer(read_inventory, seconds=KEPT_SECONDS)
+inventory: CachedResult[Inventory] = CachedResult(read_inventory, seconds=KEPT_SECONDS)
 
 
 def _row(cursor: Any, statement: str) -> Any:

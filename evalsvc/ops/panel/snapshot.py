@@ -11,7 +11,7 @@ from celery import current_app
 from django.db import DatabaseError
 from redis.exceptions import RedisError
 
-from evalsvc.events.selectors import DeliveriesEverywhere, deliveries_everywhere
+from evalsvc.events.selectors import DeliveryCounts, count_all_deliveries
 from evalsvc.judges.ledger.everywhere import FailingJudges, failing_judges
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering import installation
@@ -56,7 +56,7 @@ class PeriodicTask:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelReading:
+class PanelSnapshot:
     """Current state of the installation; None for a part that did not answer."""
 
     backlog: Backlog | None = None
@@ -64,7 +64,7 @@ class PanelReading:
     tasks: list[PeriodicTask] | None = None
     figures: Mapping[str, int] = field(default_factory=dict)
     judges: FailingJudges | None = None
-    deliveries: DeliveriesEverywhere | None = None
+    deliveries: DeliveryCounts | None = None
     inventory: Inventory | None = None
 
     def n_alive(self, part: str) -> int:
@@ -72,15 +72,15 @@ class PanelReading:
         return sum(beat.part == part and beat.is_alive for beat in self.beats or ())
 
 
-def read_panel(now: datetime) -> PanelReading:
+def read_panel(now: datetime) -> PanelSnapshot:
     """Query all parts. Takes a few seconds at most, also if nothing answers."""
-    return PanelReading(
+    return PanelSnapshot(
         backlog=_try_query(lambda: installation.backlog.get()),
         beats=_try_query(lambda: [Beat(*row) for row in alive.beats()]),
         tasks=_try_query(_tasks),
         figures=_try_query(_figures) or {},
         judges=_try_query(failing_judges),
-        deliveries=_try_query(lambda: deliveries_everywhere(now=now)),
+        deliveries=_try_query(lambda: count_all_deliveries(now=now)),
         inventory=_try_query(lambda: inventory.inventory.get()),
     )
 

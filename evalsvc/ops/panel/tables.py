@@ -8,7 +8,7 @@ from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.queues import LANES
 from evalsvc.ops.panel.inventory import Inventory, TableSize
-from evalsvc.ops.panel.snapshot import PanelReading, PeriodicTask
+from evalsvc.ops.panel.snapshot import PanelSnapshot, PeriodicTask
 from evalsvc.ops.panel.troubles import LAG_SECONDS
 from evalsvc.reports.page.elements import element
 from evalsvc.reports.words import number_text
@@ -36,7 +36,7 @@ SIZE_COLUMNS = (
 )
 
 
-def lanes_table(reading: PanelReading) -> PageTable:
+def lanes_table(reading: PanelSnapshot) -> PageTable:
     """Return what waits in each lane, for how long, and who works on it."""
     backlog, rows = reading.backlog, []
     for lane in LANES if backlog is not None else ():
@@ -48,7 +48,7 @@ def lanes_table(reading: PanelReading) -> PageTable:
     return PageTable("Lanes", LANE_COLUMNS, rows, empty="The database has not told what waits.")
 
 
-def workers_table(reading: PanelReading) -> PageTable:
+def workers_table(reading: PanelSnapshot) -> PageTable:
     """Return who gave a sign of life within the hour."""
     rows = [
         TableRow(
@@ -65,7 +65,7 @@ def workers_table(reading: PanelReading) -> PageTable:
     return PageTable("Workers and the clock", WORKER_COLUMNS, rows, empty="Nobody gave a sign of life within the hour.")
 
 
-def tasks_table(reading: PanelReading) -> PageTable:
+def tasks_table(reading: PanelSnapshot) -> PageTable:
     """Return when each task of the clock last ended well."""
     rows = []
     for task in reading.tasks or ():

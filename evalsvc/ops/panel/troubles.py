@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.queues import LANES
 from evalsvc.ops.panel.inventory import Inventory
-from evalsvc.ops.panel.snapshot import PanelReading
+from evalsvc.ops.panel.snapshot import PanelSnapshot
 
 LAG_SECONDS = 60.0
 FULL_SHARE = 0.9
@@ -25,7 +25,7 @@ class Alert:
     tone: str = "error"
 
 
-def find_alerts(reading: PanelReading) -> list[Alert]:
+def find_alerts(reading: PanelSnapshot) -> list[Alert]:
     """Return what is wrong, the most urgent first."""
     return [
         *_silence(reading),
@@ -37,7 +37,7 @@ def find_alerts(reading: PanelReading) -> list[Alert]:
     ]
 
 
-def _silence(reading: PanelReading) -> Iterator[Alert]:
+def _silence(reading: PanelSnapshot) -> Iterator[Alert]:
     if reading.backlog is None or reading.inventory is None:
         yield Alert(
             "PostgreSQL does not tell",
@@ -54,7 +54,7 @@ def _silence(reading: PanelReading) -> Iterator[Alert]:
         )
 
 
-def _workers(reading: PanelReading) -> Iterator[Alert]:
+def _workers(reading: PanelSnapshot) -> Iterator[Alert]:
     for part in alive.PARTS if reading.beats is not None else ():
         if not reading.n_alive(part):
             name = "The clock" if part == alive.BEAT else f"No worker of the queue {part}"
@@ -65,7 +65,7 @@ def _workers(reading: PanelReading) -> Iterator[Alert]:
             yield Alert(f"{name} {says}", "What it does is kept, and waits.", f"Start one: {command}", "workers")
 
 
-def _lag(reading: PanelReading) -> Iterator[Alert]:
+def _lag(reading: PanelSnapshot) -> Iterator[Alert]:
     backlog = reading.backlog
     for lane in LANES if backlog is not None else ():
         assert backlog is not None  # noqa: S101  there are no lanes without it
@@ -74,7 +74,7 @@ def _lag(reading: PanelReading) -> Iterator[Alert]:
             yield Alert(f"The lane {lane} lags", says, _lag_remedy(reading, lane), "lanes")
 
 
-def _lag_remedy(reading: PanelReading, lane: str) -> str:
+def _lag_remedy(reading: PanelSnapshot, lane: str) -> str:
     if lane not in alive.PARTS:
         return "Requests that were cut off leave it; the sweep takes it up again: see that the clock's tasks run."
     if not reading.n_alive(lane):
@@ -84,7 +84,7 @@ def _lag_remedy(reading: PanelReading, lane: str) -> str:
     return "Start more workers of this queue, or give this machine more processors."
 
 
-def _tasks(reading: PanelReading) -> Iterator[Alert]:
+def _tasks(reading: PanelSnapshot) -> Iterator[Alert]:
     late = [task for task in reading.tasks or () if task.is_late]
     if late:
         names = ", ".join(task.name for task in late)
@@ -92,7 +92,7 @@ def _tasks(reading: PanelReading) -> Iterator[Alert]:
         yield Alert("A task of the clock is late", f"It has not ended well in time: {names}.", remedy, "clock")
 
 
-def _outside(reading: PanelReading) -> Iterator[Alert]:
+def _outside(reading: PanelSnapshot) -> Iterator[Alert]:
     judges, deliveries = reading.judges, reading.deliveries
     if judges is not None and judges.n_failing:
         codes = ", ".join(f"{code} {n}" for code, n in judges.codes.items())
@@ -111,7 +111,7 @@ def _outside(reading: PanelReading) -> Iterator[Alert]:
         yield Alert("Webhooks do not deliver", says, remedy, "deliveries", "warning")
 
 
-def _data(reading: PanelReading) -> Iterator[Alert]:
+def _data(reading: PanelSnapshot) -> Iterator[Alert]:
     inventory: Inventory | None = reading.inventory
     if inventory is None:
         return

@@ -55,10 +55,10 @@ class TrackedBody:
         if self._announced is None or self._unreader is None:
             return self._has_ended
         n_left = self._announced - self._n_read
-        return n_left == 0 or self._has_come(n_left - self._body.buf.getbuffer().nbytes, self._unreader)
+        return n_left == 0 or self._is_received(n_left - self._body.buf.getbuffer().nbytes, self._unreader)
 
     @staticmethod
-    def _has_come(n_bytes: int, unreader: PacedUnreader) -> bool:
+    def _is_received(n_bytes: int, unreader: PacedUnreader) -> bool:
         n_left = n_bytes - unreader.n_buffered()
         if 0 < n_left <= MOST_TAKEN_IN:
             unreader.take_in(n_left)

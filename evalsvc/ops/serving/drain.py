@@ -26,7 +26,7 @@ class Draining:
         """Return whether the process is draining; notices the drain file with a short delay."""
         if self._began is None and time.monotonic() - self._looked >= LOOK_SECONDS:
             self._looked = time.monotonic()
-            if is_asked_for():
+            if is_drain_requested():
                 self.begin()
         return self._began is not None
 
@@ -39,7 +39,7 @@ draining = Draining()
 """Of this process."""
 
 
-def is_asked_for() -> bool:
+def is_drain_requested() -> bool:
     """Return whether the drain file exists. A file that another user left in a shared folder does not count."""
     try:
         return os.lstat(drain_file(os.environ)).st_uid in (os.geteuid(), 0)
@@ -47,7 +47,7 @@ def is_asked_for() -> bool:
         return False
 
 
-def ask_to_drain() -> None:
+def request_drain() -> None:
     """Leave the file. Raises OSError where it cannot be written, and MalformedDrain."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW
     os.close(os.open(drain_file(os.environ), flags, 0o600))
@@ -55,5 +55,5 @@ def ask_to_drain() -> None:
 
 def forget_earlier_drain() -> None:
     """Remove the drain file of an earlier run."""
-    if is_asked_for():
+    if is_drain_requested():
         drain_file(os.environ).unlink(missing_ok=True)

@@ -129,25 +129,25 @@ class PacedUnreader(SocketUnreader):
         except BlockingIOError:
             give_back_connections()
             with aside():
-                data = self._awaited(size, self.deadline)
+                data = self._wait_for_data(size, self.deadline)
         self.deadline += len(data) / LEAST_BYTES_PER_SECOND
         return data
 
-    def _awaited(self, size: int, deadline: float) -> bytes:
+    def _wait_for_data(self, size: int, deadline: float) -> bytes:
         try:
-            return self._received(size, min(deadline, time.monotonic() + SLOW_SECONDS))
+            return self._receive(size, min(deadline, time.monotonic() + SLOW_SECONDS))
         except TimeoutError:
             pass
         try:
             with slow_senders.waiting(self):
-                data = self._received(size, deadline)
+                data = self._receive(size, deadline)
         except TimeoutError:
             raise too_slow() from None
         if self.is_cut:
             raise too_slow()
         return data
 
-    def _received(self, size: int, until: float) -> bytes:
+    def _receive(self, size: int, until: float) -> bytes:
         self.sock.settimeout(max(0.001, until - time.monotonic()))
         try:
             return self.sock.recv(size)

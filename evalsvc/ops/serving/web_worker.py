@@ -17,7 +17,7 @@ from evalsvc.ops.serving.connection import ClientConnection
 from evalsvc.ops.serving.drain import draining
 from evalsvc.ops.serving.pace import slow_senders
 from evalsvc.ops.serving.sockets import lingering
-from evalsvc.rest.edge.door import AdmittedRequest, door, visiting
+from evalsvc.rest.edge.door import AdmittedRequest, door, serve_request
 
 NOBODY = 0
 """Whose requests have no key, as those for health: a connection that had one has turns apart from new ones."""
@@ -71,7 +71,7 @@ class WebWorker(ThreadWorker):
         """Serve a request, in a thread of the pool."""
         visit, conn.visit = conn.visit, None
         assert visit is not None  # noqa: S101  # nosec B101 - every request comes by the door
-        with visiting(visit):
+        with serve_request(visit):
             result = self._served(conn)
         conn.account_id = visit.account_id or NOBODY
         return result
@@ -123,14 +123,14 @@ class WebWorker(ThreadWorker):
     def notify(self) -> None:
         """Send a heartbeat, at least once a second; also recheck the concurrency limiter and continue a drain."""
         super().notify()
-        door.look()
+        door.dispatch()
         if draining.is_on():
             self._drain()
 
     def _drain(self) -> None:
         if not self._has_let_go:
             self._has_let_go = True
-            let_go()
+            release_waiting()
         if self._is_told_to_stop and self.alive and draining.is_over():
             # Of its time the master has counted the drain already.
             self.cfg.set("graceful_timeout", REQUESTS_SECONDS)
@@ -147,7 +147,7 @@ class WebWorker(ThreadWorker):
         self.method_queue.defer(self._drain)
 
 
-def let_go() -> None:
+def release_waiting() -> None:
     """Send away everybody who waits."""
     from evalsvc.evaluations.evaluate.wait import room
 

@@ -110,7 +110,7 @@ class ProjectsView(AccountView):
     def post(self, request: Request) -> Response:
         """Return the project of that name, making it if it is new. The answer is the bare project."""
         body = ProjectIn(data=request.data)
-        self.lenient(body)
+        self.validate_lenient(body)
         name = body.validated_data["name"]
         project = services.create_project(account=self.account, name=name, actor=self.caller.actor)
         return Response(build_shape(project, ProjectFacts))

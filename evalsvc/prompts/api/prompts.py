@@ -182,7 +182,7 @@ class PromptDefinitionsView(AccountView):
     def get(self, request: Request) -> Response:
         """List prompts, newest first. `warnings` names unknown parameters."""
         query = DefinitionsQuery(data=get_query_params(request))
-        self.lenient(query)
+        self.validate_lenient(query)
         limit, offset = query.page()
         rows = list_prompts(account=self.account, filters=query.build_prompt_filters())[offset : offset + limit]
         return Response(PromptDefinitionPage(prompt_definitions=[prompt_definition_out(row) for row in rows]))
@@ -218,7 +218,7 @@ class PromptDefinitionView(AccountView):
     def patch(self, request: Request, id: uuid.UUID) -> Response:
         """Change the name or the description; what is null or left out stays."""
         prompt = get_prompt(account=self.account, id=id)
-        body = self.decoded(request, DefinitionBody)
+        body = self.decode_body(request, DefinitionBody)
         row = services.describe_prompt(
             account=self.account,
             prompt=prompt,
@@ -241,7 +241,7 @@ class PromptRevisionsView(AccountView):
     def get(self, request: Request) -> Response:
         """List revisions, the newest of each prompt first. `warnings` names unknown parameters."""
         query = RevisionsQuery(data=get_query_params(request))
-        self.lenient(query)
+        self.validate_lenient(query)
         limit, offset = query.page()
         rows = list_prompt_revisions(
             account=self.account, of=query.build_prompt_filters("prompt_"), filters=query.filters()
@@ -257,7 +257,7 @@ class PromptRevisionsView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Freeze a text as the next revision of a prompt, which is made where its name is new in the project."""
-        body = self.decoded(request, NewRevisionBody)
+        body = self.decode_body(request, NewRevisionBody)
         row = services.add_prompt_revision(
             account=self.account,
             place=body.place(),
@@ -284,7 +284,7 @@ class SetLabelsView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Put labels on a revision. They move here from other revisions of the prompt."""
         revision = get_prompt_revision(account=self.account, id=id)
-        labels = self.decoded(request, LabelsBody).labels
+        labels = self.decode_body(request, LabelsBody).labels
         services.set_prompt_labels(account=self.account, revision=revision, labels=labels, actor=self.caller.actor)
         return Response(status=204)
 
@@ -303,6 +303,6 @@ class RemoveLabelsView(AccountView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Take labels off a revision; those that it does not have are ignored."""
         revision = get_prompt_revision(account=self.account, id=id)
-        labels = self.decoded(request, LabelsBody).labels
+        labels = self.decode_body(request, LabelsBody).labels
         services.remove_prompt_labels(account=self.account, revision=revision, labels=labels, actor=self.caller.actor)
         return Response(status=204)

@@ -102,7 +102,7 @@ class ImportView(AccountView):
         if is_form(request._request):
             self.form = receive_form(request._request)
         elif request._request.content_type == ZIP:
-            self.file = _received(request)
+            self.file = _receive_body(request)
         else:
             raise Problem(f"Send a form with a `file`, or the bundle as {ZIP}.", code="unsupported_media_type")
 
@@ -160,7 +160,7 @@ class ImportView(AccountView):
             return super().finalize_response(request, response, *args, **kwargs)
 
 
-def _received(request: Request) -> BinaryIO:
+def _receive_body(request: Request) -> BinaryIO:
     """Copy a body to a temporary file; 413 when it is too large."""
     meta = request._request.META
     if content_length(request._request) > settings.MAX_UPLOAD_BYTES:

@@ -20,7 +20,7 @@ from evalsvc.experiments.api.shapes import plan_out
 from evalsvc.experiments.bodies.aggregates import AggregatesIn
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.reports.api.answers import ReportAnswer
-from evalsvc.reports.content.builder import ReportQuestion, gather_report, list_report_comparisons
+from evalsvc.reports.content.builder import ReportOptions, gather_report, list_report_comparisons
 from evalsvc.reports.markdown import render_markdown
 from evalsvc.reports.page.html import render_page
 from evalsvc.rest.answering.shapes import answer_with
@@ -67,7 +67,7 @@ class ReportView(AccountView):
         plan = get_plan(account=self.account, id=id)
         query = validate_strict(ReportIn(data=get_query_params(request)))
         slices = validate_strict(AggregatesIn(data={"by": query["by"]})) if "by" in query else None
-        options = ReportQuestion(n_examples=query["n_examples"], now=timezone.now(), slices=slices)
+        options = ReportOptions(n_examples=query["n_examples"], now=timezone.now(), slices=slices)
         rankings = [answer_out(row, with_elo=False) for row in list_report_comparisons(self.account, plan)]
         report = {**gather_report(self.account, plan, options), "plan": plan_out(plan), "comparisons": rankings}
         if query["format"] == "json":

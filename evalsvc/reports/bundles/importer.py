@@ -30,7 +30,7 @@ from evalsvc.experiments.models import Config, ExperimentPlan, Output, StageOutp
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.services import DEFAULT_PROJECT, ITEMS
 from evalsvc.projects.models import Experiment
-from evalsvc.projects.services import hold_project
+from evalsvc.projects.services import lock_project
 from evalsvc.reports.bundles import tables
 from evalsvc.reports.bundles.reader import Bundle, BundledExperiment, open_bundle
 from evalsvc.reports.bundles.records.importer import insert_records
@@ -102,7 +102,7 @@ def _copy(
 ) -> ImportedCopy:
     version, is_new = _version(account, bundle, said, wish, actor)
     source = bundle.manifest.source
-    project = hold_project(account.pk, id=None, name=wish.project_name or source.project or DEFAULT_PROJECT)
+    project = lock_project(account.pk, id=None, name=wish.project_name or source.project or DEFAULT_PROJECT)
     experiment = Experiment.objects.create(
         account=account,
         project_id=project,
@@ -175,7 +175,7 @@ def _insert_all(account: Account, experiment: Experiment, bundle: Bundle, table:
         for number, row in batch:
             _note(table, number, row, parents, reused, now)
             if table.model is Output and bytes(row.stages) != b"null":
-                row.stages = _restaged(table, number, row.stages, stages)
+                row.stages = _rename_stages(table, number, row.stages, stages)
         document = msgspec.json.encode([row for _, row in batch]).decode()
         with connections[current_role()].cursor() as cursor:
             cursor.execute(query, {"account": account.pk, "experiment": experiment.pk, "rows": document})
@@ -193,9 +193,9 @@ def _stages(experiment: Experiment) -> dict[str, str]:
     return {key: str(id) for key, id in rows.iterator(ROWS_AT_ONCE)}
 
 
-def _restaged(table: BundleTable, number: int, said: msgspec.Raw, stages: Mapping[str, str]) -> msgspec.Raw:
+def _rename_stages(table: BundleTable, number: int, said: msgspec.Raw, stages: Mapping[str, str]) -> msgspec.Raw:
     try:
-        return msgspec.Raw(msgspec.json.encode(tables.restaged(msgspec.json.decode(said), stages)))
+        return msgspec.Raw(msgspec.json.encode(tables.rename_stages(msgspec.json.decode(said), stages)))
     except UNREADABLE:
         raise refuse(f"{table.file}, line {number}: its stages are not those of the bundle.") from None
 

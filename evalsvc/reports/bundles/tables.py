@@ -113,7 +113,7 @@ FILES = (EXPERIMENT, EXAMPLES, ORDER, *(table.file for table in TABLES))
 PLAN_LEFT = {"experiment": "is drawn anew", "account": "is the importer's", "dataset_version": "is named by content"}
 
 
-def restaged(said: Any, names: Mapping[str, str]) -> Any:
+def rename_stages(said: Any, names: Mapping[str, str]) -> Any:
     """Return the `stages` of an output with stage ids replaced; KeyError for a stage without a new name."""
     if not isinstance(said, dict):
         return said

@@ -123,16 +123,16 @@ def _rows(table: BundleTable, plan: ExperimentPlan) -> Iterator[bytes]:
     if table.model is Output:
         stages = StageOutput.objects.filter(experiment_id=plan.pk).values_list("id", "key")
         keys = {str(id): key for id, key in stages.iterator(ROWS_AT_ONCE)}
-        return _staged(lines, keys) if keys else lines
+        return _rename_stages(lines, keys) if keys else lines
     return lines
 
 
-def _staged(lines: Iterable[bytes], keys: Mapping[str, str]) -> Iterator[bytes]:
+def _rename_stages(lines: Iterable[bytes], keys: Mapping[str, str]) -> Iterator[bytes]:
     """Replace the ids of stages by their keys, which are valid in any installation."""
     for part in lines:
         for line in part.splitlines():
             row: dict[str, Any] = orjson.loads(line)
-            yield dumps({**row, tables.STAGES: tables.restaged(row[tables.STAGES], keys)}) + b"\n"
+            yield dumps({**row, tables.STAGES: tables.rename_stages(row[tables.STAGES], keys)}) + b"\n"
 
 
 def _strip_secrets(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -32,7 +32,7 @@ MOST_WEIGHED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class ReportQuestion:
+class ReportOptions:
     """Options of a report: what to include in addition to the numbers of the experiment."""
 
     n_examples: int
@@ -41,7 +41,7 @@ class ReportQuestion:
     """What aggregates are asked by; None for no slices."""
 
 
-def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion) -> dict[str, Any]:
+def gather_report(account: Account, plan: ExperimentPlan, asked: ReportOptions) -> dict[str, Any]:
     """Return the report of an experiment, within one snapshot; what it costs does not grow with its texts."""
     live = {**live_view(plan), "references": load_references(plan)}
     configs = list(list_configs(account=account, experiment_id=plan.pk))
@@ -61,7 +61,7 @@ def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion)
         "decisions": [decision_out(row) for row in decisions[:MAX_DECISIONS]],
         "n_decisions": decisions.count(),
         "slices": compute_aggregates(account, plan, asked.slices) if asked.slices else None,
-        "gates": gates_about(account, plan),
+        "gates": list_report_gates(account, plan),
         "components": gaps_view(plan, configs) if pair_twins([Metric.from_json(row) for row in plan.metrics]) else None,
         "measured": compute_output_quantiles(plan, configs),
         "errors": count_errors(configs),
@@ -72,7 +72,7 @@ def gather_report(account: Account, plan: ExperimentPlan, asked: ReportQuestion)
     }
 
 
-def gates_about(account: Account, plan: ExperimentPlan) -> list[dict[str, Any]]:
+def list_report_gates(account: Account, plan: ExperimentPlan) -> list[dict[str, Any]]:
     """Return the newest decisions about configs of the experiment, as the list of gates has them."""
     rows = list_gates(account=account, experiment_id=str(plan.pk)).order_by("-id")[:MAX_GATES]
     return [

@@ -20,7 +20,7 @@ NEAR, WIDE = 13.0, 170.0
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AxisRange:
     """From which number to which a picture reaches."""
 
     low: float
@@ -34,7 +34,7 @@ class Reach:
 
 def compute_axis_range(
     rows: Iterable[Mapping[str, Any] | None], *, value: str = "value", zero: bool = False
-) -> Reach | None:
+) -> AxisRange | None:
     """Return the reach of all values and their ends; None where there are none."""
     values = [0.0] if zero else []
     for row in rows:
@@ -44,10 +44,12 @@ def compute_axis_range(
         return None
     low, high = min(values), max(values)
     room = 0.04 * (high - low) or 0.5 * abs(high) or 0.5
-    return Reach(low - room, high + room)
+    return AxisRange(low - room, high + room)
 
 
-def interval_picture(row: Mapping[str, Any], span: Reach | None, *, value: str = "value", zero: bool = False) -> Any:
+def interval_picture(
+    row: Mapping[str, Any], span: AxisRange | None, *, value: str = "value", zero: bool = False
+) -> Any:
     """Draw an interval on the scale shared by all rows; None for a row without a value."""
     if span is None or row.get(value) is None:
         return None
@@ -106,7 +108,7 @@ def front_picture(pareto: Mapping[str, Any]) -> SafeString | None:
     return element("svg", *parts, class_="plot", viewBox=f"0 0 {PLOT_WIDTH:g} {PLOT_HEIGHT:g}", role="img")
 
 
-def _ticks(across: Reach, up: Reach, floor: float, end: float) -> Sequence[SafeString]:
+def _ticks(across: AxisRange, up: AxisRange, floor: float, end: float) -> Sequence[SafeString]:
     xs = [(across.low, LEFT, "start"), (across.high, end, "end")]
     ys = [(up.low, floor), (up.high, TOP + 10)]
     return [

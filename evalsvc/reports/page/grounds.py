@@ -15,12 +15,12 @@ from evalsvc.reports.words import (
     LIMITS,
     NOTHING,
     build_basis_rows,
+    format_joint_level,
     interval_text,
     moment_text,
     number_text,
     rank_configs,
     slice_name,
-    together_words,
 )
 
 
@@ -65,7 +65,7 @@ def slices_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     ]
     heads = [("slice", None), ("configs", None), ("value", "n"), ("interval drawn", None), ("interval", None)]
     heads += [("n", "n"), ("errors", "n")]
-    caption = f"{room.truncate(slices['metric'], 100)}. {together_words(slices)}"
+    caption = f"{room.truncate(slices['metric'], 100)}. {format_joint_level(slices)}"
     yield section("Slices", page_table(caption, heads, rows, len(slices["rows"]) - len(rows)))
 
 

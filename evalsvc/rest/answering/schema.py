@@ -71,7 +71,7 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
             operation.pop("security", None)
             for content in operation.get("requestBody", {}).get("content", {}).values():
                 # The generator sets this for serializers, but not for explicit schemas or those of structs.
-                if resolved(content.get("schema", {}), components).get("required"):
+                if resolve_schema(content.get("schema", {}), components).get("required"):
                     operation["requestBody"]["required"] = True
             if method == "post":
                 operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
@@ -85,7 +85,7 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
     return result
 
 
-def resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+def resolve_schema(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
     """Return what a schema refers to, or itself."""
     name = schema.get("$ref", "").rpartition("/")[2]
     target: dict[str, Any] = components["schemas"].get(name, schema)

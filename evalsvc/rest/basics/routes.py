@@ -21,13 +21,13 @@ def path_hint(path: str) -> str:
     Empty if the path matches a route except for an invalid identifier: then the object does not exist.
     """
     path = path[:MAX_PATH]
-    if any(_fits(path, route) for route in list_paths()):
+    if any(_matches_route(path, route) for route in list_paths()):
         return ""
     pattern = "/".join("{id}" if _identifier.fullmatch(part) else part for part in path.split("/"))
     return f"There is no path {path}.{suggestion(pattern, list_paths())}"
 
 
-def _fits(path: str, route: str) -> bool:
+def _matches_route(path: str, route: str) -> bool:
     parts, route_parts = path.split("/"), route.split("/")
     pairs = zip(parts, route_parts, strict=False)
     return len(parts) == len(route_parts) and all(

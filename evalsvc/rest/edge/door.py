@@ -53,14 +53,14 @@ class ConcurrencyLimiter:
     def n_at_work(self) -> int:
         """Return how many work, those apart who have for long."""
         with self._lock:
-            self._pass_over_the_slow()
+            self._drop_slow()
             return len(self._at_work)
 
     def admit(self, visit: AdmittedRequest) -> None:
         """Let it begin, now or when it is its turn."""
         with self._lock:
             self._queues.setdefault(visit.account_id, deque()).append(visit)
-        self.look()
+        self.dispatch()
 
     def release(self, visit: AdmittedRequest) -> None:
         """Give the visit's place to others while it waits."""
@@ -72,16 +72,16 @@ class ConcurrencyLimiter:
             if not visit.is_over:
                 self._at_work[visit] = time.monotonic()
 
-    def go(self, visit: AdmittedRequest) -> None:
+    def finish(self, visit: AdmittedRequest) -> None:
         """End the visit."""
         visit.is_over = True
         self._leave(visit)
 
-    def look(self) -> None:
+    def dispatch(self) -> None:
         """Start waiting requests while slots are free."""
         ready = []
         with self._lock:
-            self._pass_over_the_slow()
+            self._drop_slow()
             while self._queues and len(self._at_work) < self._most:
                 visit = self._next()
                 self._at_work[visit] = time.monotonic()
@@ -101,7 +101,7 @@ class ConcurrencyLimiter:
     def _leave(self, visit: AdmittedRequest) -> None:
         with self._lock:
             self._at_work.pop(visit, None)
-        self.look()
+        self.dispatch()
 
     def _next(self) -> AdmittedRequest:
         account_id, queue = self._queues.popitem(last=False)
@@ -110,7 +110,7 @@ class ConcurrencyLimiter:
             self._queues[account_id] = queue
         return visit
 
-    def _pass_over_the_slow(self) -> None:
+    def _drop_slow(self) -> None:
         latest = time.monotonic() - LONGEST_TURN_SECONDS
         while self._at_work and next(iter(self._at_work.values())) < latest:
             self._at_work.popitem(last=False)
@@ -122,14 +122,14 @@ _current = threading.local()
 
 
 @contextmanager
-def visiting(visit: AdmittedRequest) -> Iterator[None]:
+def serve_request(visit: AdmittedRequest) -> Iterator[None]:
     """Serve a visit in this thread, until its end."""
     _current.visit = visit
     try:
         yield
     finally:
         _current.visit = None
-        door.go(visit)
+        door.finish(visit)
 
 
 def current_visit() -> AdmittedRequest | None:
@@ -137,7 +137,7 @@ def current_visit() -> AdmittedRequest | None:
     return getattr(_current, "visit", None)
 
 
-def belongs_to(account_id: int) -> None:
+def set_account(account_id: int) -> None:
     """Set the account of the request that this thread serves."""
     if (visit := current_visit()) is not None:
         visit.account_id = account_id

@@ -46,7 +46,7 @@ def lease_item(
     until the lease ends and another reviewer takes it.
     """
     with account_scope(account.pk):
-        review = open_review(account, review_id)
+        review = lock_open_review(account, review_id)
         mine = ReviewAnswer.objects.filter(account=account, review=review, reviewer=reviewer)
         lease = mine.filter(answered_at=None, lease_expires_at__gt=Now()).order_by("item__position").first()
         until = Now() + timedelta(seconds=seconds)
@@ -76,24 +76,24 @@ def answer_item(
     response), and Invalid for a response that does not answer the question.
     """
     with account_scope(account.pk):
-        review = open_review(account, review_id)
+        review = lock_open_review(account, review_id)
         item = get_item(account=account, review=review, id=item_id)
         row = ReviewAnswer.objects.filter(account=account, item=item, token=token).first()
         if row is None:
             raise Problem(code="lease_lost")
-        values = read_said(review, item, said)
+        values = validate_response(review, item, said)
         if row.said is not None:
-            if _says(row, values):
+            if _is_same_answer(row, values):
                 return row
             if not revise:
                 raise Problem(code="already_answered")
-        return keep_answer(account, review, item, row, values)
+        return save_answer(account, review, item, row, values)
 
 
 def skip_item(*, account: Account, review_id: uuid.UUID, item_id: int, token: uuid.UUID) -> None:
     """Pass an item over: this person does not get it again, and its place is free for others."""
     with account_scope(account.pk):
-        review = open_review(account, review_id)
+        review = lock_open_review(account, review_id)
         item = get_item(account=account, review=review, id=item_id)
         rows = ReviewAnswer.objects.filter(account=account, item=item, token=token)
         if rows.filter(said__isnull=True).update(slot=None, answered_at=Now(), lease_expires_at=None) == 1:
@@ -113,7 +113,7 @@ def take_back(*, account: Account, review_id: uuid.UUID, reviewer: str) -> Revie
     Or return the one answered last, so that it can be answered again.
     """
     with account_scope(account.pk):
-        review = open_review(account, review_id)
+        review = lock_open_review(account, review_id)
         row = get_last_answer(account=account, review=review, reviewer=reviewer)
         if row is None or row.said is not None:
             return row
@@ -128,7 +128,7 @@ def take_back(*, account: Account, review_id: uuid.UUID, reviewer: str) -> Revie
 
 
 @dataclass(frozen=True, slots=True)
-class SaidValues:
+class ResponseValues:
     """An answer as stored in its row."""
 
     said: Mapping[str, Any]
@@ -136,7 +136,7 @@ class SaidValues:
     explanation: str | None
 
 
-def read_said(review: Review, item: ReviewItem, said: ReviewResponse) -> SaidValues:
+def validate_response(review: Review, item: ReviewItem, said: ReviewResponse) -> ResponseValues:
     """Return the values to store for a response. Raises Invalid with pointers."""
     explanation = said.explanation or None
     if explanation and len(explanation) > MAX_EXPLANATION:
@@ -145,17 +145,17 @@ def read_said(review: Review, item: ReviewItem, said: ReviewResponse) -> SaidVal
     if review.kind != Review.Kind.PAIR:
         if said.choice is not None:
             raise Invalid(FieldError("/choice", "Only pairs are answered by a choice; send `answers`."))
-        return SaidValues(validate_answers(parse_questions(review.criteria), said.answers), None, explanation)
+        return ResponseValues(validate_answers(parse_questions(review.criteria), said.answers), None, explanation)
     if said.answers:
         raise Invalid(FieldError("/answers", "A pair is answered by a `choice`."))
     if said.choice not in CHOICES:
         raise Invalid(FieldError("/choice", f"One of: {', '.join(CHOICES)}."))
     outcome = other_side(said.choice, is_swapped=item.is_swapped)
-    return SaidValues({"choice": said.choice}, outcome, explanation)
+    return ResponseValues({"choice": said.choice}, outcome, explanation)
 
 
-def keep_answer(
-    account: Account, review: Review, item: ReviewItem, row: ReviewAnswer, kept: SaidValues
+def save_answer(
+    account: Account, review: Review, item: ReviewItem, row: ReviewAnswer, kept: ResponseValues
 ) -> ReviewAnswer:
     """Write an answer into its row, count it once, and bring the labels of its item up to date. Holding the review."""
     is_new = row.said is None
@@ -184,11 +184,11 @@ def keep_answer(
     return row
 
 
-def _says(row: ReviewAnswer, kept: SaidValues) -> bool:
+def _is_same_answer(row: ReviewAnswer, kept: ResponseValues) -> bool:
     return row.said == kept.said and row.explanation == kept.explanation
 
 
-def open_review(account: Account, id: uuid.UUID) -> Review:
+def lock_open_review(account: Account, id: uuid.UUID) -> Review:
     """Return the review, locked: assignments and answers are serialized."""
     review = get_review(account=account, id=id, lock=True)
     if review.closed_at is not None:

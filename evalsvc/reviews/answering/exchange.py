@@ -16,8 +16,8 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.datasets.exports import FORMULA_STARTS, chunked, guard_cell
 from evalsvc.rest.bodies.scalars import refuse_nul
 from evalsvc.rest.problems import FieldError, Invalid, Problem
-from evalsvc.reviews.answering.answers import SaidValues, keep_answer, open_review, read_said
-from evalsvc.reviews.answering.forms import parse_response_row, words_of_answer
+from evalsvc.reviews.answering.answers import ResponseValues, lock_open_review, save_answer, validate_response
+from evalsvc.reviews.answering.forms import format_answer, parse_response_row
 from evalsvc.reviews.content import Content, as_shown, load_content
 from evalsvc.reviews.models import MAX_REVIEWER, Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.questions import parse_questions
@@ -110,8 +110,7 @@ def _row(review: Review, item: ReviewItem, content: Content, answer: ReviewAnswe
         outputs = {"output": output_texts[0]}
     questions = parse_questions(review.criteria)
     answer_cells = {
-        f"{ANSWER}{question.name}": words_of_answer(question, values.get(str(question.id), {}))
-        for question in questions
+        f"{ANSWER}{question.name}": format_answer(question, values.get(str(question.id), {})) for question in questions
     }
     return {
         "item_id": str(item.pk),
@@ -134,9 +133,9 @@ def import_answers(*, account: Account, id: uuid.UUID, format: str, text: str, a
     """
     rows = _read(format, text)
     with account_scope(account.pk):
-        review = open_review(account, id)
+        review = lock_open_review(account, id)
         items = {str(item.pk): item for item in _find_items(account, review, rows)}
-        result = ImportedAnswers(*_keep_all(account, review, items, rows))
+        result = ImportedAnswers(*_save_all(account, review, items, rows))
         record_audit(account=account, actor=actor, action="review.imported", target=review.name, answers=result.n_kept)
     return result
 
@@ -150,7 +149,7 @@ def _is_id(text: str) -> bool:
     return text.isdecimal() and len(text) < 19
 
 
-def _keep_all(
+def _save_all(
     account: Account, review: Review, items: Mapping[str, ReviewItem], rows: Sequence[Mapping[str, str]]
 ) -> tuple[int, int, int]:
     n_kept = n_repeated = n_empty = 0
@@ -159,7 +158,7 @@ def _keep_all(
         try:
             if _is_empty(review, row):
                 n_empty += 1
-            elif _keep_one(account, review, items, row):
+            elif _save_row(account, review, items, row):
                 n_kept += 1
             else:
                 n_repeated += 1
@@ -177,7 +176,7 @@ def _is_empty(review: Review, row: Mapping[str, str]) -> bool:
     return not any(row.get(name, "").strip() for name in names)
 
 
-def _keep_one(account: Account, review: Review, items: Mapping[str, ReviewItem], row: Mapping[str, str]) -> bool:
+def _save_row(account: Account, review: Review, items: Mapping[str, ReviewItem], row: Mapping[str, str]) -> bool:
     """Save the answer of a row; return whether it is new."""
     item = items.get(row.get("item_id", ""))
     if item is None:
@@ -186,7 +185,7 @@ def _keep_one(account: Account, review: Review, items: Mapping[str, ReviewItem],
     if not reviewer or len(reviewer) > MAX_IMPORTED_NAME:
         raise Invalid(FieldError("/reviewer", f"Say who has answered, in 1 to {MAX_IMPORTED_NAME} characters."))
     refuse_nul(reviewer, "/reviewer")
-    values = read_said(review, item, parse_response_row(review, row))
+    values = validate_response(review, item, parse_response_row(review, row))
     imported = f"{IMPORTED}{reviewer.removeprefix(IMPORTED)}"
     rows = ReviewAnswer.objects.filter(account=account, item=item, reviewer__in={reviewer, imported})
     before = rows.filter(said__isnull=False).first()
@@ -197,11 +196,11 @@ def _keep_one(account: Account, review: Review, items: Mapping[str, ReviewItem],
     return before is None
 
 
-def _add(account: Account, review: Review, item: ReviewItem, reviewer: str, kept: SaidValues) -> None:
+def _add(account: Account, review: Review, item: ReviewItem, reviewer: str, kept: ResponseValues) -> None:
     row = ReviewAnswer(account=account, review=review, item=item, slot=None, reviewer=reviewer, token=uuid.uuid4())
     row.save(force_insert=True)
     try:
-        keep_answer(account, review, item, row, kept)
+        save_answer(account, review, item, row, kept)
     except Problem as problem:
         if problem.code != "lease_lost":
             raise
@@ -218,12 +217,12 @@ def _read(format: str, text: str) -> list[dict[str, str]]:
 def _csv_rows(text: str) -> Iterator[dict[str, str]]:
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     try:
-        header = [_unguarded(name) for name in next(reader, [])]
+        header = [_strip_guard(name) for name in next(reader, [])]
         if "item_id" not in header:
             raise Invalid(FieldError("/text", "The first line names the columns, `item_id` among them."))
         for cells in reader:
             if cells:
-                yield {name: _unguarded(cell) for name, cell in zip(header, cells, strict=False)}
+                yield {name: _strip_guard(cell) for name, cell in zip(header, cells, strict=False)}
     except csv.Error as exc:
         raise Invalid(FieldError("/text", f"Line {reader.line_num} is no CSV: {exc}.")) from None
 
@@ -245,5 +244,5 @@ def _cell(value: object) -> str:
     return "" if value is None else value if isinstance(value, str) else str(value)
 
 
-def _unguarded(cell: str) -> str:
+def _strip_guard(cell: str) -> str:
     return cell[1:] if cell.startswith(GUARD) and cell[1:2] in FORMULA_STARTS and len(cell) > 1 else cell

@@ -112,7 +112,7 @@ def _questions(review: Review, said: Mapping[str, Any], typed: Mapping[str, str]
 def _question(question: Question, said: Mapping[str, Any], typed: Mapping[str, str]) -> QuestionForm:
     field = f"{PREFIX}{question.id}"
     selected_value = typed.get(field) or _to_form_value(question, said)
-    offered = _offered(question)
+    offered = _list_options(question)
     options = [
         AnswerOption(value, label, i if i <= MOST_BUTTONS else None, value == selected_value)
         for i, (value, label) in enumerate(offered, 1)
@@ -120,7 +120,7 @@ def _question(question: Question, said: Mapping[str, Any], typed: Mapping[str, s
     return QuestionForm(field, question.name, question.description, options, question.annotation_type, selected_value)
 
 
-def _offered(question: Question) -> list[tuple[str, str]]:
+def _list_options(question: Question) -> list[tuple[str, str]]:
     if question.annotation_type == Type.BINARY:
         return [("pass", "Pass"), ("fail", "Fail")]
     return [(str(i), _label(category)) for i, category in enumerate(question.categories)]
@@ -186,19 +186,19 @@ def format_response(review: Review, row: ReviewAnswer) -> str:
     else:
         questions = parse_questions(review.criteria)
         words = "; ".join(
-            f"{question.name}: {words_of_answer(question, values.get(str(question.id), {}))}" for question in questions
+            f"{question.name}: {format_answer(question, values.get(str(question.id), {}))}" for question in questions
         )
     return f"{words} ({row.explanation})" if row.explanation else words
 
 
-def words_of_answer(question: Question, said: Mapping[str, Any]) -> str | float | None:
+def format_answer(question: Question, said: Mapping[str, Any]) -> str | float | None:
     """Return an answer as a row of an export has it: `pass` or `fail`, a label, a number or a text."""
     if not said:
         return None
     if question.annotation_type == Type.CONTINUOUS:
         return float(said["value_score"])
     value = _to_form_value(question, said)
-    words = dict(_offered(question))
+    words = dict(_list_options(question))
     return value if question.annotation_type == Type.BINARY else words.get(value, value)
 
 
@@ -215,7 +215,7 @@ def parse_response_row(review: Review, row: Mapping[str, str]) -> ReviewResponse
     answers = []
     for question in parse_questions(review.criteria):
         cell = row.get(f"answer:{question.name}", "")
-        places = {label: value for value, label in _offered(question)}
+        places = {label: value for value, label in _list_options(question)}
         place = cell.strip().lower() if question.annotation_type == Type.BINARY else _place(places, cell)
         if (value := _value(question, place)) is not None:
             answers.append({"criteria": str(question.id), **value})

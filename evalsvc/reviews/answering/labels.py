@@ -11,7 +11,7 @@ from evalsvc.evaluations.ingest.labels import Label, keep_label
 from evalsvc.rest.problems import NotFound
 from evalsvc.reviews.content import load_content
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
-from evalsvc.reviews.questions import Question, parse_answer_value, parse_questions, together
+from evalsvc.reviews.questions import Question, combine_values, parse_answer_value, parse_questions
 from evalsvc.reviews.selectors import list_answers
 
 
@@ -45,7 +45,9 @@ def _label(
     of: tuple[str, str],
     place: Mapping[str, Any] | None,
 ) -> Label:
-    value = together(question, [parse_answer_value(question, (row.said or {})[str(question.id)]) for row in answers])
+    value = combine_values(
+        question, [parse_answer_value(question, (row.said or {})[str(question.id)]) for row in answers]
+    )
     kind, reference = of
     return Label(
         criteria_id=question.id,

@@ -23,7 +23,7 @@ Kind = Review.Kind
 
 
 @dataclass(frozen=True, slots=True)
-class SampleAsk:
+class SampleOptions:
     """How items are to be drawn."""
 
     method: str = ALL
@@ -41,7 +41,7 @@ class ItemSample:
     facts: Mapping[str, Any]
 
 
-def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> ItemSample:
+def draw(*, account: Account, frame: Frame, ask: SampleOptions, seed: int) -> ItemSample:
     """Draw the items of a review. The same frame, question and seed draw the same. Within the account's scope.
 
     Raises Invalid where the frame has nothing that this draw could favour by, and for too many items.
@@ -76,10 +76,12 @@ def draw(*, account: Account, frame: Frame, ask: SampleAsk, seed: int) -> ItemSa
     return ItemSample(items, {"method": ask.method, **facts})
 
 
-def _weights(account: Account, frame: Frame, ask: SampleAsk) -> list[float]:
+def _weights(account: Account, frame: Frame, ask: SampleOptions) -> list[float]:
     if frame.kind == Kind.SPAN:
         raise Invalid(FieldError("/sample/method", f"Spans have no scores; draw {ALL} or {RANDOM}."))
-    scores = list(_closeness(account, frame, ask) if ask.method == UNCERTAIN else _measure_disagreement(account, frame))
+    scores = list(
+        _measure_closeness(account, frame, ask) if ask.method == UNCERTAIN else _measure_disagreement(account, frame)
+    )
     values = [score for score in scores if score is not None]
     if not values:
         needed = "two verdicts on the same thing" if ask.method == DISAGREEING else "a score to go by"
@@ -89,14 +91,14 @@ def _weights(account: Account, frame: Frame, ask: SampleAsk) -> list[float]:
     return [average if score is None else score for score in scores]
 
 
-def _closeness(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float | None]:
+def _measure_closeness(account: Account, frame: Frame, ask: SampleOptions) -> Iterator[float | None]:
     """Yield how near each candidate's score is to the threshold, from 0 (the furthest) to 1; of a pair to a tie."""
-    distances = [None if offset is None else abs(offset) for offset in _offsets(account, frame, ask)]
+    distances = [None if offset is None else abs(offset) for offset in _measure_offsets(account, frame, ask)]
     furthest = max((distance for distance in distances if distance is not None), default=0.0) or 1.0
     return (None if distance is None else 1 - distance / furthest for distance in distances)
 
 
-def _offsets(account: Account, frame: Frame, ask: SampleAsk) -> Iterator[float | None]:
+def _measure_offsets(account: Account, frame: Frame, ask: SampleOptions) -> Iterator[float | None]:
     if frame.kind == Kind.EVALUATION:
         yield from (None if score is None else score - ask.threshold for score, _ in evaluation_scores(account, frame))
         return

@@ -165,12 +165,12 @@ def _evaluations(account: Account, asked: Mapping[str, Any]) -> Frame:
 
 def _spans(account: Account, asked: Mapping[str, Any]) -> Frame:
     filters = asked["filters"]
-    condition = _pointed(filters)
+    condition = _parse_span_filters(filters)
     rows = Span.objects.filter(condition, account=account).order_by("-started_at", "-id")
     return Frame(Kind.SPAN, [FrameRow(id) for id in rows.values_list("id", flat=True)[: MAX_FRAME + 1]])
 
 
-def _pointed(filters: object) -> Any:
+def _parse_span_filters(filters: object) -> Any:
     try:
         return telemetry_condition(filters, SPAN_FIELDS)
     except Invalid as problem:

@@ -107,21 +107,21 @@ def add_step_at(threshold: float, steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(step for step, before in zip(risen, highest, strict=False) if step.probability > before)
 
 
-def mapped(steps: tuple[Step, ...], scores: FloatArray) -> FloatArray:
+def map_scores(steps: tuple[Step, ...], scores: FloatArray) -> FloatArray:
     """Return the probabilities of scores; what lies below the first step has its probability."""
     starts = np.array([step.score for step in steps])
     probabilities: FloatArray = np.array([step.probability for step in steps])
     return probabilities[np.maximum(np.searchsorted(starts, scores, side="right") - 1, 0)]
 
 
-def mapped_without_fold(data: LabelledScores, *, seed: int) -> FloatArray:
+def map_without_fold(data: LabelledScores, *, seed: int) -> FloatArray:
     """Return each row's probability by a map that was made without its fold, in the order of `data.scores`."""
     numbers = folds(data, np.random.default_rng(seed))
     probabilities = np.empty(data.scores.size)
     for number in range(FOLDS):
         fold = numbers == number
         steps = probability_map(LabelledScores(data.scores[~fold], data.is_good[~fold]))
-        probabilities[fold] = mapped(steps, data.scores[fold])
+        probabilities[fold] = map_scores(steps, data.scores[fold])
     return probabilities
 
 

@@ -97,7 +97,7 @@ def choose_threshold(
     best = data.best(every, aim)
     decisions = _cross_validated(data, aim, rng)
     errors = _errors(data, aim, in_use, rng)
-    figures = {name: _widened(share, errors[name], level) for name, share in compute_figures(decisions, level).items()}
+    figures = {name: _widen(share, errors[name], level) for name, share in compute_figures(decisions, level).items()}
     threshold = float(data.thresholds[best[0]])
     change = (
         None
@@ -177,7 +177,7 @@ def _resamples(data: LabelledScores, rng: np.random.Generator) -> Iterator[Float
         yield weights
 
 
-def _widened(share: Proportion, errors: FloatArray, level: float) -> Proportion:
+def _widen(share: Proportion, errors: FloatArray, level: float) -> Proportion:
     if share.value is None or share.lower is None or share.upper is None:
         return share
     lower, upper = _ends(share.value, errors, level)

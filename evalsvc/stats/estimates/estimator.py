@@ -150,7 +150,7 @@ def estimate(
     ends, method = interval_by(rule, question, value) if rule else (None, "none")
     warnings = _warnings(rule, question, ends)
     if kind.covers == THIS_SET:
-        value, ends = _scaled(kind, value, ends, population)
+        value, ends = _scale_to_set(kind, value, ends, population)
     lower, upper = ends if ends is not None else (None, None)
     strategy_used, safe = (strategy, rule.safe) if rule else ("none", ONE_LOOK)
     return Estimate(value, lower, upper, sums.n, population, strategy_used, method, level, covers, safe, warnings)
@@ -178,7 +178,7 @@ def bounds_under_failures(
     if limits is None or not attempted or not kind.is_of_single_scores:
         return None
     low, high = ((sums.total + n_failed * bound) / attempted for bound in limits)
-    return _scaled(kind, low, (low, high), population)[1] if kind.covers == THIS_SET else (low, high)
+    return _scale_to_set(kind, low, (low, high), population)[1] if kind.covers == THIS_SET else (low, high)
 
 
 def _check_population(sums: Sums, population: int | None) -> None:
@@ -206,7 +206,7 @@ def _warnings(rule: SetRule | None, question: SetQuestion, ends: Ends | None) ->
     return tuple(warnings)
 
 
-def _scaled(
+def _scale_to_set(
     kind: MetricKind, value: float | None, ends: Ends | None, population: int | None
 ) -> tuple[float | None, Ends | None]:
     """Turn a mean into the number of the set; without its size there is none."""

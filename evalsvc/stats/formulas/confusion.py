@@ -182,12 +182,12 @@ def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:
     # Ties count half. Clipping the proportion prevents an infinite normal quantile.
     below = float((resamples < value).mean() + (resamples == value).mean() / 2.0)
     bias = normal_quantile(min(max(below, 1.0 / resamples.size), 1.0 - 1.0 / resamples.size))
-    shares = [_corrected(tail, bias, acceleration) for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
+    shares = [_correct_percentile(tail, bias, acceleration) for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
     lower, upper = np.quantile(resamples, shares)
     return float(lower), float(upper)
 
 
-def _corrected(tail: float, bias: float, acceleration: float) -> float:
+def _correct_percentile(tail: float, bias: float, acceleration: float) -> float:
     z_score = bias + normal_quantile(tail)
     return NormalDist().cdf(bias + z_score / (1.0 - acceleration * z_score))
 

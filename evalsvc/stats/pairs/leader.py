@@ -30,14 +30,14 @@ def select_leader(ids: Sequence[int], differences: Between) -> int:
     margins: dict[int, list[float]] = {id: [] for id in ids}
     for first, second in itertools.combinations(ids, 2):
         if (difference := differences(first, second)) is not None:
-            margin = standardised(difference)
+            margin = standardize(difference)
             margins[first].append(margin)
             margins[second].append(-margin)
     unbeaten = [id for id in ids if all(margin >= 0.0 for margin in margins[id])]
     return max(unbeaten or ids, key=lambda id: min(margins[id], default=0.0))
 
 
-def standardised(pairs: Differences) -> float:
+def standardize(pairs: Differences) -> float:
     """Return a mean difference in standard errors; 0 for what is only rounding."""
     if abs(pairs.total) <= ROUNDING * pairs.n:
         return 0.0

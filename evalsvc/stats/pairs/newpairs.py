@@ -144,8 +144,8 @@ def advance_new_all(evidence: Sequence[NewEvidence], differences: Sequence[Score
     return [
         NewEvidence(
             pair_evidence.n + row.size,
-            _added(pair_evidence.log_better, better[i]),
-            _added(pair_evidence.log_worse, worse[i]),
+            _add_growth(pair_evidence.log_better, better[i]),
+            _add_growth(pair_evidence.log_worse, worse[i]),
         )
         for i, (pair_evidence, row) in enumerate(zip(evidence, rows, strict=True))
     ]
@@ -156,7 +156,7 @@ def _growth(rows: FloatArray) -> FloatArray:
     return np.stack([np.log1p(stake * rows).sum(axis=1) for stake in STAKES], axis=1)
 
 
-def _added(logs: tuple[float, ...], growth: FloatArray) -> tuple[float, ...]:
+def _add_growth(logs: tuple[float, ...], growth: FloatArray) -> tuple[float, ...]:
     return tuple(log + float(increase) for log, increase in zip(logs, growth, strict=True))
 
 

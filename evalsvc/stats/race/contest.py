@@ -150,10 +150,12 @@ def unsupported(stops: Mapping[int, Elimination], active: Collection[int]) -> se
     >>> unsupported(stops, {3}), unsupported(stops | {1: Elimination(1, 3, "epsilon", 20.0, {})}, {3})
     (set(), {2})
     """
-    return {id for id, stop in stops.items() if stop.reason in NOT_MUCH_WORSE and not _stands(stop, stops, active)}
+    return {
+        id for id, stop in stops.items() if stop.reason in NOT_MUCH_WORSE and not _is_supported(stop, stops, active)
+    }
 
 
-def _stands(stop: Elimination, stops: Mapping[int, Elimination], active: Collection[int]) -> bool:
+def _is_supported(stop: Elimination, stops: Mapping[int, Elimination], active: Collection[int]) -> bool:
     """Return whether the winner is in the race, or lost, through a chain of better configs, to one that is."""
     passed: set[int] = set()
     holder = stop.winner

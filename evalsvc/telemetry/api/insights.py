@@ -85,7 +85,7 @@ class InsightSearchView(AccountView):
 
     def answer_empty(self, request: Request, answer: AnswerWithWarnings) -> Response:
         """Refuse a question that is none, and answer it otherwise."""
-        self.decoded(request, InsightSearchBody)
+        self.decode_body(request, InsightSearchBody)
         return Response(answer)
 
 
@@ -168,7 +168,7 @@ class InsightJobsView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Refuse to look into a trace. There are no insights here; clients are told not to try again."""
-        self.decoded(request, InsightJobBody)
+        self.decode_body(request, InsightJobBody)
         raise Problem(
             "This service makes no insights into traces.",
             code="not_implemented",

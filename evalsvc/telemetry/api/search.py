@@ -36,7 +36,7 @@ class TelemetrySearchView(AccountView):
     def search(self, request: Request, model: type[Telemetry], fields: FilterFields) -> list[Telemetry]:
         """Return the rows that all filters let through."""
         serializer = TelemetrySearchIn(data=request.data)
-        query = self.lenient(serializer)
+        query = self.validate_lenient(serializer)
         return search(
             account=self.account,
             model=model,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from django.conf import settings
 
-from evalsvc.accounts.access.authentication import identified_by
+from evalsvc.accounts.access.authentication import authenticate_headers
 from evalsvc.accounts.access.permissions import check_write_scope
 from evalsvc.accounts.access.throttling import check_limits
 from evalsvc.accounts.models import Account
@@ -51,7 +51,7 @@ def export_batch(service: ExportService, metadata: Mapping[str, str], read: Call
     `read` fetches the message; a caller without a key is refused before it is called.
     """
     refuse_plain_text(metadata)
-    caller = identified_by(metadata.get("x-api-key", ""), metadata.get("authorization", ""))
+    caller = authenticate_headers(metadata.get("x-api-key", ""), metadata.get("authorization", ""))
     check_write_scope(caller)
     check_limits(caller)
     batch = read_export(limit_body(read()), service.signal, PROTOBUF)

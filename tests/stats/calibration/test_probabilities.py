@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from evalsvc.stats.calibration.probabilities import (
     area_under_curve,
     compute_calibration,
-    mapped,
-    mapped_without_fold,
+    map_scores,
+    map_without_fold,
     probability_map,
 )
 from evalsvc.stats.calibration.selection import LabelledScores
@@ -26,7 +26,7 @@ def test_a_map_rises_and_is_never_certain(rows: list[tuple[float, bool]]) -> Non
     assert [step.score for step in steps] == sorted({step.score for step in steps})
     assert [step.probability for step in steps] == sorted({step.probability for step in steps})
     assert 0 < steps[0].probability <= steps[-1].probability < 1
-    said = mapped(steps, np.array([-1.0, *np.sort(scores), 2.0]))
+    said = map_scores(steps, np.array([-1.0, *np.sort(scores), 2.0]))
     assert (np.diff(said) >= 0).all()
 
 
@@ -36,7 +36,7 @@ def test_a_map_mends_what_scores_say_wrongly() -> None:
     data = LabelledScores(scores, rng.random(1000) < scores**3)
 
     raw = compute_calibration(data.scores, data.is_good, 0.95, seed=1)
-    mended = compute_calibration(mapped_without_fold(data, seed=1), data.is_good, 0.95, seed=1)
+    mended = compute_calibration(map_without_fold(data, seed=1), data.is_good, 0.95, seed=1)
 
     assert raw.ece > 0.2
     assert mended.ece < 0.06

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from evalsvc.cli.imports.files.flow import ImportOptions, check_files, send_all, tell_dry_run
-from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
+from evalsvc.cli.imports.files.flow import ImportOptions, check_files, report_dry_run, send_all
+from evalsvc.cli.imports.files.intake import Destination, Intake, Source
 from evalsvc.cli.imports.files.langfuse import LANGFUSE
 from evalsvc.cli.imports.files.openai_evals import OPENAI_EVALS
 from evalsvc.cli.imports.files.phoenix import PHOENIX
@@ -72,11 +72,11 @@ def file_command(source: Source) -> click.Command:
         _check_length("--app", app, SHORTEST_APP, LONGEST_NAME)
         _check_length("--project", project, 1, LONGEST_NAME)
         _check_length("--dataset-name", dataset_name, 1, LONGEST_DATASET_NAME)
-        wish = ImportOptions(files, Belongs(app, project, dataset_name), skip_broken, dry_run)
+        wish = ImportOptions(files, Destination(app, project, dataset_name), skip_broken, dry_run)
         with _staging() as staging:
             intake = check_files(source, wish, staging, report)
             if dry_run:
-                tell_dry_run(intake, wish, report)
+                report_dry_run(intake, wish, report)
             else:
                 _send(url=url, api_key=api_key, profile=profile, intake=intake, wish=wish, report=report)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from evalsvc.cli.imports.files.intake import Belongs, Intake, Source
+from evalsvc.cli.imports.files.intake import Destination, Intake, Source
 from evalsvc.cli.imports.files.staging_area import JsonRow, Staging
 from evalsvc.cli.imports.files.uploads import send_dataset
 from evalsvc.cli.imports.files.values import Fault
@@ -26,7 +26,7 @@ class ImportOptions:
     """The options of an import."""
 
     paths: Sequence[Path]
-    belongs: Belongs
+    belongs: Destination
     skip_broken: bool = False
     dry_run: bool = False
 
@@ -139,7 +139,7 @@ def _build_refusal(intake: Intake, row: JsonRow, reason: str) -> dict[str, objec
     return {"file": place.file, "line": place.line, "reason": reason}
 
 
-def tell_dry_run(intake: Intake, wish: ImportOptions, report: Report) -> None:
+def report_dry_run(intake: Intake, wish: ImportOptions, report: Report) -> None:
     """Tell what would come in."""
     datasets = [{"name": name, "examples": n} for name, n in intake.staging.datasets()]
     lines = [f"dataset {dataset['name']}: {dataset['examples']} examples would come in" for dataset in datasets]

@@ -57,7 +57,7 @@ class FoundScore:
 
 
 @dataclass(frozen=True, slots=True)
-class Belongs:
+class Destination:
     """Where imported data belongs, as given by the caller."""
 
     app: str
@@ -68,7 +68,7 @@ class Belongs:
 class Intake:
     """Files of one source on their way into the staging."""
 
-    def __init__(self, source: Source, belongs: Belongs, staging: Staging) -> None:
+    def __init__(self, source: Source, belongs: Destination, staging: Staging) -> None:
         self.source, self.belongs, self.staging = source, belongs, staging
         self.faults: list[Fault] = []
         self.n_faults = self.n_rows = self.n_duplicates = 0
@@ -114,9 +114,9 @@ class Intake:
         try:
             shape.take(record, self)
         except InvalidRecord as exc:
-            self.refuse(Fault(record.place, self._spelled(exc.field, record.values), exc.reason))
+            self.refuse(Fault(record.place, self._find_field_name(exc.field, record.values), exc.reason))
 
-    def _spelled(self, name: str, values: Values) -> str:
+    def _find_field_name(self, name: str, values: Values) -> str:
         """Return what the file calls a field of the service."""
         names = self.source.fields.get(name, ())
         return next((candidate for candidate in names if candidate in values), names[0] if names else name)
@@ -196,7 +196,7 @@ class Intake:
                 check_row(staged.row)
             except InvalidRecord as exc:
                 place = (staged.text_place if exc.field in TEXTS else None) or staged.place
-                self.refuse(Fault(place, self._spelled(exc.field, {}), exc.reason))
+                self.refuse(Fault(place, self._find_field_name(exc.field, {}), exc.reason))
                 invalid_keys.append(str(staged.row["log_id"]))
         for key in invalid_keys:
             self.staging.leave_out(key)

@@ -10,13 +10,13 @@ import click
 from evalsvc.cli.imports.patronus.judged import Evaluations
 from evalsvc.cli.imports.patronus.labelled import Labels
 from evalsvc.cli.imports.patronus.outcome import ImportOutcome
-from evalsvc.cli.imports.patronus.places import Places, bring_places
+from evalsvc.cli.imports.patronus.places import Places, import_places
 from evalsvc.cli.imports.patronus.progress import Bookmark, bookmark_path, open_bookmark
 from evalsvc.cli.imports.patronus.recount import count_both_sides, split_labels
-from evalsvc.cli.imports.patronus.rowsets import bring_datasets
-from evalsvc.cli.imports.patronus.settings import bring_annotation_criteria, bring_criteria
+from evalsvc.cli.imports.patronus.rowsets import import_datasets
+from evalsvc.cli.imports.patronus.settings import import_annotation_criteria, import_criteria
 from evalsvc.cli.imports.patronus.source import DEFAULT_PATIENCE_SECONDS, OldService
-from evalsvc.cli.imports.patronus.windows import TimeRange, TooDense, read_whole_stretches
+from evalsvc.cli.imports.patronus.windows import TimeRange, TooDense, read_complete_ranges
 from evalsvc.cli.options import INCOMPLETE, CommandError, Incomplete, report_options, target_options
 from evalsvc.cli.report import Report
 from evalsvc.client.service.transport import Transport
@@ -84,10 +84,10 @@ def _bring_all(
     recount: bool,
 ) -> ImportOutcome:
     outcome = ImportOutcome()
-    places = bring_places(old, target, outcome, is_dry=is_dry)
-    bring_criteria(old, target, outcome, is_dry=is_dry)
-    criteria = bring_annotation_criteria(old, target, outcome, places, is_dry=is_dry)
-    bring_datasets(old, target, outcome, is_dry=is_dry)
+    places = import_places(old, target, outcome, is_dry=is_dry)
+    import_criteria(old, target, outcome, is_dry=is_dry)
+    criteria = import_annotation_criteria(old, target, outcome, places, is_dry=is_dry)
+    import_datasets(old, target, outcome, is_dry=is_dry)
     try:
         _bring_rows(
             old,
@@ -125,13 +125,13 @@ def _bring_rows(
     evaluations = Evaluations(old, target, outcome, places)
     labels = None if is_dry else Labels(target, outcome, criteria)
     with old.report.progress("evaluations and labels") as advance:
-        for stretch, rows in read_whole_stretches(old.evaluations, left):
+        for stretch, rows in read_complete_ranges(old.evaluations, left):
             evaluation_rows, label_rows = split_labels(rows)
             outcome.found["evaluations"] += len(evaluation_rows)
             outcome.found["labels"] += len(label_rows)
             if labels is not None:
                 if evaluation_rows:
                     evaluations.bring(stretch, evaluation_rows)
-                labels.bring(label_rows)
+                labels.import_rows(label_rows)
                 bookmark.move(stretch.end)
             advance(len(rows))

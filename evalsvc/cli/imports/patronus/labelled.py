@@ -11,7 +11,7 @@ from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject
 
 ANNOTATIONS = "/v1/annotations"
-Said = tuple[str, str, str]
+LabelKey = tuple[str, str, str]
 """Criteria, type and reference: of each there is one label."""
 
 
@@ -20,16 +20,16 @@ class Labels:
 
     def __init__(self, target: Transport, outcome: ImportOutcome, criteria: Mapping[str, JsonObject]) -> None:
         self._target, self._outcome, self._criteria = target, outcome, criteria
-        self._here: set[Said] = {
+        self._here: set[LabelKey] = {
             (str(row["annotation_criteria"]), str(row["type"]), str(row["reference"]))
             for row in target.pages(ANNOTATIONS, "annotations", {"limit": 1000})
         }
 
-    def bring(self, rows: Sequence[JsonObject]) -> None:
+    def import_rows(self, rows: Sequence[JsonObject]) -> None:
         """Import the labels that do not exist here yet, in the order of the rows."""
         for row in rows:
             criteria = self._criteria.get(str(row.get("annotation_criteria_id")))
-            of = next(_things(row), None)
+            of = next(_list_targets(row), None)
             if criteria is None or of is None:
                 reason = "it is of no log, trace or span" if criteria else "its annotation criteria are not there"
                 self._outcome.leave_out("label", row["id"], reason)
@@ -50,7 +50,7 @@ class Labels:
         self._outcome.kept["labels"] += 1
 
 
-def _things(row: JsonObject) -> Iterator[tuple[str, str]]:
+def _list_targets(row: JsonObject) -> Iterator[tuple[str, str]]:
     """Yield the possible targets of a label, most specific first. Disabled tracing is recorded as an all-zero ID."""
     for kind in ("log", "span", "trace"):
         reference = str(row.get(f"{kind}_id") or "")

@@ -25,14 +25,14 @@ class Places:
     experiments: Mapping[str, str]
 
 
-def bring_places(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> Places:
+def import_places(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> Places:
     """Make the projects and experiments that are not here yet."""
     names = {str(row["id"]): str(row["name"]) for row in old.list_rows("/v1/projects", "projects")}
     outcome.found["projects"] += len(names)
     if is_dry:
         outcome.found["experiments"] += sum(1 for _ in old.list_rows("/v1/experiments", "experiments"))
         return Places(names, {}, {})
-    existing_names = {str(row["name"]) for row in _all_here(target, "/v1/projects", "projects")}
+    existing_names = {str(row["name"]) for row in _list_all(target, "/v1/projects", "projects")}
     projects = {}
     # Lists have the newest first; the oldest is made first.
     for id, name in reversed(names.items()):
@@ -45,7 +45,7 @@ def bring_places(old: OldService, target: Transport, outcome: ImportOutcome, *, 
 def _experiments(
     old: OldService, target: Transport, outcome: ImportOutcome, projects: Mapping[str, str]
 ) -> dict[str, str]:
-    existing_ids = {get_old_id(row): str(row["id"]) for row in _all_here(target, "/v1/experiments", "experiments")}
+    existing_ids = {get_old_id(row): str(row["id"]) for row in _list_all(target, "/v1/experiments", "experiments")}
     rows = sorted(old.list_rows("/v1/experiments", "experiments"), key=in_order)
     outcome.found["experiments"] += len(rows)
     imported_ids: dict[str, str] = {}
@@ -83,7 +83,7 @@ def get_old_id(row: JsonObject) -> str | None:
     return str(origin["id"]) if isinstance(origin, dict) and "id" in origin else None
 
 
-def _all_here(target: Transport, path: str, key: str) -> list[JsonObject]:
+def _list_all(target: Transport, path: str, key: str) -> list[JsonObject]:
     """Return all rows of a list of this service."""
     all_rows: list[JsonObject] = []
     while True:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from evalsvc.cli.imports.patronus.judged import ANNOTATION, fetch_imported_rows
 from evalsvc.cli.imports.patronus.places import get_old_id
 from evalsvc.cli.imports.patronus.source import OldService
-from evalsvc.cli.imports.patronus.windows import TimeRange, read_whole_stretches
+from evalsvc.cli.imports.patronus.windows import TimeRange, read_complete_ranges
 from evalsvc.cli.report import Advance
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject
@@ -24,7 +24,7 @@ def count_both_sides(
     old_counts, new_counts = Counts(), Counts()
     names = {id: str(criterion["id"]) for id, criterion in criteria.items()}
     ours = set(names.values())
-    for stretch, rows in read_whole_stretches(old.evaluations, all_of):
+    for stretch, rows in read_complete_ranges(old.evaluations, all_of):
         old_counts.update(_old_key(row, names) for row in rows)
         new_counts.update(_key(row) for row in fetch_imported_rows(target, stretch) if get_old_id(row))
         labels = fetch_imported_rows(target, stretch, ANNOTATION)

@@ -14,7 +14,7 @@ from evalsvc.client.values import JsonObject
 DATASETS = "/v1/datasets"
 
 
-def bring_datasets(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> None:
+def import_datasets(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> None:
     """Upload each dataset. If the name exists here, add a version, unless a version with these rows exists."""
     theirs = list(old.list_rows(DATASETS, "datasets"))
     outcome.found["datasets"] += len(theirs)

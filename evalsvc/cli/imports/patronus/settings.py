@@ -19,7 +19,7 @@ OTHER_SETTINGS = "criteria of this name are here with other settings; rename one
 SAME_QUESTION = ("name", "description", "annotation_type", "categories", "resource_types")
 
 
-def bring_criteria(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> None:
+def import_criteria(old: OldService, target: Transport, outcome: ImportOutcome, *, is_dry: bool) -> None:
     """Make own criteria with their revisions, first revision first. What cannot run here is left out by name."""
     theirs = _revisions(old)
     outcome.found["criteria"] += len(theirs)
@@ -29,7 +29,7 @@ def bring_criteria(old: OldService, target: Transport, outcome: ImportOutcome, *
     existing = _revisions(OldService(target, old.report, patience_seconds=0))
     for name, revisions in theirs.items():
         try:
-            _bring_revisions(target, outcome, revisions, existing.get(name, []))
+            _import_revisions(target, outcome, revisions, existing.get(name, []))
         except InvalidError as exc:
             outcome.leave_out("criteria", name, str(exc))
 
@@ -48,7 +48,7 @@ def _revisions(service: OldService) -> dict[str, list[JsonObject]]:
     return dict(sorted(revisions_by_name.items(), key=lambda item: str(item[1][0].get("created_at"))))
 
 
-def _bring_revisions(
+def _import_revisions(
     target: Transport, outcome: ImportOutcome, theirs: list[JsonObject], here: list[JsonObject]
 ) -> None:
     if any(
@@ -78,7 +78,7 @@ def _is_within(wanted: object, given: object) -> bool:
     return not wanted or wanted == given
 
 
-def bring_annotation_criteria(
+def import_annotation_criteria(
     old: OldService, target: Transport, outcome: ImportOutcome, places: Places, *, is_dry: bool
 ) -> dict[str, JsonObject]:
     """Make annotation criteria; return those here by the old ids."""

@@ -42,7 +42,7 @@ class TimeRange:
             start = end
 
 
-def read_whole_stretches(read: ReadRows, all_of: TimeRange) -> Iterator[tuple[TimeRange, Sequence[JsonObject]]]:
+def read_complete_ranges(read: ReadRows, all_of: TimeRange) -> Iterator[tuple[TimeRange, Sequence[JsonObject]]]:
     """Yield stretches that follow each other without a gap, oldest first, each with all of its rows.
 
     How many rows the service answers at most is not known, only that it is not fewer than it has ever answered: an

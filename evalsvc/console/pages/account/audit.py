@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from evalsvc.accounts.models import Account, AuditEntry
 from evalsvc.accounts.selectors import audit_choices, list_audit
 from evalsvc.console.access import ADMIN, PageRequest, console_page
-from evalsvc.console.pages.account.pagination import newest_part
+from evalsvc.console.pages.account.pagination import paginate_newest
 from evalsvc.console.parts.addresses import datetime_param
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
@@ -39,7 +39,7 @@ HEAD = ("id", "created_at", "actor", "who", "action", "target", "detail")
 
 
 @dataclass(frozen=True, slots=True)
-class AskedAudit:
+class AuditQuery:
     """The filters in the address, with their errors."""
 
     actor: str
@@ -53,11 +53,11 @@ class AskedAudit:
         return list_audit(account=account, actor=self.actor, action=self.action, since=self.since, until=self.until)
 
 
-def _parse_query(request: PageRequest) -> AskedAudit:
+def _parse_query(request: PageRequest) -> AuditQuery:
     actor, action = (request.GET.get(name, "").strip()[:MAX_ASKED].replace("\0", "") for name in ("actor", "action"))
     since, wrong_since = datetime_param(request, "since")
     until, wrong_until = datetime_param(request, "until")
-    return AskedAudit(actor, action, since, until, {"since": wrong_since, "until": wrong_until})
+    return AuditQuery(actor, action, since, until, {"since": wrong_since, "until": wrong_until})
 
 
 @require_safe
@@ -65,7 +65,7 @@ def _parse_query(request: PageRequest) -> AskedAudit:
 def audit_page(request: PageRequest) -> HttpResponse:
     """List what was done, newest first."""
     visitor, query = request.visitor, _parse_query(request)
-    entries, cursor = newest_part(request, query.rows(visitor.account))
+    entries, cursor = paginate_newest(request, query.rows(visitor.account))
     rows = [_row(entry, visitor.now) for entry in entries]
     context = {
         "fields": _fields(request, query),
@@ -78,7 +78,7 @@ def audit_page(request: PageRequest) -> HttpResponse:
     return render(request, "console/account/audit.html", context)
 
 
-def _fields(request: PageRequest, asked: AskedAudit) -> list[FormField]:
+def _fields(request: PageRequest, asked: AuditQuery) -> list[FormField]:
     actors, actions = audit_choices(account=request.visitor.account)
     if asked.actor:
         actors.setdefault(asked.actor, asked.actor)

@@ -27,10 +27,17 @@ from evalsvc.accounts.membership import SESSION_KEY
 from evalsvc.accounts.models import Member
 from evalsvc.accounts.signing_in.library import bind_allauth_request
 from evalsvc.accounts.signing_in.steps import begin
-from evalsvc.console.access import ADMIN, PageRequest, console_message, console_page, console_problem, sign_in_first
+from evalsvc.console.access import (
+    ADMIN,
+    PageRequest,
+    console_message,
+    console_page,
+    console_problem,
+    redirect_to_sign_in,
+)
 from evalsvc.console.once import OneTimeSecretResponse, format_once_message
 from evalsvc.console.pages.account.members import ROLES
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import Invalid, NotFound, Problem
 
@@ -75,7 +82,7 @@ def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormFiel
         FormField("role", "As", "select", Member.Role.READER, ROLES),
         FormField("ends", "The link ends", "select", DEFAULT_END, ENDS),
     )
-    return filled(fields, sent, errors)
+    return populate_fields(fields, sent, errors)
 
 
 @require_POST
@@ -118,7 +125,9 @@ def _answer(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:
     if request.user.is_authenticated:
         return _answer_signed_in(request, invited)
     if has_sign_in(invited=invited):
-        return sign_in_first(request) if request.method == "POST" else _render_invitation(request, invited, "known")
+        return (
+            redirect_to_sign_in(request) if request.method == "POST" else _render_invitation(request, invited, "known")
+        )
     return _answer_new_user(request, invited)
 
 
@@ -150,7 +159,7 @@ def _sign_up_fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[
         FormField("name", "Your name"),
         FormField("password", "Choose a password", "password", help="At least 12 characters.", is_required=True),
     )
-    return filled(fields, sent, errors)
+    return populate_fields(fields, sent, errors)
 
 
 def _render_invitation(

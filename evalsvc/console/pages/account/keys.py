@@ -17,11 +17,11 @@ from evalsvc.accounts.selectors import get_key, list_keys
 from evalsvc.accounts.services import issue_key, revoke_key
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
 from evalsvc.console.once import OneTimeSecretResponse, format_once_message
-from evalsvc.console.pages.account.pagination import newest_part
+from evalsvc.console.pages.account.pagination import paginate_newest
 from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import KEY, ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element
@@ -57,7 +57,7 @@ def keys_page(request: PageRequest) -> HttpResponse:
     rows = list_keys(account=request.visitor.account)
     if choice(request, "state", ("all",), "") != "all":
         rows = rows.filter(revoked_at=None)
-    keys, cursor = newest_part(request, rows)
+    keys, cursor = paginate_newest(request, rows)
     options = [("", "not revoked"), ("all", "all")]
     context = {
         "fields": [FormField("state", "Keys", "select", request.GET.get("state", ""), options)],
@@ -121,7 +121,7 @@ def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormFiel
         FormField("scope", "It may", "select", ApiKey.Scope.WRITE, ApiKey.Scope.choices),
         FormField("ends", "It ends", "select", "", ENDS),
     )
-    return filled(fields, sent, errors)
+    return populate_fields(fields, sent, errors)
 
 
 @require_http_methods(["GET", "POST"])

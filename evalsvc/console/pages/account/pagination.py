@@ -11,7 +11,7 @@ Row = TypeVar("Row", bound=Model)
 ON_A_PAGE = 50
 
 
-def newest_part(request: HttpRequest, rows: QuerySet[Row]) -> tuple[list[Row], str | None]:
+def paginate_newest(request: HttpRequest, rows: QuerySet[Row]) -> tuple[list[Row], str | None]:
     """Return the rows below the address's cursor, newest first, and the cursor of those that follow."""
     cursor = request.GET.get("cursor", "")
     if cursor.isdecimal() and len(cursor) < 19:

@@ -15,7 +15,7 @@ from evalsvc.accounts.services import change_own_retention, change_retention
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
 from evalsvc.console.pages.account.limits import days_text
 from evalsvc.console.parts.forms.confirmation import is_confirmed
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.evaluations.rollups.read import scores_before
 from evalsvc.evaluations.selectors import count_arrived_before
 from evalsvc.reports.words import number_text
@@ -92,7 +92,7 @@ def _fields(visitor: Visitor, sent: QueryDict, errors: Mapping[str, str]) -> lis
         )
         for name, label, now, default in settings_rows
     ]
-    return filled(fields, {name: sent[name] for name in (TEXTS, SCORES) if name in sent}, errors)
+    return populate_fields(fields, {name: sent[name] for name in (TEXTS, SCORES) if name in sent}, errors)
 
 
 def _takes(visitor: Visitor, rule: Rule) -> list[str]:

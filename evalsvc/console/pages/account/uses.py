@@ -10,7 +10,7 @@ from django.urls import reverse
 from evalsvc.accounts.access.authentication import get_limits
 from evalsvc.accounts.access.rate_limiter import requests_so_far
 from evalsvc.accounts.models import Account
-from evalsvc.console.pages.connections.words import state_words
+from evalsvc.console.pages.connections.words import format_state
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.judges.ledger.status import ConnectionStatus, list_connection_statuses
 from evalsvc.judges.selectors import list_connections
@@ -51,7 +51,7 @@ def spends_table(standings: Sequence[ConnectionStatus]) -> PageTable:
 
 
 def _spend_row(one: ConnectionStatus) -> TableRow:
-    (state, tone), spend, budget = state_words(one), one.spent, one.connection.daily_budget
+    (state, tone), spend, budget = format_state(one), one.spent, one.connection.daily_budget
     cells = (
         one.connection.name,
         "unknown" if spend is None else number_text(spend),

@@ -25,7 +25,7 @@ Labels = Mapping[tuple[str, uuid.UUID], Evaluation]
 
 
 @dataclass(frozen=True, slots=True)
-class ShownMark:
+class ScoreMark:
     """A score under its metric's name: a value, or why there is none."""
 
     name: str
@@ -45,7 +45,7 @@ class AnswerCard:
     short: str
     failure: str
     facts: str
-    scores: Sequence[ShownMark]
+    scores: Sequence[ScoreMark]
     label: str
 
 
@@ -151,7 +151,7 @@ def _facts(output: Output) -> str:
     return ", ".join(fact for fact in facts if fact)
 
 
-def build_mark(name: str, score: Mapping[str, Any], metric: str) -> ShownMark:
+def build_mark(name: str, score: Mapping[str, Any], metric: str) -> ScoreMark:
     """Return a score as a page shows it."""
     if score["error_code"]:
         text, tone = str(score["error_code"]).replace("_", " "), "warn"
@@ -160,7 +160,7 @@ def build_mark(name: str, score: Mapping[str, Any], metric: str) -> ShownMark:
         text = f"{number(score['value'])}{below}"
         tone = {True: "good", False: "bad"}.get(score["passed"], "")
     explanation = score["explanation"] or score["error_message"] or ""
-    return ShownMark(name, text, tone, cut_text(explanation), name == metric)
+    return ScoreMark(name, text, tone, cut_text(explanation), name == metric)
 
 
 def _label(answer: SideBySideAnswer, criteria: AnnotationCriteria | None, labels: Labels) -> str:

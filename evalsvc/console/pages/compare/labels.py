@@ -43,7 +43,7 @@ def select_criteria(request: PageRequest, found: Sequence[AnnotationCriteria]) -
 
 @require_POST
 @console_page(role=EDITOR)
-def keep_label_here(request: PageRequest) -> HttpResponse:
+def save_label(request: PageRequest) -> HttpResponse:
     """Save a label for one answer."""
     visitor = request.visitor
     text = request.POST.get("output", "")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.console.parts.numbers import Number
-from evalsvc.experiments.reporting.words import joint_words, number, untold_words
+from evalsvc.experiments.reporting.words import format_joint_level, get_reason, number
 from evalsvc.stats.pairs.newpairs import BETTER, MAY_BE_CHANCE, WORSE
 
 FEWEST_TO_FORESEE = 10
@@ -23,7 +23,7 @@ WARNINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class WordedVerdict:
+class VerdictText:
     """The result of a comparison, first of all in words."""
 
     tone: str
@@ -38,11 +38,11 @@ class WordedVerdict:
     warnings: tuple[str, ...]
 
 
-def worded_verdict(view: Mapping[str, Any]) -> WordedVerdict:
+def build_verdict(view: Mapping[str, Any]) -> VerdictText:
     """Put a comparison, as the API answers it, into words."""
     comparison, first, second = view["comparison"], view["a"]["name"], view["b"]["name"]
-    tone, says = _says(comparison["word"], first, second, comparison["n"], untold_words(comparison))
-    return WordedVerdict(
+    tone, says = _says(comparison["word"], first, second, comparison["n"], get_reason(comparison))
+    return VerdictText(
         tone=tone,
         says=says,
         why=_why(comparison, view["metric"]),
@@ -66,7 +66,7 @@ def new_data_number(found: Mapping[str, Any]) -> Number:
         ends["upper"],
         n=found["n"],
         level=found["joint_level"],
-        why_level=joint_words(found["level"], found["n_comparisons"]),
+        why_level=format_joint_level(found["level"], found["n_comparisons"]),
         covers="new_data" if ends["lower"] is not None else None,
         method=ends["method"] or "",
         low=-size,
@@ -91,7 +91,7 @@ def _why(found: Mapping[str, Any], metric: str) -> str:
         return ""
     if found["word"] is None:
         return (
-            f"No verdict on {metric}: {untold_words(found)}. So nothing can be said that holds however often one looks."
+            f"No verdict on {metric}: {get_reason(found)}. So nothing can be said that holds however often one looks."
             " The interval holds for one look, at one moment that was chosen beforehand."
         )
     rests = found["rests_on"]

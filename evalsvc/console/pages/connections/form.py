@@ -16,7 +16,7 @@ from evalsvc.accounts.views import validate_strict
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.console.parts.forms.json_fields import read_json_object
 from evalsvc.judges.connections.bodies import ConnectionIn
 from evalsvc.judges.connections.facts import ConnectionFields
@@ -136,10 +136,10 @@ def _form(request: PageRequest, row: Connection | None, errors: Mapping[str, str
     context = {
         "connection": row,
         "groups": [
-            ("Where it is", filled(ADDRESS, values, errors)),
-            ("Key", filled(_secrets(row), values, again | dict(errors))),
-            ("Money", filled(MONEY, values, errors)),
-            ("Limits", filled(LIMITS, values, errors)),
+            ("Where it is", populate_fields(ADDRESS, values, errors)),
+            ("Key", populate_fields(_secrets(row), values, again | dict(errors))),
+            ("Money", populate_fields(MONEY, values, errors)),
+            ("Limits", populate_fields(LIMITS, values, errors)),
         ],
         "refused": errors.get("", ""),
         "call": ApiCall("POST" if row is None else "PATCH", path, body=EXAMPLE),

@@ -14,11 +14,11 @@ from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.connections.words import (
     REMEDIES,
     budget_share,
-    failed_words,
+    format_cause,
+    format_failures,
     format_spend,
-    state_words,
-    time_words,
-    why_words,
+    format_state,
+    format_times,
 )
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
@@ -54,7 +54,7 @@ def connections_page(request: PageRequest) -> HttpResponse:
 
 
 def _row(one: ConnectionStatus, now: datetime) -> TableRow:
-    row, (state, tone) = one.connection, state_words(one)
+    row, (state, tone) = one.connection, format_state(one)
     name = join_parts(
         [element("bdi", row.name), element("span", " default", class_="quiet") if row.is_default else None]
     )
@@ -63,10 +63,10 @@ def _row(one: ConnectionStatus, now: datetime) -> TableRow:
         element("bdi", row.model),
         element("span", state, class_=f"badge {tone}"),
         format_spend(one),
-        failed_words(one.health),
-        time_words(one.health),
+        format_failures(one.health),
+        format_times(one.health),
         time_tag(one.health.last_at if one.health else None, now),
-        why_words(one) or "—",
+        format_cause(one) or "—",
     )
     return TableRow(cells, href=reverse("console_connection", args=[row.pk]), tone=tone if tone != "good" else "")
 
@@ -78,7 +78,7 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor = request.visitor
     row = get_connection(account=visitor.account, id=id)
     (status,) = list_connection_statuses([row], now=visitor.now)
-    state, tone = state_words(status)
+    state, tone = format_state(status)
     share = budget_share(status.spent, row.daily_budget)
     failures = status.health.failed if status.health else {}
     rows = [TableRow((code, n, REMEDIES.get(code, ""))) for code, n in failures.items()]
@@ -87,11 +87,11 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "standing": status,
         "state": state,
         "tone": tone,
-        "why": why_words(status),
+        "why": format_cause(status),
         "spent": format_spend(status),
         "share": None if share is None else min(share, 1.0),
-        "failed": failed_words(status.health),
-        "time": time_words(status.health),
+        "failed": format_failures(status.health),
+        "time": format_times(status.health),
         "failures": PageTable("Failed calls of 24 hours by code", FAILURES, rows, empty="No call failed in 24 hours."),
         "call": ApiCall("GET", f"/v1/connections/{row.pk}"),
     }

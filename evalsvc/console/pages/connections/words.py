@@ -26,7 +26,7 @@ SAID = {
 }
 
 
-def state_words(one: ConnectionStatus) -> tuple[str, str]:
+def format_state(one: ConnectionStatus) -> tuple[str, str]:
     """Return the status of a connection as a short label, with its tone."""
     if not one.connection.is_enabled:
         return "off", ""
@@ -47,7 +47,7 @@ def budget_share(spent: float | None, budget: Decimal | None) -> float | None:
     return spent / float(budget) if budget else 1.0
 
 
-def why_words(one: ConnectionStatus) -> str:
+def format_cause(one: ConnectionStatus) -> str:
     """Return why a connection does not answer, and the remedy; empty when it answers."""
     code = one.failed_with
     if code is None:
@@ -62,7 +62,7 @@ def format_spend(one: ConnectionStatus) -> str:
     return f"{spend} of {number_text(float(budget))}" if budget is not None else f"{spend}, no budget"
 
 
-def failed_words(health: ConnectionHealth | None) -> str:
+def format_failures(health: ConnectionHealth | None) -> str:
     """Return how many calls of the day failed, by code. Every call is counted, so an interval is not needed."""
     if health is None:
         return "not known"
@@ -75,7 +75,7 @@ def failed_words(health: ConnectionHealth | None) -> str:
     return f"{number_text(health.n_failed)} of {number_text(health.n_calls)} ({share}): {codes}"
 
 
-def time_words(health: ConnectionHealth | None) -> str:
+def format_times(health: ConnectionHealth | None) -> str:
     """Return the times within which 50 % and 95 % of the calls end."""
     if health is None or health.p50_ms is None or health.p95_ms is None:
         return "—"

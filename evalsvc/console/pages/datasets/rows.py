@@ -12,7 +12,7 @@ LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRow:
+class ExampleRow:
     """One example, each part cut."""
 
     key: str
@@ -24,12 +24,12 @@ class ShownRow:
 
 def build_row(
     key: str, sent: Any, expected: Any, contexts: Sequence[Any] | None, metadata: Mapping[str, Any]
-) -> ShownRow:
+) -> ExampleRow:
     """Return an example for a table."""
     about = ", ".join(f"{name}: {shortened_cell(format_value(value), 60)}" for name, value in metadata.items())
     n = len(contexts or ())
     context_count = f"{n} context{'' if n == 1 else 's'}" if n else "—"
-    return ShownRow(
+    return ExampleRow(
         key,
         shortened_cell(format_value(sent)),
         shortened_cell(format_value(expected)),

@@ -19,7 +19,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, filled, read_fields
+from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
 from evalsvc.datasets.importers.preview import UploadPreview, preview_upload
 from evalsvc.datasets.importers.reader import UPLOADED, Upload, read_upload
 from evalsvc.datasets.models import Dataset
@@ -36,17 +36,17 @@ NAMES = {"/dataset_name": "name", "/format": "format", "/dataset_description": "
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_dataset(request: PageRequest) -> HttpResponse:
     """Make a dataset of what is uploaded."""
-    return _uploaded(request, None)
+    return _handle_upload(request, None)
 
 
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_version(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Make the next version of a dataset of what is uploaded."""
-    return _uploaded(request, get_dataset(account=request.visitor.account, id=id))
+    return _handle_upload(request, get_dataset(account=request.visitor.account, id=id))
 
 
-def _uploaded(request: PageRequest, dataset: Dataset | None) -> HttpResponse:
+def _handle_upload(request: PageRequest, dataset: Dataset | None) -> HttpResponse:
     if request.method != "POST":
         return _form(request, dataset)
     try:
@@ -125,7 +125,7 @@ def _form(
     path = "/v1/datasets" if dataset is None else f"/v1/datasets/{dataset.pk}/versions"
     context = {
         "dataset": dataset,
-        "fields": filled(upload_fields(dataset), data, at_fields),
+        "fields": populate_fields(upload_fields(dataset), data, at_fields),
         "wrong": [error for error in wrong if error.pointer not in NAMES],
         "found": found,
         "is_file_gone": bool(request.FILES),

@@ -68,7 +68,7 @@ def get_label_target(row: Evaluation, criteria: AnnotationCriteria | None) -> La
     return LabelledThing("evaluation", str(row.pk))
 
 
-def label_in_form(*, account: Account, row: Evaluation, sent: Mapping[str, str], actor: str) -> AnnotationCriteria:
+def save_form_label(*, account: Account, row: Evaluation, sent: Mapping[str, str], actor: str) -> AnnotationCriteria:
     """Save the label in a form.
 
     Raises what `read_label` raises, and Invalid for values that the criteria does not accept.

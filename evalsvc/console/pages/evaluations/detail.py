@@ -14,9 +14,9 @@ from evalsvc.catalog.prompts import read_prompts
 from evalsvc.console.pages.evaluations.labelled import (
     LabelledTexts,
     is_label,
+    list_labellers,
     list_subjects,
     texts_of_labels,
-    who_labelled,
 )
 from evalsvc.console.pages.evaluations.verdicts import get_score, outcome_word, reading_doubt
 from evalsvc.console.parts.marks import TextMark, build_json_block, find_marks, mark_invisible, marked_text
@@ -112,7 +112,7 @@ def build_detail(*, account: Account, row: Evaluation) -> EvaluationDetail:
         labels=[*of_this, *(label for label in of_log if label.id not in ids)],
         is_label=is_label(row),
         labelled=label_texts,
-        who=who_labelled(account, row, list_subjects(row, siblings)) if is_label(row) else (),
+        who=list_labellers(account, row, list_subjects(row, siblings)) if is_label(row) else (),
     )
 
 

@@ -78,7 +78,7 @@ def list_subjects(label: Evaluation, siblings: Sequence[Any]) -> list[int]:
     return [output] if output else [sibling.id for sibling in siblings if not is_label(sibling)]
 
 
-def who_labelled(account: Account, label: Evaluation, subjects: Sequence[int]) -> list[str]:
+def list_labellers(account: Account, label: Evaluation, subjects: Sequence[int]) -> list[str]:
     """Return who created a label: reviewers with answers in it, or the person who labelled on a page.
 
     Empty for programs. Labelling on a page writes an audit entry in the same transaction, so the entry's time is close

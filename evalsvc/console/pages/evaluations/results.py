@@ -14,7 +14,7 @@ from evalsvc.console.pages.evaluations.labelled import LabelledTexts, Texts
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address, verdict_chips
 from evalsvc.console.pages.evaluations.words import WordsPage, search_words
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, filled
+from evalsvc.console.parts.forms.fields import FormField, populate_fields
 from evalsvc.console.parts.marks import one_line
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -85,7 +85,7 @@ def filter_fields(account: Account, asked: SearchQuery) -> list[FormField]:
         FormField("in", "Words in", "select", options=[(name, name) for name in TEXTS]),
     )
     beside = [FormField(name, title) for name, title in BESIDE.items() if name in asked.values]
-    return filled([*fields, *beside], asked.values, asked.errors)
+    return populate_fields([*fields, *beside], asked.values, asked.errors)
 
 
 def parse_filters(account: Account, query: Mapping[str, str], now: datetime) -> SearchQuery:

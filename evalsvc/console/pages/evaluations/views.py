@@ -119,7 +119,9 @@ def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
     """Save a label."""
     row, visitor = _get_evaluation(request, id), request.visitor
     try:
-        criteria = acts.label_in_form(account=visitor.account, row=row, sent=read_fields(request), actor=visitor.actor)
+        criteria = acts.save_form_label(
+            account=visitor.account, row=row, sent=read_fields(request), actor=visitor.actor
+        )
     except Problem as problem:
         return _render_evaluation(request, row, problem.row.status, label_errors=_words(problem))
     messages.success(

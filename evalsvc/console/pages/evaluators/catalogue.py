@@ -45,7 +45,7 @@ class EvaluatorFilter:
     lane: str = ""
     family: str = ""
 
-    def lets_through(self, one: EvaluatorOut) -> bool:
+    def is_match(self, one: EvaluatorOut) -> bool:
         """Return whether an evaluator is wanted."""
         text = f"{one.id} {one.name} {one.description} {' '.join(one.aliases)}".lower()
         return self.words.lower() in text and self.lane in ("", one.lane) and self.family in ("", one.evaluator_family)

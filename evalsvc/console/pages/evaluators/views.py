@@ -39,7 +39,7 @@ def evaluators_page(request: PageRequest) -> HttpResponse:
     ]
     context = {
         "fields": fields,
-        "table": catalogue_table([row for row in rows if filters.lets_through(row)]),
+        "table": catalogue_table([row for row in rows if filters.is_match(row)]),
         "call": ApiCall("GET", "/v1/evaluators"),
     }
     return render(request, "console/evaluators/list.html", context)

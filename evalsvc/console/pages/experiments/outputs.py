@@ -12,12 +12,12 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.diff import cut_text
-from evalsvc.console.pages.compare.examples import ShownMark, build_mark
+from evalsvc.console.pages.compare.examples import ScoreMark, build_mark
 from evalsvc.console.parts.addresses import address_with, choice, trace_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.results import OutputSelection, check_wanted, page_of_outputs
+from evalsvc.experiments.reporting.results import OutputSelection, check_selection, page_of_outputs
 from evalsvc.experiments.selectors import get_plan, list_configs
 from evalsvc.reports.words import format_value
 from evalsvc.rest.bodies.scalars import is_bigint
@@ -59,7 +59,7 @@ class OutputCard:
     answer: str
     failure: str
     remedy: str
-    marks: Sequence[tuple[ShownMark, str]]
+    marks: Sequence[tuple[ScoreMark, str]]
     """Each score, and what can be done about one that failed."""
     facts: str
     trace: str
@@ -74,7 +74,7 @@ def outputs(request: PageRequest, id: int) -> HttpResponse:
     configs = list(list_configs(account=account, experiment_id=id))
     config = _get_config(request, configs)
     selection = _parse_selection(request, plan, config)
-    check_wanted(plan, selection)
+    check_selection(plan, selection)
     cursor = request.GET.get("cursor")
     rows, following = page_of_outputs(account, plan, selection, limit=ON_A_PAGE, cursor=cursor)
     query = {

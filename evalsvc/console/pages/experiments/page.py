@@ -20,9 +20,9 @@ from evalsvc.console.pages.experiments.live.board import SORTS, LiveBoard, build
 from evalsvc.console.pages.experiments.live.drawings import build_front, looks_chart
 from evalsvc.console.pages.experiments.live.rows import rows_markup
 from evalsvc.console.pages.experiments.live.shared import (
-    BoardLook,
     BoardTag,
-    DrawnBoard,
+    BoardView,
+    RenderedBoard,
     get_cached_html,
     get_cached_tag,
     remember_html,
@@ -34,7 +34,7 @@ from evalsvc.console.parts.addresses import choice, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.digits import level_text
-from evalsvc.experiments.decisions.promotion import promoted_scores
+from evalsvc.experiments.decisions.promotion import count_promoted_scores
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
@@ -75,7 +75,7 @@ def get_cached_answer(request: PageRequest, membership: Membership, id: int) -> 
     return _answer(tag, reader_tag, get_cached_html(look, tag))
 
 
-def _answer(tag: BoardTag, seen: BoardTag | None, drawn: DrawnBoard | None) -> HttpResponse | None:
+def _answer(tag: BoardTag, seen: BoardTag | None, drawn: RenderedBoard | None) -> HttpResponse | None:
     if seen is not None and seen.stamp == tag.stamp:
         answer = HttpResponse(status=304)
         answer["ETag"] = str(tag)
@@ -112,19 +112,19 @@ def live(request: PageRequest, id: int) -> HttpResponse:
     return _answer(rendered.tag, None, rendered) or HttpResponse(status=204)
 
 
-def _draw(request: PageRequest, look: BoardLook, tag: BoardTag) -> DrawnBoard:
+def _draw(request: PageRequest, look: BoardView, tag: BoardTag) -> RenderedBoard:
     """Draw the board and cache it with its tag. The content is read after the tag, so it is never older."""
     plan = get_plan(account=request.visitor.account, id=look.board[1], with_dataset=False)
     ever = configs_ever(plan)
     context = _build_context(request, plan, _board(plan, ever, look), ever, tag, look)
-    rendered = DrawnBoard(tag, render_to_string("console/experiments/live.html", context))
+    rendered = RenderedBoard(tag, render_to_string("console/experiments/live.html", context))
     remember_html(look, rendered)
     remember_tag(look.board, tag)
     return rendered
 
 
-def _look(request: PageRequest, membership: Membership, id: int) -> BoardLook:
-    return BoardLook.from_request(request, membership.account_id, membership.may_edit, id)
+def _look(request: PageRequest, membership: Membership, id: int) -> BoardView:
+    return BoardView.from_request(request, membership.account_id, membership.may_edit, id)
 
 
 def _parse_tag(request: PageRequest) -> BoardTag | None:
@@ -135,12 +135,12 @@ def _living(ever: Sequence[Config]) -> list[Config]:
     return [config for config in ever if config.state != Config.State.DELETED]
 
 
-def _board(plan: ExperimentPlan, ever: Sequence[Config], look: BoardLook) -> LiveBoard:
+def _board(plan: ExperimentPlan, ever: Sequence[Config], look: BoardView) -> LiveBoard:
     return build_live_board(plan, ever, metric=look.metric, sort=look.sort)
 
 
 def _build_context(
-    request: PageRequest, plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config], tag: BoardTag, look: BoardLook
+    request: PageRequest, plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config], tag: BoardTag, look: BoardView
 ) -> dict[str, Any]:
     query = urlencode(look.query)
     address = reverse("console_experiment_live", args=[plan.pk])
@@ -169,7 +169,7 @@ def _promoted(plan: ExperimentPlan, ever: Sequence[Config]) -> list[dict[str, ob
             "history": f"{score.evaluator_id} · {score.profile_name}",
             "href": page_address("console_history", evaluator=score.evaluator_id, profile=score.profile_name),
         }
-        for score in promoted_scores(plan)
+        for score in count_promoted_scores(plan)
     ]
 
 

@@ -15,7 +15,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.gates.form import KINDS, as_gate_body, gate_errors, gate_fields, parse_gate_form, rule_limit
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, filled, read_fields
+from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
@@ -110,7 +110,7 @@ def _build_fields(
     account: Account, plan: ExperimentPlan | None, sent: Mapping[str, str], errors: Mapping[str, str]
 ) -> list[FormField]:
     if plan is None:
-        return filled(_history_fields(account), sent, errors)
+        return populate_fields(_history_fields(account), sent, errors)
     configs = [(str(config.pk), config.name) for config in list_configs(account=account, experiment_id=plan.pk)]
     plan_id = str(plan.pk)
     sides = [
@@ -127,7 +127,7 @@ def _build_fields(
         ),
     ]
     metrics = [metric["name"] for metric in plan.metrics]
-    return [*filled(sides, sent, errors), *gate_fields(metrics, metrics[0] if metrics else "", sent, errors)]
+    return [*populate_fields(sides, sent, errors), *gate_fields(metrics, metrics[0] if metrics else "", sent, errors)]
 
 
 def _history_fields(account: Account) -> list[FormField]:

@@ -10,7 +10,7 @@ import msgspec
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.console.parts.numbers import Number
 from evalsvc.digits import level_text
 from evalsvc.gates.answers import GateOut, RuleResult
@@ -36,7 +36,7 @@ TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRule:
+class RuleDetail:
     """One rule of a gate: its condition and its result."""
 
     name: str
@@ -48,12 +48,12 @@ class ShownRule:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownGate:
+class GateDetail:
     """A decision with its evidence."""
 
     gate: GateOut
     tone: str
-    rules: list[ShownRule] = field(default_factory=list)
+    rules: list[RuleDetail] = field(default_factory=list)
 
     @property
     def level(self) -> str:
@@ -68,17 +68,17 @@ class ShownGate:
         return f"{n_listed} of {n_all} regressions shown" if n_all > n_listed else f"{n_listed} regressions"
 
 
-def load_gate(account: Account, text: str) -> ShownGate | None:
+def load_gate(account: Account, text: str) -> GateDetail | None:
     """Return the gate that an address names; None without one."""
     if not text:
         return None
     if not is_bigint(text):
         raise NotFound
     gate = gate_out(account=account, gate=get_gate(account=account, id=int(text)))
-    return ShownGate(gate, TONES[gate.outcome], [_rule(gate, rule) for rule in gate.rules])
+    return GateDetail(gate, TONES[gate.outcome], [_rule(gate, rule) for rule in gate.rules])
 
 
-def _rule(gate: GateOut, rule: RuleResult) -> ShownRule:
+def _rule(gate: GateOut, rule: RuleResult) -> RuleDetail:
     ends = [abs(end) for end in (rule.estimate, rule.lower, rule.upper, rule.limit) if end is not None]
     is_paired = rule.n_improved is not None
     size = max(ends, default=1.0) or 1.0
@@ -98,7 +98,7 @@ def _rule(gate: GateOut, rule: RuleResult) -> ShownRule:
     counts = (
         f"{rule.n_improved} improved, {rule.n_regressed} regressed, {rule.n_unchanged} unchanged" if is_paired else ""
     )
-    return ShownRule(rule_name(rule), rule_sentence(rule), rule.outcome, TONES[rule.outcome], number, counts)
+    return RuleDetail(rule_name(rule), rule_sentence(rule), rule.outcome, TONES[rule.outcome], number, counts)
 
 
 def gate_fields(
@@ -120,7 +120,7 @@ def gate_fields(
             help="Where many candidates are tried on the same examples: the name of the series.",
         ),
     ]
-    return filled(fields, values or {}, errors)
+    return populate_fields(fields, values or {}, errors)
 
 
 def parse_gate_form(request: PageRequest) -> GateBody:

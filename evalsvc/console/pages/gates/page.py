@@ -18,7 +18,7 @@ from evalsvc.console.pages.gates.commands import (
     gate_command,
     unsaid_in_command,
 )
-from evalsvc.console.pages.gates.form import ShownGate, load_gate
+from evalsvc.console.pages.gates.form import GateDetail, load_gate
 from evalsvc.console.pages.gates.lists import describe_subject, outcome_badge
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall, as_curl, base_address
@@ -99,7 +99,7 @@ def _plan(request: PageRequest, row: Gate) -> ExperimentPlan | None:
         return None
 
 
-def _rules(shown: ShownGate) -> PageTable:
+def _rules(shown: GateDetail) -> PageTable:
     rows = [
         TableRow(
             (

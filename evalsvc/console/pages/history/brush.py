@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.console.pages.history.query import HistoryQuestion
+from evalsvc.console.pages.history.query import HistoryQuery
 from evalsvc.console.pages.history.reader import HistoryReading
 from evalsvc.evaluations.history.course import HistoryCourse, datetime_from_id
 from evalsvc.evaluations.history.scope import scope_window
@@ -36,7 +36,7 @@ class Brush:
     """Scores of the chart that no evaluation is behind: outputs of experiments."""
 
 
-def build_brush(account: Account, question: HistoryQuestion, reading: HistoryReading) -> Brush | None:
+def build_brush(account: Account, question: HistoryQuery, reading: HistoryReading) -> Brush | None:
     """Return the form's content; None if evaluations cannot be identified by the IDs of their scores.
 
     An imported score is stored under a number derived from its time, not under the ID of its evaluation.
@@ -62,7 +62,7 @@ def _end(course: HistoryCourse, place: int) -> BrushEnd:
     return BrushEnd(id, place, f"score {place}, {datetime_from_id(id):%Y-%m-%d %H:%M} UTC")
 
 
-def _build_filters(question: HistoryQuestion, window: Mapping[str, Any], of: str) -> dict[str, str] | None:
+def _build_filters(question: HistoryQuery, window: Mapping[str, Any], of: str) -> dict[str, str] | None:
     filters = {**question.names, "scored": of}
     filters |= {name: str(window[key]) for key, name in SCOPES.items() if key in window}
     tags = window.get("tags", {})

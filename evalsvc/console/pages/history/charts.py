@@ -12,7 +12,7 @@ from evalsvc.console.charts.bars import histogram
 from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis, seconds
 from evalsvc.console.charts.series import ChartLine, Mark, Point
-from evalsvc.console.pages.history.query import HistoryQuestion
+from evalsvc.console.pages.history.query import HistoryQuery
 from evalsvc.console.pages.history.reader import HistoryReading
 from evalsvc.console.pages.history.words import format_strategy
 from evalsvc.digits import level_text
@@ -21,7 +21,7 @@ from evalsvc.evaluations.history.course import HistoryStretch
 NAMES = {"pass": "Share that passes", "score": "Mean score"}
 
 
-def course_chart(question: HistoryQuestion, reading: HistoryReading) -> SafeString:
+def course_chart(question: HistoryQuery, reading: HistoryReading) -> SafeString:
     """Draw parts as points with their intervals, and the running mean with its band: it ends in the page's number."""
     interval = reading.interval or {}
     name, by_number = NAMES[interval.get("of", "score")], question.by_number

@@ -13,7 +13,7 @@ from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
 from evalsvc.console.pages.history.reader import to_display_interval, value_limits
-from evalsvc.console.pages.history.words import doubts_text
+from evalsvc.console.pages.history.words import format_warning_list
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.scorers import scorer_names
@@ -86,5 +86,5 @@ def _row(
     course_cell: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW
     address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
     cells = (name, pair[1] or "—", number_markup(number), course_cell, time_tag(newest, request.visitor.now),
-             doubts_text(interval))  # fmt: skip
+             format_warning_list(interval))  # fmt: skip
     return TableRow(cells, address)

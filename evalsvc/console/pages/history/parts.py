@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest
 from evalsvc.console.pages.history.brush import Brush
-from evalsvc.console.pages.history.query import HistoryQuestion
+from evalsvc.console.pages.history.query import HistoryQuery
 from evalsvc.console.pages.history.reader import HistoryReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import time_tag
@@ -30,7 +30,7 @@ Outputs = Mapping[int, int]
 
 
 def parts_table(
-    request: PageRequest, question: HistoryQuestion, reading: HistoryReading, brush: Brush | None
+    request: PageRequest, question: HistoryQuery, reading: HistoryReading, brush: Brush | None
 ) -> PageTable:
     """Return the parts, the newest first. Two queries where scores are of experiments, else none."""
     account = request.visitor.account
@@ -45,7 +45,7 @@ def parts_table(
     return PageTable("Parts of the history, the newest first", COLUMNS, rows, empty="No scores in this window.")
 
 
-def _outputs(account: Account, question: HistoryQuestion, reading: HistoryReading) -> Outputs:
+def _outputs(account: Account, question: HistoryQuery, reading: HistoryReading) -> Outputs:
     if not (reading.interval or {}).get("sources", {}).get("experiment", {}).get("n"):
         return {}
     window = scope_window(account.pk, question.ask, pointer="")

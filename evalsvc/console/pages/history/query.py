@@ -29,7 +29,7 @@ INCLUDE_WORDS = {"none": "none", "promoted": "promoted ones", "all": "all"}
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryQuestion:
+class HistoryQuery:
     """A query about a history: which history, the quantity and options of its interval, and a comparison."""
 
     evaluator_id: str
@@ -65,7 +65,7 @@ class HistoryQuestion:
         return ApiCall("GET", "/v1/history", {**self.names, **self.asked, "limit": 100})
 
 
-def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
+def parse_history_query(request: HttpRequest, account: Account) -> HistoryQuery:
     """Parse the address.
 
     Options that the API would reject are reported at their fields and replaced by the default.
@@ -80,7 +80,7 @@ def read_question(request: HttpRequest, account: Account) -> HistoryQuestion:
     other_app = request.GET.get("vs.app", "")[:255].replace("\0", "")
     comparison_errors = {"vs.before": no_moment, "vs.app": _no_other_app(other_app, ask)}
     errors |= {name: text for name, text in comparison_errors.items() if text}
-    question = HistoryQuestion(evaluator_id, profile_name, run, parameters, ask, errors)
+    question = HistoryQuery(evaluator_id, profile_name, run, parameters, ask, errors)
     return replace(question, other_app=other_app, split_at=split_at, by_number=request.GET.get("x") == "n")
 
 
@@ -115,7 +115,7 @@ def _parse_options(asked: Mapping[str, str]) -> tuple[IntervalOptions, dict[str,
         return DEFAULT, errors_at(exc)
 
 
-def question_fields(question: HistoryQuestion, account: Account) -> list[FormField]:
+def question_fields(question: HistoryQuery, account: Account) -> list[FormField]:
     """Return the form fields of a query."""
     parameters, errors = question.asked, question.errors
     apps = apps_with_scores(account=account, pair=question.pair, limit=MAX_CHOICES)

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.console.pages.history.query import HistoryQuestion
+from evalsvc.console.pages.history.query import HistoryQuery
 from evalsvc.console.parts.numbers import Number
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.course import HistoryCourse, HistoryStretch, compute_course
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.read import history_summary, list_history
 from evalsvc.evaluations.history.scope import scope_window
-from evalsvc.evaluations.history.selection import read_asked
+from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
 from evalsvc.stats.formulas.differences import difference_of_intervals
 from evaluators.base import Family
@@ -58,17 +58,17 @@ class HistoryReading:
         return Number(part.mean, part.lower, part.upper, part.n, low=low, high=high, missing=_why_without(part))
 
 
-def read_history(account: Account, question: HistoryQuestion) -> HistoryReading:
+def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
     """Read the history that the query specifies."""
     window = scope_window(account.pk, question.ask, pointer="")
-    history = read_asked(account.pk, question.pair, question.ask, window)
+    history = read_window(account.pk, question.pair, question.ask, window)
     rows = list_history(
         account=account, evaluator_id=question.evaluator_id, profile_name=question.profile_name, window=window
     )
     return _reading(question, history, history_summary(rows, history, question.ask.most))
 
 
-def _reading(question: HistoryQuestion, history: HistorySnapshot, summary: dict[str, Any]) -> HistoryReading:
+def _reading(question: HistoryQuery, history: HistorySnapshot, summary: dict[str, Any]) -> HistoryReading:
     family = question.run.family if question.run else None
     interval = answer_interval(question.ask, family, history)
     course = compute_course(question.ask, family, history)
@@ -123,7 +123,7 @@ class HistoryComparison:
     difference: Number
 
 
-def compare_histories(account: Account, question: HistoryQuestion, shown: HistoryReading) -> HistoryComparison | None:
+def compare_histories(account: Account, question: HistoryQuery, shown: HistoryReading) -> HistoryComparison | None:
     """Compare the displayed history with another app or with an earlier period; None if neither is requested."""
     if "vs.app" in question.errors:
         return None
@@ -141,11 +141,11 @@ def compare_histories(account: Account, question: HistoryQuestion, shown: Histor
 
 
 def _read_as(
-    account: Account, question: HistoryQuestion, ask: IntervalOptions, *, before: int | None = None
+    account: Account, question: HistoryQuery, ask: IntervalOptions, *, before: int | None = None
 ) -> HistoryReading:
     query = replace(question, ask=ask)
     window = scope_window(account.pk, ask, pointer="")
-    history = read_asked(account.pk, question.pair, ask, window, before=before)
+    history = read_window(account.pk, question.pair, ask, window, before=before)
     return _reading(query, history, {"n": len(history.scores), "n_total": len(history.scores)})
 
 

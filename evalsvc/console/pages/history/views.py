@@ -12,7 +12,7 @@ from evalsvc.console.pages.history.brush import build_brush
 from evalsvc.console.pages.history.charts import course_chart, distribution_chart
 from evalsvc.console.pages.history.lists import histories_table
 from evalsvc.console.pages.history.parts import parts_table
-from evalsvc.console.pages.history.query import HistoryQuestion, question_fields, read_question
+from evalsvc.console.pages.history.query import HistoryQuery, parse_history_query, question_fields
 from evalsvc.console.pages.history.reader import HistoryReading, compare_histories, read_history
 from evalsvc.console.pages.history.words import warning_words
 from evalsvc.console.parts.addresses import address_with, page_address
@@ -39,7 +39,7 @@ def histories_page(request: PageRequest) -> HttpResponse:
 def history_page(request: PageRequest) -> HttpResponse:
     """Show one history: how sure it is, its course, its distribution, and one part of it against another."""
     account = request.visitor.account
-    question = read_question(request, account)
+    question = parse_history_query(request, account)
     reading = read_history(account, question)
     names, brush = scorer_names(account, [question.evaluator_id]), build_brush(account, question, reading)
     context = {
@@ -67,14 +67,14 @@ def history_page(request: PageRequest) -> HttpResponse:
 def history_csv(request: PageRequest) -> HttpResponse:
     """Return the scores of the window as a file, newest first."""
     account = request.visitor.account
-    question = read_question(request, account)
+    question = parse_history_query(request, account)
     window = scope_window(account.pk, question.ask, pointer="")
     names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
     rows = list_history(account=account, **names, window=window)
     return csv_answer("history.csv", [HEAD, *rows.values_list(*HEAD)[: question.ask.most or MAX_FILE_ROWS]])
 
 
-def _reviews(account: Account, question: HistoryQuestion) -> list[Review]:
+def _reviews(account: Account, question: HistoryQuery) -> list[Review]:
     """Return the newest reviews in which people answer what the scores are of; no query for an evaluator's."""
     criteria_id = question_id(question.evaluator_id)
     return reviews_asking(account=account, criteria_id=criteria_id, limit=MAX_REVIEWS) if criteria_id else []
@@ -85,7 +85,7 @@ def _since_revision(request: PageRequest, reading: HistoryReading) -> str:
     return address_with(request, **{"since.revision": suggested["revision"]}) if suggested else ""
 
 
-def _evaluations(question: HistoryQuestion) -> str:
+def _evaluations(question: HistoryQuery) -> str:
     """Return the address of the evaluations behind a history."""
     scope = question.ask.scope
     filters = {"evaluator": question.evaluator_id, "profile": question.profile_name}

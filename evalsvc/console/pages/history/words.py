@@ -30,7 +30,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
         if name != "n<30":
             yield _format_option(name, interval or {})
         elif interval is not None and interval["n"] > 1:
-            yield _few_words(interval, has_range)
+            yield _describe_few_scores(interval, has_range)
     advice = (interval or {}).get("advice")
     if advice and (interval or {}).get("degenerate"):
         yield f"The interval above is that of {advice['kind']} from the same scores, as the API advises."
@@ -39,7 +39,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
         yield f"Advice: {advice['kind']} gives {ends} from the same scores."
 
 
-def _few_words(interval: Mapping[str, Any], has_range: bool) -> str:
+def _describe_few_scores(interval: Mapping[str, Any], has_range: bool) -> str:
     """Explain how reliable the interval of few scores is, and suggest a strategy that this history supports."""
     if format_strategy(interval) in SURE_OF_FEW:
         return f"{FEW}: the interval holds at its level, but a few more may move it far."
@@ -59,13 +59,13 @@ def format_strategy(interval: Mapping[str, Any]) -> str:
 
 def _format_option(name: str, interval: Mapping[str, Any]) -> str:
     if name == "autocorrelated":
-        return _resembling_words(interval)
+        return _describe_autocorrelation(interval)
     if name == "drift":
-        return drift_words(interval)
+        return describe_drift(interval)
     return WARNINGS.get(name, name.replace("_", " "))
 
 
-def _resembling_words(interval: Mapping[str, Any]) -> str:
+def _describe_autocorrelation(interval: Mapping[str, Any]) -> str:
     """Return what it means that neighbours resemble each other, and what minds it, if anything can yet."""
     pattern = "Each score resembles the one before it"
     if interval["strategy"] == BLOCK:
@@ -78,7 +78,7 @@ def _resembling_words(interval: Mapping[str, Any]) -> str:
     )
 
 
-def drift_words(interval: Mapping[str, Any]) -> str:
+def describe_drift(interval: Mapping[str, Any]) -> str:
     """Return when the level moved, from where to where, and how sure the new one is."""
     drift, n_promoted = interval["drift"], interval["sources"]["experiment"]["n"]
     at = drift["changed_at"][:16].replace("T", " ")
@@ -96,6 +96,6 @@ def drift_words(interval: Mapping[str, Any]) -> str:
     )
 
 
-def doubts_text(interval: Mapping[str, Any]) -> str:
+def format_warning_list(interval: Mapping[str, Any]) -> str:
     """Return the warnings for a table cell; the history page explains them in full."""
     return ", ".join(IN_A_LIST.get(name, name.replace("_", " ")) for name in interval.get("warnings", ())) or "none"

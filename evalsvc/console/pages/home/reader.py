@@ -17,7 +17,7 @@ from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
 from evalsvc.evaluations.rollups.read import read_days
 from evalsvc.evaluations.wire.interval_request import IntervalOptions
-from evalsvc.events.selectors import EndpointHealth, endpoint_standings
+from evalsvc.events.selectors import EndpointHealth, list_endpoint_health
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, build_overviews
 from evalsvc.experiments.selectors import list_plans
@@ -99,7 +99,7 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
         gates=list(list_gates(account=account, since=today).order_by("-id")[: MAX_GATES + 1]),
         connections=list_spends(account, now),
-        webhooks=[webhook for webhook in endpoint_standings(account=account, now=now) if webhook.wants_a_look],
+        webhooks=[webhook for webhook in list_endpoint_health(account=account, now=now) if webhook.wants_a_look],
     )
 
 

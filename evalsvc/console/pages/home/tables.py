@@ -61,12 +61,12 @@ TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 def rates_table(request: PageRequest, reading: HomeReading) -> PageTable:
     """Return the pass rate of each app and profile, with its interval and its course."""
-    order = order_of_rates(request)
+    order = parse_rates_order(request)
     rows = [_rate_row(rate, reading) for rate in sort_rates(reading, order)]
     return PageTable("Pass rates of 14 days", RATES, rows, order, is_walked=True)
 
 
-def order_of_rates(request: PageRequest) -> TableOrder:
+def parse_rates_order(request: PageRequest) -> TableOrder:
     return parse_order(request, RATES, "-n")
 
 
@@ -92,17 +92,17 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
     course = _course(name, rate, days)
     figures = (number_text(counts.n), number_text(counts.n_error))
     revised_at = reading.revised.get(rate.profile_name)
-    number = replace(rate_number(counts), aside=f"{REVISED} {revised_at:%Y-%m-%d}" if revised_at else "")
-    cells = (name, rate.app or no_app(), number_markup(number), course, *figures)
-    return TableRow(cells, f"{reverse('console_history')}?{urlencode(history_asked(rate, days))}")
+    number = replace(build_rate_number(counts), aside=f"{REVISED} {revised_at:%Y-%m-%d}" if revised_at else "")
+    cells = (name, rate.app or build_app_placeholder(), number_markup(number), course, *figures)
+    return TableRow(cells, f"{reverse('console_history')}?{urlencode(build_history_params(rate, days))}")
 
 
-def no_app() -> SafeString:
+def build_app_placeholder() -> SafeString:
     """Return the placeholder for calls that named no app; such a row links to the history of all apps."""
     return join_parts([element("span", "none named", class_="quiet"), " ", element("span", NO_APP, class_="facts")])
 
 
-def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
+def build_history_params(rate: PassRate, days: DayRange) -> dict[str, str]:
     """Return the query of `GET /v1/history` for the history behind a row."""
     since = datetime.combine(days.first, datetime.min.time(), UTC).isoformat()
     query = {"evaluator": rate.evaluator_id, "profile": rate.profile_name}
@@ -111,7 +111,7 @@ def history_asked(rate: PassRate, days: DayRange) -> dict[str, str]:
     return {**query, "since": since}
 
 
-def rate_number(counts: DayCounts) -> Number:
+def build_rate_number(counts: DayCounts) -> Number:
     """Return a pass rate with a Wilson interval, or the mean score as text if nothing has a verdict.
 
     The mean has its interval in the history only: daily sums do not show how skewed the scores are.

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.account.uses import limit_uses, spends_table
-from evalsvc.console.pages.connections.words import why_words
-from evalsvc.console.pages.history.words import drift_words
+from evalsvc.console.pages.connections.words import format_cause
+from evalsvc.console.pages.history.words import describe_drift
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reader import HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, get_cause, missing_words
@@ -43,7 +43,7 @@ def home_page(request: PageRequest) -> HttpResponse:
         "spends": spends_table(reading.connections),
         "limits": limit_uses(visitor.account),
         "failing": [
-            (connection.connection, why_words(connection))
+            (connection.connection, format_cause(connection))
             for connection in reading.connections
             if connection.failed_with
         ],
@@ -61,7 +61,7 @@ def _format_shifts(reading: HomeReading) -> list[tuple[str, str, str]]:
     return [
         (
             reading.get_display_name(shift.evaluator_id, shift.profile_name),
-            drift_words(shift.interval),
+            describe_drift(shift.interval),
             page_address("console_history", evaluator=shift.evaluator_id, profile=shift.profile_name),
         )
         for shift in reading.moved
@@ -79,8 +79,8 @@ def _webhooks(reading: HomeReading) -> list[tuple[EndpointHealth, str, Cause]]:
 def _call(request: PageRequest, reading: HomeReading) -> ApiCall:
     if not reading.rates:
         return ApiCall("POST", "/v1/evaluate", body=FIRST)
-    first = tables.sort_rates(reading, tables.order_of_rates(request))[0]
-    return ApiCall("GET", "/v1/history", tables.history_asked(first, reading.days))
+    first = tables.sort_rates(reading, tables.parse_rates_order(request))[0]
+    return ApiCall("GET", "/v1/history", tables.build_history_params(first, reading.days))
 
 
 def _first_steps(request: PageRequest) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def wave(i: int, phase: float = 0.0, n: int = 24) -> float:
     return 0.75 + 0.12 * math.sin(i / n * 5 + phase)
 
 
-def dated(phase: float = 0.0, *, n: int = 24, gap: int | None = None) -> list[Point]:
+def build_daily_points(phase: float = 0.0, *, n: int = 24, gap: int | None = None) -> list[Point]:
     """Return made-up daily rates with intervals, optionally with a missing day."""
     days = [(seconds(BEGIN + timedelta(days=i)), wave(i, phase, n)) for i in range(n)]
     return [
@@ -58,7 +58,10 @@ def charts() -> Sequence[SafeString]:
         IntervalBar(name, wave(3 * i), wave(3 * i) - 0.07, wave(3 * i) + 0.05, 80) for i, name in enumerate(names)
     ]
     alone = [Point(i, bar.value, bar.lower, bar.upper) for i, bar in enumerate(interval_bars)]
-    apps = [ChartLine("app-a", dated(), has_band=True), ChartLine("app-b", dated(2.0), has_band=True)]
+    apps = [
+        ChartLine("app-a", build_daily_points(), has_band=True),
+        ChartLine("app-b", build_daily_points(2.0), has_band=True),
+    ]
     differences = [
         IntervalBar("prompt-b", 0.04, -0.02, 0.1, 80),
         IntervalBar("prompt-c", None, text="no common example"),
@@ -70,7 +73,7 @@ def charts() -> Sequence[SafeString]:
             "Pass rate by day",
             days,
             share,
-            [ChartLine("all", dated(gap=15), has_band=True)],
+            [ChartLine("all", build_daily_points(gap=15), has_band=True)],
             marks=revisions,
             says=says,
         ),
@@ -85,7 +88,7 @@ def charts() -> Sequence[SafeString]:
         ranges("Differences from prompt-a", "Difference", differences, zero=True),
         bars("Failures by code", "Failures", failures),
         histogram("Scores", [wave(i, n=7) for i in range(200)], n=16, low=0.0, high=1.0),
-        sparkline(dated(), says="Pass rate of 24 days, from 0.75 to 0.63", low=0.0, high=1.0),
+        sparkline(build_daily_points(), says="Pass rate of 24 days, from 0.75 to 0.63", low=0.0, high=1.0),
     )
 
 

@@ -43,7 +43,7 @@ class SampleRun:
 
 
 @dataclass(frozen=True, slots=True)
-class TriedSample:
+class PlaygroundRun:
     """The answers side by side; `id` is where they are looked at again while some are unfinished."""
 
     id: str
@@ -55,7 +55,7 @@ class TriedSample:
         return any(row.outcome == "pending" for row in self.rows)
 
 
-def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
+def run_bench(account: Account, body: Mapping[str, Any]) -> PlaygroundRun:
     """Evaluate the sample for a member: counted and limited as a call with a key.
 
     Outside of any scope, as it waits. Raises Problem as the API answers it.
@@ -68,14 +68,14 @@ def run_bench(account: Account, body: Mapping[str, Any]) -> TriedSample:
     return _build_run(orjson.loads(answer.body), body.get("evaluated_model_output"))
 
 
-def run_again(account: Account, id: int) -> TriedSample:
+def run_again(account: Account, id: int) -> PlaygroundRun:
     """Return how far a run has come. Raises NotFound for missing and foreign."""
     answer = answer_again(account.pk, id, read_prefer(WAIT_AGAIN))
     return _build_run(orjson.loads(answer.body), None)
 
 
-def _build_run(answer: Mapping[str, Any], output: object) -> TriedSample:
-    return TriedSample(str(answer.get("id") or ""), [_one(row, output) for row in answer["results"]])
+def _build_run(answer: Mapping[str, Any], output: object) -> PlaygroundRun:
+    return PlaygroundRun(str(answer.get("id") or ""), [_one(row, output) for row in answer["results"]])
 
 
 def _one(row: Mapping[str, Any], output: object) -> SampleRun:

@@ -17,7 +17,7 @@ from evalsvc.console.charts.plot import plot
 from evalsvc.console.charts.scales import Axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point
 from evalsvc.console.pages.evaluations.results import evaluator_options
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.digits import level_text
@@ -65,7 +65,7 @@ def threshold_fields(account: Account, sent: Mapping[str, str], problem: Invalid
         ),
         FormField("level", "Level of the intervals", value="0.95"),
     )
-    return filled(fields, sent, errors_at(problem, _get_field) if problem else {})
+    return populate_fields(fields, sent, errors_at(problem, _get_field) if problem else {})
 
 
 def _get_field(pointer: str) -> str:

@@ -16,7 +16,7 @@ from evalsvc.catalog.selectors import list_evaluators, list_revisions
 from evalsvc.console.access import READER, PageError, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.playground import thresholds
-from evalsvc.console.pages.playground.runner import TriedSample, run_again, run_bench
+from evalsvc.console.pages.playground.runner import PlaygroundRun, run_again, run_bench
 from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, open_bench, read_bench
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import read_fields
@@ -62,7 +62,7 @@ def run_page(request: PageRequest, id: int) -> HttpResponse:
 
 
 def _render_bench(
-    request: PageRequest, bench: Bench, tried: TriedSample | None = None, errors: list[str] | None = None
+    request: PageRequest, bench: Bench, tried: PlaygroundRun | None = None, errors: list[str] | None = None
 ) -> HttpResponse:
     account = request.visitor.account
     with account_scope(account.pk):

@@ -23,7 +23,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.form_fields import field_source
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, read_fields
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields, read_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.selectors import get_plan, list_configs, list_plans
 from evalsvc.rest.bodies.scalars import is_bigint
@@ -54,7 +54,7 @@ FIELDS = {"experiment_id": "experiment"} | {name: name for name in OF_JUDGE} | {
 def new_ranking(request: PageRequest) -> HttpResponse:
     """Show the form of a new ranking, or create the ranking."""
     if request.method != "POST":
-        return _form(request, _first_shown(request))
+        return _form(request, _initial_values(request))
     values = {name: value.strip() for name, value in read_fields(request).items()}
     visitor = request.visitor
     try:
@@ -77,7 +77,7 @@ def new_ranking(request: PageRequest) -> HttpResponse:
     return redirect("console_ranking", ranking.pk)
 
 
-def _first_shown(request: PageRequest) -> dict[str, str]:
+def _initial_values(request: PageRequest) -> dict[str, str]:
     """Return the initial values of the form: an experiment, or the settings of an earlier ranking."""
     if id := request.GET.get("previous", ""):
         if not is_bigint(id):
@@ -159,7 +159,7 @@ def _inherited_field(account: Account, id: str) -> FormField:
 
 def _form(request: PageRequest, sent: Mapping[str, str], errors: Mapping[str, str] | None = None) -> HttpResponse:
     context = {
-        "fields": filled(_fields(request.visitor.account, sent.get("previous_id", "")), sent, errors),
+        "fields": populate_fields(_fields(request.visitor.account, sent.get("previous_id", "")), sent, errors),
         "refused": (errors or {}).get("", ""),
         "is_refused": bool(errors),
         "call": ApiCall("POST", "/v1/comparisons", body=_body(sent)),

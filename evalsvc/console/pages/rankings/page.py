@@ -16,7 +16,15 @@ from evalsvc.comparisons.ranking import ranking_view
 from evalsvc.comparisons.selectors import count_error_codes, count_judgements, get_comparison, list_comparisons
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.charts.bars import IntervalBar, ranges
-from evalsvc.console.pages.rankings.words import ENDINGS, NOTES, Json, alike, alike_words, judge_words, rank_words
+from evalsvc.console.pages.rankings.words import (
+    ENDINGS,
+    NOTES,
+    Json,
+    describe_groups,
+    find_indistinguishable_groups,
+    judge_words,
+    rank_words,
+)
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
@@ -91,7 +99,7 @@ def ranking_page(request: PageRequest, id: int) -> HttpResponse:
         "judge": judge_words(row.judge),
         "places": _places(ranking),
         "chart": _chart(ranking) if ranking["n_judgements"] else None,
-        "alike": alike_words(alike(ranking)),
+        "alike": describe_groups(find_indistinguishable_groups(ranking)),
         "notes": [NOTES.get(note, note) for note in ranking["notes"]],
         "matrix": _matrix(ranking),
         "flips": _share(ranking["flips"], ranking["level"]) if ranking["flips"] else None,

@@ -39,7 +39,7 @@ def rank_words(place: Json) -> str:
     return ordinal(low) if low == high else f"between {ordinal(low)} and {ordinal(high)}"
 
 
-def alike(ranking: Json) -> list[list[str]]:
+def find_indistinguishable_groups(ranking: Json) -> list[list[str]]:
     """Return the groups of configs without a significant difference between any two members, in ranking order.
 
     Two configs that were compared directly differ if the result of their pair is decided; others differ if their ranges
@@ -65,7 +65,7 @@ def alike(ranking: Json) -> list[list[str]]:
     return groups
 
 
-def alike_words(groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+def describe_groups(groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     """Return each group with a description."""
     return [
         (", ".join(group), "cannot be told apart" if len(group) > 1 else "is told apart from all others")

@@ -22,10 +22,10 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.pages.reviews.form_fields import (
     MOST_CRITERIA,
     Sent,
-    how_fields,
+    answer_fields,
+    criteria_fields,
     people_fields,
     source_fields,
-    what_fields,
 )
 from evalsvc.console.pages.reviews.links import LINKS_ONCE, issued_links, parse_days
 from evalsvc.console.pages.reviews.page import render_review
@@ -105,9 +105,9 @@ def _form(request: PageRequest, sent: Sent, errors: Mapping[str, str] | None = N
     account, field_errors = request.visitor.account, errors or {}
     search_query = read_filters(request.GET.dict(), request.visitor.now) if sent.get("of") == "evaluations" else None
     context = {
-        "what": what_fields(account, sent, field_errors),
+        "what": criteria_fields(account, sent, field_errors),
         "source": source_fields(account, sent, field_errors),
-        "how": how_fields(sent, field_errors),
+        "how": answer_fields(sent, field_errors),
         "people": people_fields(sent, field_errors),
         "asked": dict(search_query.values) if search_query else {},
         "query": request.GET.urlencode(),

@@ -18,7 +18,13 @@ from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.membership import Membership, get_memberships
 from evalsvc.accounts.middleware import MEMBER_STATEMENT_TIMEOUT
 from evalsvc.accounts.models import Account
-from evalsvc.console.access import PageError, factor_first, looked_at, refuse_unreadable, sign_in_first
+from evalsvc.console.access import (
+    PageError,
+    get_membership,
+    redirect_to_factor_setup,
+    redirect_to_sign_in,
+    refuse_unreadable,
+)
 from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.reviews.links import LinkHolder, holder_of_cookie, holder_of_token, seal_holder
 from evalsvc.reviews.selectors import get_review, has_review
@@ -39,7 +45,7 @@ class Reviewer:
     """Whether the review's own page is theirs to open: not for the holder of a link."""
 
 
-class FactorFirst(Exception):
+class SecondFactorRequired(Exception):
     """The review exists, but its account requires a second factor that the user has not set up yet."""
 
     def __init__(self, membership: Membership) -> None:
@@ -62,14 +68,14 @@ def get_reviewer(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
         return Reviewer(Account(pk=holder.account_id), holder.reviewer)
     if not request.user.is_authenticated:
         return None
-    current = looked_at(request)
+    current = get_membership(request)
     # An address that a colleague has sent opens in whichever of one's accounts it belongs to.
     for membership in _memberships(request, current):
         account = Account(pk=membership.account_id)
         with account_scope(account.pk):
             if has_review(account=account, id=id):
                 if membership.lacks_factor:
-                    raise FactorFirst(membership)
+                    raise SecondFactorRequired(membership)
                 return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, membership is current)
     return None
 
@@ -83,18 +89,18 @@ def reviewer_page(view: ReviewerView) -> Callable[[HttpRequest, uuid.UUID], Http
     @functools.wraps(view)
     def answer(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
         try:
-            return private(_answer(request, id, view))
-        except FactorFirst as first:
-            return private(factor_first(request, first.membership))
+            return add_privacy_headers(_answer(request, id, view))
+        except SecondFactorRequired as first:
+            return add_privacy_headers(redirect_to_factor_setup(request, first.membership))
         except PageError as error:
-            return private(queue_message(request, error.title, error.detail, error.status))
+            return add_privacy_headers(queue_message(request, error.title, error.detail, error.status))
         except Exception as exc:
             problem = as_problem(exc)
             if problem is None:
                 raise
             if isinstance(problem, NotFound):
                 raise Http404 from None
-            return private(queue_refused(request, problem))
+            return add_privacy_headers(queue_refused(request, problem))
 
     return answer
 
@@ -104,7 +110,7 @@ def _answer(request: HttpRequest, id: uuid.UUID, view: ReviewerView) -> HttpResp
     if who is None:
         if request.user.is_authenticated:
             raise Http404
-        return sign_in_first(request)
+        return redirect_to_sign_in(request)
     if not who.may_answer:
         raise PageError(403, "You may only look", "Your role in this account is reader. An editor can answer.")
     refuse_unreadable(request)
@@ -123,17 +129,17 @@ def _memberships(request: HttpRequest, here: Membership | None) -> Iterator[Memb
 
 
 @require_safe
-def old_address(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
+def redirect_old_address(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
     """Redirect from the former address of the queue to the current one, with the cookie of a review link."""
     answer = redirect(queue_address(id))
     cookie = request.COOKIES.get(COOKIE)
     try:
         holder = holder_of_cookie(cookie, review_id=id) if cookie else None
     except Problem as problem:
-        return private(queue_refused(request, problem))
+        return add_privacy_headers(queue_refused(request, problem))
     if holder is not None:
         _give_cookie(answer, holder)
-    return private(answer)
+    return add_privacy_headers(answer)
 
 
 @require_http_methods(["GET", "POST"])
@@ -146,18 +152,20 @@ def enter_review(request: HttpRequest, id: uuid.UUID, token: str) -> HttpRespons
     try:
         holder = holder_of_token(token, review_id=id, address=caller_ip(request))
     except Problem as problem:
-        return private(queue_refused(request, problem))
+        return add_privacy_headers(queue_refused(request, problem))
     if holder is None:
         message = "It has ended, or was never one. Ask for another."
-        return private(queue_message(request, "This link opens nothing", message, 404))
+        return add_privacy_headers(queue_message(request, "This link opens nothing", message, 404))
     if request.method == "GET":
         with account_scope(holder.account_id):
             review = get_review(account=Account(pk=holder.account_id), id=id)
-        return private(render(request, "console/reviews/enter.html", {"review": review, "name": holder.name}))
+        return add_privacy_headers(
+            render(request, "console/reviews/enter.html", {"review": review, "name": holder.name})
+        )
     answer = redirect(queue_address(id))
     answer.status_code = 303
     _give_cookie(answer, holder)
-    return private(answer)
+    return add_privacy_headers(answer)
 
 
 def _give_cookie(answer: HttpResponse, holder: LinkHolder) -> None:
@@ -184,7 +192,7 @@ def queue_message(request: HttpRequest, title: str, detail: str, status: int) ->
     return render(request, "console/reviews/message.html", {"title": title, "detail": detail}, status=status)
 
 
-def private(answer: HttpResponse) -> HttpResponse:
+def add_privacy_headers(answer: HttpResponse) -> HttpResponse:
     """Add headers that prevent caching and indexing, and that limit the Referer header to the origin."""
     answer.headers["Cache-Control"] = "no-store"
     answer.headers["X-Robots-Tag"] = "noindex, nofollow"

@@ -8,7 +8,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.selectors import list_criteria
 from evalsvc.console.pages.reviews.links import MOST_DAYS
-from evalsvc.console.parts.forms.fields import FormField, filled
+from evalsvc.console.parts.forms.fields import FormField, populate_fields
 from evalsvc.experiments.selectors import list_plans
 
 Sent = dict[str, str]
@@ -47,10 +47,10 @@ def source_fields(account: Account, sent: Sent, errors: Errors) -> list[FormFiel
         FormField("n", "How many", "number", help="Where not all are taken."),
         FormField("metric", "By the score of", help="A metric of the experiment, where scores decide."),
     )
-    return filled(fields, sent, errors)
+    return populate_fields(fields, sent, errors)
 
 
-def what_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]:
+def criteria_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]:
     """Return the fields for the questions: a checkbox for each question of the account, and a new question."""
     choices = [
         FormField(f"c-{row.pk}", f"{row.name} ({TYPES[row.annotation_type].lower()})", "checkbox")
@@ -63,10 +63,10 @@ def what_fields(account: Account, sent: Sent, errors: Errors) -> list[FormField]
         *choices,
         FormField("question", "Or a new question", help=note),
     )
-    return filled(fields, sent, errors)
+    return populate_fields(fields, sent, errors)
 
 
-def how_fields(sent: Sent, errors: Errors) -> list[FormField]:
+def answer_fields(sent: Sent, errors: Errors) -> list[FormField]:
     """Return how many answer, and what they see."""
     fields = (
         FormField(
@@ -77,7 +77,7 @@ def how_fields(sent: Sent, errors: Errors) -> list[FormField]:
         FormField("answers", "Show what others have said", "checkbox"),
         FormField("seed", "Seed", "number", help="The same seed draws the same items in the same order."),
     )
-    return filled(fields, sent, errors)
+    return populate_fields(fields, sent, errors)
 
 
 def people_fields(sent: Sent, errors: Errors) -> list[FormField]:
@@ -86,4 +86,4 @@ def people_fields(sent: Sent, errors: Errors) -> list[FormField]:
         FormField("people", "Links for people without an account", "textarea", rows=3, help="A name on each line."),
         FormField("days", "Days until the links end", "number", value="14", help=f"At most {MOST_DAYS}."),
     )
-    return filled(fields, sent, errors)
+    return populate_fields(fields, sent, errors)

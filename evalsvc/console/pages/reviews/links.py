@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from evalsvc.console.access import PageRequest
 from evalsvc.console.once import format_once_message
-from evalsvc.console.parts.forms.fields import FormField, filled
+from evalsvc.console.parts.forms.fields import FormField, populate_fields
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.links import LONGEST_SECONDS, issue_link
@@ -30,7 +30,7 @@ def link_fields(sent: Mapping[str, str] | None = None, errors: Mapping[str, str]
         FormField("name", "Whose link it is", is_required=True, help="One for each person, so that answers differ."),
         FormField("days", "Days until it ends", "number", value="14", help=f"At most {MOST_DAYS}."),
     )
-    return filled(fields, sent or {}, errors)
+    return populate_fields(fields, sent or {}, errors)
 
 
 def parse_days(text: str) -> int:
@@ -57,7 +57,7 @@ def issued_links(request: PageRequest, review: Review, names: Sequence[str], day
 
 
 @dataclass(frozen=True, slots=True)
-class ShownLink:
+class LinkRow:
     """A link as the page lists it."""
 
     link: ReviewLink
@@ -75,14 +75,14 @@ class ShownLink:
         return self.state != ENDED
 
 
-def shown_links(request: PageRequest, review: Review) -> list[ShownLink]:
+def shown_links(request: PageRequest, review: Review) -> list[LinkRow]:
     """Return the links, the newest first."""
     rows = list_links(account=request.visitor.account, review=review)
     return [_build_link(link, opens, review, request.visitor.now) for link, opens in rows]
 
 
-def _build_link(link: ReviewLink, opens: bool, review: Review, now: datetime) -> ShownLink:
+def _build_link(link: ReviewLink, opens: bool, review: Review, now: datetime) -> LinkRow:
     ended_at = link.revoked_at or link.expires_at
     if review.closed_at is not None or ended_at <= now:
-        return ShownLink(link, ended_at, ENDED)
-    return ShownLink(link, ended_at, OPENS if opens else MAKER_LEFT)
+        return LinkRow(link, ended_at, ENDED)
+    return LinkRow(link, ended_at, OPENS if opens else MAKER_LEFT)

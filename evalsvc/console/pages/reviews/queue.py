@@ -82,12 +82,12 @@ def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
     action = values.get("action", "answer")
     if action == "undo":
         row = take_back(account=who.account, review_id=id, reviewer=who.name)
-        return _onwards(id, item=str(row.item_id) if row is not None else "")
+        return _redirect_to_queue(id, item=str(row.item_id) if row is not None else "")
     item_id, token = _parse_lease(values)
     try:
         if action == "skip":
             skip_item(account=who.account, review_id=id, item_id=item_id, token=token)
-            return _onwards(id, note="skipped")
+            return _redirect_to_queue(id, note="skipped")
         review = get_review(account=who.account, id=id)
         response = parse_review_form(review, values)
         revise = "revise" in values
@@ -97,8 +97,8 @@ def _act(request: HttpRequest, id: uuid.UUID, who: Reviewer) -> HttpResponse:
     except Problem as problem:
         if problem.code not in LATE:
             raise
-        return _onwards(id, note=LATE[problem.code])
-    return _onwards(id)
+        return _redirect_to_queue(id, note=LATE[problem.code])
+    return _redirect_to_queue(id)
 
 
 def _parse_lease(sent: Mapping[str, str]) -> tuple[int, uuid.UUID]:
@@ -125,7 +125,7 @@ def _render_again(
     return _page(request, id, who, row, sent, tuple(error.detail for error in problem.errors))
 
 
-def _onwards(id: uuid.UUID, **query: str) -> HttpResponse:
+def _redirect_to_queue(id: uuid.UUID, **query: str) -> HttpResponse:
     """Redirect to the next page with 303, so that going back or reloading submits nothing twice."""
     params = {name: value for name, value in query.items() if value}
     answer = redirect(queue_address(id) + (f"?{urlencode(params)}" if params else ""))

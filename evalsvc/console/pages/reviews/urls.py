@@ -12,6 +12,6 @@ urlpatterns = [
     path("reviews/<uuid:id>/queue", queue.review_queue, name="console_review_queue"),
 ]
 outside = [
-    path("reviews/<uuid:id>", entry.old_address, name="review"),
+    path("reviews/<uuid:id>", entry.redirect_old_address, name="review"),
     path("reviews/<uuid:id>/enter/<str:token>", entry.enter_review, name="enter_review"),
 ]

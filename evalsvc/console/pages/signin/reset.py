@@ -10,19 +10,19 @@ from django.shortcuts import redirect, render
 from kombu.exceptions import OperationalError
 
 from evalsvc.accounts.access.signin import LockedOut, caller_ip, reset_counters, take_attempt
-from evalsvc.accounts.signing_in.mails import person_of_link, reset_password, sends_mails
+from evalsvc.accounts.signing_in.mails import find_link_person, reset_password, sends_mails
 from evalsvc.accounts.signing_in.passwords import password_faults
 from evalsvc.accounts.tasks import send_reset_mail
 from evalsvc.console.access import console_message
-from evalsvc.console.pages.signin.views import door_page, get_email, too_many
+from evalsvc.console.pages.signin.views import add_retry_after, anonymous_page, get_email
 
 log = logging.getLogger(__name__)
 SENT = "If there is somebody with that address who signs in by password, a link is on its way. It is good for an hour."
 OVER = "It was used, it is older than an hour, or it is not whole."
 
 
-@door_page
-def forgotten(request: HttpRequest) -> HttpResponse:
+@anonymous_page
+def forgotten_password(request: HttpRequest) -> HttpResponse:
     """Send a reset link. The response is the same whether or not the address belongs to an account."""
     if not sends_mails():
         raise Http404
@@ -33,7 +33,7 @@ def forgotten(request: HttpRequest) -> HttpResponse:
         take_attempt(reset_counters(email, caller_ip(request)))
     except LockedOut as locked:
         answer = console_message(request, status=429, title="Too many mails were asked for", detail=str(locked))
-        return too_many(answer, locked)
+        return add_retry_after(answer, locked)
     try:
         send_reset_mail.delay(email)
     except OperationalError:
@@ -42,10 +42,10 @@ def forgotten(request: HttpRequest) -> HttpResponse:
     return redirect("account_login")
 
 
-@door_page
-def new_by_link(request: HttpRequest, person: str, token: str) -> HttpResponse:
+@anonymous_page
+def reset_by_link(request: HttpRequest, person: str, token: str) -> HttpResponse:
     """Set a new password for the owner of a reset link."""
-    user = person_of_link(person, token)
+    user = find_link_person(person, token)
     if user is None:
         return _opens_nothing(request)
     faults: list[str] = []

@@ -18,14 +18,14 @@ from evalsvc.accounts.signing_in.provider import (
 from evalsvc.accounts.signing_in.roles import admit
 from evalsvc.accounts.signing_in.steps import begin_from_provider
 from evalsvc.console.access import console_message
-from evalsvc.console.pages.signin.views import door_page, too_many
+from evalsvc.console.pages.signin.views import add_retry_after, anonymous_page
 from evalsvc.console.parts.addresses import safe_next
 
 log = logging.getLogger(__name__)
 
 
-@door_page
-def to_provider(request: HttpRequest) -> HttpResponse:
+@anonymous_page
+def redirect_to_provider(request: HttpRequest) -> HttpResponse:
     """Redirect to the provider.
 
     This is a link, not a form, because browsers apply `form-action 'self'` to the redirects of a form. GET is safe
@@ -38,13 +38,13 @@ def to_provider(request: HttpRequest) -> HttpResponse:
         return go_to_provider(request, then=safe_next(request, reverse("console_home")))
     except LockedOut as locked:
         answer = console_message(request, status=429, title="Too many sign-ins were begun", detail=str(locked))
-        return too_many(answer, locked)
+        return add_retry_after(answer, locked)
     except ProviderRefused as error:
         return _render_refusal(request, error)
 
 
-@door_page
-def from_provider(request: HttpRequest) -> HttpResponse:
+@anonymous_page
+def handle_provider_callback(request: HttpRequest) -> HttpResponse:
     """Handle the provider's response, and sign in the user that it names."""
     if not is_configured():
         raise Http404

@@ -27,7 +27,7 @@ WRONG = "E-mail address and password do not match, or this person may not sign i
 WRONG_CODE = "That is not a code that can be used now. An app's code is good once, and for half a minute."
 
 
-def door_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def anonymous_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Decorate a sign-in view: for anonymous users only, and never cached. Views answer 429 after too many attempts."""
 
     @bind_allauth_request
@@ -45,7 +45,7 @@ def door_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return answer
 
 
-@door_page
+@anonymous_page
 def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in with email address and password."""
     if request.method != "POST":
@@ -54,16 +54,16 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     try:
         user = steps.check_password(request, email=email, password=password)
     except LockedOut as locked:
-        return too_many(_sign_in_form(request, str(locked), status=429), locked)
+        return add_retry_after(_sign_in_form(request, str(locked), status=429), locked)
     if user is None:
         return _sign_in_form(request, WRONG)
     return steps.begin(request, user, then=safe_next(request, reverse("console_home")))
 
 
-@door_page
+@anonymous_page
 def second_factor(request: HttpRequest) -> HttpResponse:
     """Check a code of the authenticator app, or a recovery code."""
-    stage = steps.pending(request)
+    stage = steps.get_pending_stage(request)
     if stage is None:
         return redirect("account_login")
     if request.method != "POST":
@@ -71,7 +71,7 @@ def second_factor(request: HttpRequest) -> HttpResponse:
     try:
         kind = steps.check_code(request, user=stage.login.user, code=request.POST.get("code", ""))
     except LockedOut as locked:
-        return too_many(_code_form(request, str(locked), status=429), locked)
+        return add_retry_after(_code_form(request, str(locked), status=429), locked)
     return steps.finish(request, stage, kind) if kind else _code_form(request, WRONG_CODE)
 
 
@@ -80,7 +80,7 @@ def get_email(request: HttpRequest) -> str:
     return request.POST.get("username", "").replace("\0", "").strip()[:254]
 
 
-def too_many(response: HttpResponse, locked: LockedOut) -> HttpResponse:
+def add_retry_after(response: HttpResponse, locked: LockedOut) -> HttpResponse:
     """Add Retry-After to a response. The first lockout of a sign-in is recorded in the audit trail by a worker."""
     if locked.is_new and locked.email:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from evalsvc.console.pages.traces.tree import duration_words
-from evalsvc.console.parts.forms.fields import FormField, filled
+from evalsvc.console.parts.forms.fields import FormField, populate_fields
 from evalsvc.console.parts.marks import one_line
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -33,7 +33,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTraces:
+class TraceQuery:
     """A parsed trace search: the values of the form, the API's filters, and the errors by field."""
 
     values: Mapping[str, str]
@@ -41,11 +41,11 @@ class AskedTraces:
     errors: Mapping[str, str]
 
 
-def read_trace_filters(query: Mapping[str, str], now: datetime) -> AskedTraces:
+def read_trace_filters(query: Mapping[str, str], now: datetime) -> TraceQuery:
     """Read an address. Without a word about spans, the ones at the top of their traces are looked for."""
     values = {name: text for name in NAMES if (text := query.get(name, "").strip())}
     if wrong := {name: "Holds a character that no text of ours has." for name, text in values.items() if "\0" in text}:
-        return AskedTraces(values, [], wrong)
+        return TraceQuery(values, [], wrong)
     filters = [_is(field, values[name]) for name, field in EQUAL.items() if name in values]
     if "trace" in values:
         filters.append(_is("trace_id", values["trace"].lower()))
@@ -56,16 +56,16 @@ def read_trace_filters(query: Mapping[str, str], now: datetime) -> AskedTraces:
     try:
         since, until = bounds(values, now)
     except Wrong as exc:
-        return AskedTraces(values, [], {"since": str(exc)})
+        return TraceQuery(values, [], {"since": str(exc)})
     filters += [_is("timestamp", at.isoformat(), op) for at, op in ((since, "ge"), (until, "lt")) if at is not None]
-    return AskedTraces(values, filters, {})
+    return TraceQuery(values, filters, {})
 
 
 def _is(field: str, value: object, op: str = "eq") -> Filter:
     return {"field": field, "op": op, "value": value}
 
 
-def trace_fields(asked: AskedTraces) -> list[FormField]:
+def trace_fields(asked: TraceQuery) -> list[FormField]:
     """Return the form."""
     fields = (
         FormField(
@@ -80,7 +80,7 @@ def trace_fields(asked: AskedTraces) -> list[FormField]:
         FormField("trace", "Trace id"),
         FormField("all", "Spans", "select", options=[("", "at the top of a trace"), ("1", "all")]),
     )
-    return filled(fields, asked.values, asked.errors)
+    return populate_fields(fields, asked.values, asked.errors)
 
 
 def traces_table(found: TracePage, now: datetime) -> PageTable:

@@ -127,7 +127,7 @@ def build_tree(
     spans: Sequence[Span], logs: Sequence[LogRecord], scores: Mapping[str, Sequence[SafeString]]
 ) -> list[TraceNode]:
     """Return the root spans with their descendants; each span appears exactly once."""
-    begins, ends = _reach(spans)
+    begins, ends = _time_range(spans)
     logs_by_span: dict[str, list[LogRecord]] = {}
     for log in logs:
         logs_by_span.setdefault(log.span_id or "", []).append(log)
@@ -140,13 +140,13 @@ def build_tree(
     roots: list[TraceNode] = []
     for node in nodes.values():
         parent = nodes.get(node.span.parent_span_id or "")
-        (roots if parent is None or _is_above(node, parent, nodes) else parent.children).append(node)
+        (roots if parent is None or _is_cycle_root(node, parent, nodes) else parent.children).append(node)
     for root in roots:
         _set_depths(root)
     return roots
 
 
-def _is_above(node: TraceNode, parent: TraceNode, nodes: Mapping[str, TraceNode]) -> bool:
+def _is_cycle_root(node: TraceNode, parent: TraceNode, nodes: Mapping[str, TraceNode]) -> bool:
     """Return whether the node is in a cycle of parents, and is the one chosen as its root (the smallest span id)."""
     circle, at = {node.span.span_id}, parent
     while at.span.span_id not in circle:
@@ -176,7 +176,7 @@ def flat(roots: Sequence[TraceNode]) -> Iterator[TraceNode]:
         waiting += reversed(node.children)
 
 
-def _reach(spans: Sequence[Span]) -> tuple[datetime | None, datetime | None]:
+def _time_range(spans: Sequence[Span]) -> tuple[datetime | None, datetime | None]:
     if not spans:
         return None, None
     return min(span.started_at for span in spans), max(span.ended_at for span in spans)

@@ -16,7 +16,7 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import OneTimeSecretResponse, format_once_message
 from evalsvc.console.parts.calls import ApiCall
-from evalsvc.console.parts.forms.fields import FormField, errors_at, filled, first_part, read_fields
+from evalsvc.console.parts.forms.fields import FormField, errors_at, first_part, populate_fields, read_fields
 from evalsvc.events.bodies import EventEndpointIn
 from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.events.selectors import get_endpoint
@@ -104,10 +104,10 @@ def _form(request: PageRequest, row: EventEndpoint | None, errors: Mapping[str, 
     path = "/v1/event-endpoints" if row is None else f"/v1/event-endpoints/{row.pk}"
     context = {
         "endpoint": row,
-        "address": filled(ADDRESS, values, errors),
-        "types": filled(types, values),
+        "address": populate_fields(ADDRESS, values, errors),
+        "types": populate_fields(types, values),
         "types_error": errors.get("event_types", ""),
-        "rules": filled(RULES, values, errors),
+        "rules": populate_fields(RULES, values, errors),
         "opens_rules": any(values.get(field.name) or errors.get(field.name) for field in RULES),
         "refused": errors.get("", ""),
         "call": ApiCall("POST" if row is None else "PATCH", path, body=EXAMPLE),

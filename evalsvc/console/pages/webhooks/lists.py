@@ -14,7 +14,7 @@ from evalsvc.console.pages.webhooks.words import format_health, get_cause, missi
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.events.selectors import EndpointHealth, endpoint_standings
+from evalsvc.events.selectors import EndpointHealth, list_endpoint_health
 from evalsvc.reports.page.elements import element, join_parts
 
 COLUMNS = (
@@ -31,7 +31,7 @@ COLUMNS = (
 def webhooks_page(request: PageRequest) -> HttpResponse:
     """List the account's webhooks, oldest first, each with its status."""
     visitor = request.visitor
-    endpoints = endpoint_standings(account=visitor.account, now=visitor.now)
+    endpoints = list_endpoint_health(account=visitor.account, now=visitor.now)
     context = {
         "table": PageTable(
             "Event webhooks", COLUMNS, [_row(endpoint, visitor.now) for endpoint in endpoints], is_walked=True

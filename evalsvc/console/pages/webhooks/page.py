@@ -25,7 +25,7 @@ from evalsvc.console.parts.addresses import address_with, choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.events.models import EventDelivery
-from evalsvc.events.selectors import endpoint_standings, get_delivery, get_endpoint, list_deliveries
+from evalsvc.events.selectors import get_delivery, get_endpoint, list_deliveries, list_endpoint_health
 from evalsvc.events.sender import build_body
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.problems import NotFound
@@ -35,7 +35,7 @@ STATES = tuple(EventDelivery.Status.values)
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDelivery:
+class DeliveryRow:
     """A delivery as a row of the table."""
 
     row: EventDelivery
@@ -49,9 +49,9 @@ class ShownDelivery:
         return self.row.status == EventDelivery.Status.PENDING
 
 
-def format_delivery(row: EventDelivery) -> ShownDelivery:
+def format_delivery(row: EventDelivery) -> DeliveryRow:
     """Return a delivery with its state and the result of its last attempt as text."""
-    return ShownDelivery(row, *get_state(row), cause_of_delivery(row))
+    return DeliveryRow(row, *get_state(row), cause_of_delivery(row))
 
 
 @require_safe
@@ -60,7 +60,7 @@ def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     """Show the status of a webhook, its deliveries, and the available actions."""
     visitor = request.visitor
     health = next(
-        (endpoint for endpoint in endpoint_standings(account=visitor.account, now=visitor.now) if endpoint.id == id),
+        (endpoint for endpoint in list_endpoint_health(account=visitor.account, now=visitor.now) if endpoint.id == id),
         None,
     )
     if health is None:

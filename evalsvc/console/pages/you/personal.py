@@ -18,9 +18,9 @@ from evalsvc.accounts.access.signin import LockedOut
 from evalsvc.accounts.models import User
 from evalsvc.accounts.signing_in.factors import has_factor
 from evalsvc.accounts.signing_in.library import bind_allauth_request
-from evalsvc.accounts.signing_in.steps import proves_themselves
-from evalsvc.console.access import READER, PageError, console_message, console_page, looked_at, sign_in_first
-from evalsvc.console.pages.signin.views import too_many
+from evalsvc.accounts.signing_in.steps import verify_identity
+from evalsvc.console.access import READER, PageError, console_message, console_page, get_membership, redirect_to_sign_in
+from evalsvc.console.pages.signin.views import add_retry_after
 
 View = Callable[..., HttpResponse]
 NOT_PROVEN = "Nothing was changed: that is not your password, or not a code that can be used now."
@@ -39,9 +39,9 @@ def personal_page(view: View) -> View:
     @sensitive_post_parameters()
     def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not request.user.is_authenticated:
-            return sign_in_first(request)
+            return redirect_to_sign_in(request)
         try:
-            membership = looked_at(request)
+            membership = get_membership(request)
             # An account that requires a second factor opens no page of the console without it, but this page sets it
             # up.
             answer_view = in_console if membership and not membership.lacks_factor else view
@@ -53,7 +53,7 @@ def personal_page(view: View) -> View:
             response = console_message(request, status=error.status, title=error.title, detail=error.detail)
         except LockedOut as locked:
             response = console_message(request, status=429, title="Too many failed attempts", detail=str(locked))
-            response = too_many(response, locked)
+            response = add_retry_after(response, locked)
         add_never_cache_headers(response)
         return response
 
@@ -79,5 +79,5 @@ def proof_label(user: User) -> str:
 def require_proof(request: HttpRequest) -> None:
     """Verify that the user is present, not someone else at an open browser. Raises NotProven or LockedOut."""
     proof = request.POST.get("proof", "")
-    if not proves_themselves(request, get_person(request), password=proof, code=proof):
+    if not verify_identity(request, get_person(request), password=proof, code=proof):
         raise NotProven

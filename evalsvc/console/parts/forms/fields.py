@@ -32,7 +32,7 @@ class FormField:
     rows: int = 6
 
 
-def filled(
+def populate_fields(
     fields: Sequence[FormField], values: Mapping[str, str], errors: Mapping[str, str] | None = None
 ) -> list[FormField]:
     """Return the fields with what was sent, and what was wrong with it."""

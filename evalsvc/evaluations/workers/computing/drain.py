@@ -14,11 +14,11 @@ from redis.exceptions import RedisError
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.workers.computing import store, wakeups
 from evalsvc.evaluations.workers.computing.neighbours import SLOW_SECONDS, neighbours
-from evalsvc.evaluations.workers.computing.scorer import computed
+from evalsvc.evaluations.workers.computing.scorer import compute_evaluation
 from evalsvc.evaluations.workers.judging.recorder import Done, record
-from evalsvc.evaluations.workers.judging.scorer import broke, prepared
-from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read, SampleInputs, read_claimed
-from evalsvc.evaluations.workers.pushes import Ear
+from evalsvc.evaluations.workers.judging.scorer import build_failure_verdict, prepare_work
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, ClaimedInputs, SampleInputs, read_claimed
+from evalsvc.evaluations.workers.pushes import PushListener
 
 log = logging.getLogger(__name__)
 # Created before the pool forks: the worker's main process sets it on shutdown, and its children see it.
@@ -42,13 +42,13 @@ def drain(name: str) -> bool:
     knows what the lost process had claimed.
     """
     neighbours.join()
-    ear, ends_at = Ear(wakeups.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
+    ear, ends_at = PushListener(wakeups.KEY, IDLE_SECONDS), time.monotonic() + LONGEST_SECONDS
     try:
         while not shutting_down.is_set():
             may_be_more = compute_batch(name)
             if time.monotonic() > ends_at:
                 return True
-            if not may_be_more and not ear.hears():
+            if not may_be_more and not ear.wait_for_push():
                 return False
         return True
     except RedisError:
@@ -81,7 +81,7 @@ def take_over(name: str) -> None:
 def _work_off(claimed: Sequence[ClaimedEvaluation], slow: set[int] | None) -> bool:
     """Compute and write; return whether there might be more for this process."""
     texts = read_claimed(claimed)
-    now, later = _parted(*_allowed(claimed, slow, texts), texts)
+    now, later = _split_by_length(*_split_allowed(claimed, slow, texts), texts)
     if not now:
         # A process that computes something slow claims it later. Notifying another one would only return it here.
         _release(later)
@@ -95,7 +95,9 @@ def _work_off(claimed: Sequence[ClaimedEvaluation], slow: set[int] | None) -> bo
     return bool(remaining or later or was_slow) or is_full or claimed[0].n_attempts > 1
 
 
-def _compute(now: Sequence[ClaimedEvaluation], texts: Mapping[int, Read]) -> tuple[Sequence[ClaimedEvaluation], bool]:
+def _compute(
+    now: Sequence[ClaimedEvaluation], texts: Mapping[int, ClaimedInputs]
+) -> tuple[Sequence[ClaimedEvaluation], bool]:
     """Compute for a slice of time and write; return what was not reached, and whether any was slow."""
     results: list[Done] = []
     began = time.monotonic()
@@ -113,8 +115,8 @@ def _compute(now: Sequence[ClaimedEvaluation], texts: Mapping[int, Read]) -> tup
     return now[len(results) :], was_slow
 
 
-def _allowed(
-    claimed: Sequence[ClaimedEvaluation], slow: set[int] | None, texts: Mapping[int, Read]
+def _split_allowed(
+    claimed: Sequence[ClaimedEvaluation], slow: set[int] | None, texts: Mapping[int, ClaimedInputs]
 ) -> tuple[Sequence[ClaimedEvaluation], Sequence[ClaimedEvaluation]]:
     """Return what this process may compute, and what it leaves.
 
@@ -129,8 +131,8 @@ def _allowed(
     return allowed, [evaluation for evaluation in claimed if evaluation not in allowed]
 
 
-def _parted(
-    allowed: Sequence[ClaimedEvaluation], others: Sequence[ClaimedEvaluation], texts: Mapping[int, Read]
+def _split_by_length(
+    allowed: Sequence[ClaimedEvaluation], others: Sequence[ClaimedEvaluation], texts: Mapping[int, ClaimedInputs]
 ) -> tuple[Sequence[ClaimedEvaluation], Sequence[ClaimedEvaluation]]:
     """Return what to compute now and what to leave: short texts never wait for long ones; a long one runs alone."""
     short = [evaluation for evaluation in allowed if not _is_long(evaluation, texts)]
@@ -138,7 +140,7 @@ def _parted(
     return now, [*others, *(evaluation for evaluation in allowed if evaluation not in now)]
 
 
-def _is_long(one: ClaimedEvaluation, texts: Mapping[int, Read]) -> bool:
+def _is_long(one: ClaimedEvaluation, texts: Mapping[int, ClaimedInputs]) -> bool:
     return one.id in texts and n_chars(texts[one.id].inputs) > settings.INLINE_MAX_CHARS
 
 
@@ -158,12 +160,12 @@ def _release(left: Sequence[ClaimedEvaluation]) -> None:
     store.release([(evaluation.id, evaluation.n_attempts) for evaluation in left], begun=False)
 
 
-def _verdict(one: ClaimedEvaluation, texts: Mapping[int, Read]) -> Verdict:
+def _verdict(one: ClaimedEvaluation, texts: Mapping[int, ClaimedInputs]) -> Verdict:
     # An evaluation deleted meanwhile needs no verdict.
-    outcome = prepared(one, texts[one.id]) if one.id in texts else broke(one)
+    outcome = prepare_work(one, texts[one.id]) if one.id in texts else build_failure_verdict(one)
     if isinstance(outcome, Verdict):
         return outcome
-    return computed(
+    return compute_evaluation(
         one.runs,
         n_attempts=one.n_attempts,
         profile_settings=outcome.settings,

@@ -14,7 +14,7 @@ from evaluators.base import Sample, effective_settings
 from evaluators.budget import OverBudget
 
 
-def computed(
+def compute_evaluation(
     runs: str | None, *, n_attempts: int, profile_settings: Mapping[str, Any], sample: Sample, explain: str
 ) -> Verdict:
     """Compute one evaluation for as long as it may, unless it has outlived too many workers."""

@@ -13,7 +13,7 @@ from evalsvc.evaluations.evaluate.captures import is_undone
 from evalsvc.evaluations.evaluate.replies import send_replies
 from evalsvc.evaluations.verdicts import RetryableError, Verdict, verdict_columns
 from evalsvc.evaluations.workers.judging import store
-from evalsvc.evaluations.workers.judging.scorer import broke
+from evalsvc.evaluations.workers.judging.scorer import build_failure_verdict
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ def _write_verdict(one: Done) -> set[tuple[int, int]]:
         raise
     except (DatabaseError, TypeError) as exc:
         log.error("evaluation %s: verdict cannot be stored: %s", claimed.id, type(exc).__name__)
-    store.finish_judging(build_request_items([(claimed, broke(claimed))]))
+    store.finish_judging(build_request_items([(claimed, build_failure_verdict(claimed))]))
     # Not counted as new, since the pushed row would be the rejected verdict; waiting callers read the stored one.
     return set()
 

@@ -21,10 +21,10 @@ from redis.exceptions import RedisError
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.workers.judging import store, wakeups
 from evalsvc.evaluations.workers.judging.recorder import Done, record
-from evalsvc.evaluations.workers.judging.scorer import Work, judge_evaluation, prepared
-from evalsvc.evaluations.workers.judging.shares import Want, want
-from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read
-from evalsvc.evaluations.workers.pushes import Ear
+from evalsvc.evaluations.workers.judging.scorer import Work, judge_evaluation, prepare_work
+from evalsvc.evaluations.workers.judging.shares import ClaimPlan, plan_claim
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, ClaimedInputs
+from evalsvc.evaluations.workers.pushes import PushListener
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
@@ -127,10 +127,10 @@ class JudgeRunner:
     # --- Claiming ----------------------------------------------------------------------------------------------------
 
     def _hear(self) -> None:
-        ear = Ear(wakeups.KEY, POLL_SECONDS)
+        ear = PushListener(wakeups.KEY, POLL_SECONDS)
         while not self._is_draining:
             try:
-                has_push = ear.hears()
+                has_push = ear.wait_for_push()
             except RedisError:
                 has_push = False
                 self._closed.wait(POLL_SECONDS)
@@ -150,11 +150,11 @@ class JudgeRunner:
                     return
                 self._may_be_more = False
                 self._looked.notify()
-                claim_plan = want(self._held.values(), slots=self.slots)
+                claim_plan = plan_claim(self._held.values(), slots=self.slots)
             took = self._claim_some(claim_plan) if claim_plan is not None else 0.0
             time.sleep(min(LONGEST_PAUSE_SECONDS, max(PAUSE_SECONDS, took * PAUSES_A_CLAIM)))
 
-    def _claim_some(self, wanted: Want) -> float:
+    def _claim_some(self, wanted: ClaimPlan) -> float:
         """Claim, read and begin; return how many seconds the claim took."""
 
         def claim() -> list[ClaimedEvaluation]:
@@ -186,10 +186,10 @@ class JudgeRunner:
         self._forget([evaluation for evaluation in claimed if evaluation.id not in read])
         self._prepare([(evaluation, read[evaluation.id]) for evaluation in claimed if evaluation.id in read])
 
-    def _prepare(self, found: list[tuple[ClaimedEvaluation, Read]]) -> None:
+    def _prepare(self, found: list[tuple[ClaimedEvaluation, ClaimedInputs]]) -> None:
         works: list[Work] = []
         for claimed, read in found:
-            work = prepared(claimed, read)
+            work = prepare_work(claimed, read)
             if isinstance(work, Work):
                 works.append(work)
             else:

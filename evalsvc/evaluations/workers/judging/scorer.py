@@ -12,7 +12,7 @@ from django.conf import settings
 from evalsvc.evaluations.verdicts import Verdict, judge_sample
 from evalsvc.evaluations.wire.inputs import sample_from_row
 from evalsvc.evaluations.workers.attempts import evaluator_for
-from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Read
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, ClaimedInputs
 from evalsvc.judges.gateway import gateway_for
 from evaluators.base import Sample, effective_settings
 
@@ -28,16 +28,16 @@ class Work:
     sample: Sample
 
 
-def prepared(claimed: ClaimedEvaluation, read: Read) -> Work | Verdict:
+def prepare_work(claimed: ClaimedEvaluation, read: ClaimedInputs) -> Work | Verdict:
     """Return the work; a verdict where the stored inputs cannot be read, which concerns this evaluation alone."""
     try:
         return Work(claimed, read.settings, sample_from_row(read.inputs))
     except Exception:
         log.exception("evaluation %s: inputs cannot be read", claimed.id)
-        return broke(claimed)
+        return build_failure_verdict(claimed)
 
 
-def broke(claimed: ClaimedEvaluation) -> Verdict:
+def build_failure_verdict(claimed: ClaimedEvaluation) -> Verdict:
     """Return the verdict of what failed by a fault of ours."""
     message = f"Evaluator {claimed.runs!r} broke on this sample."
     return Verdict("error", error_code="evaluator_failed", error_message=message)
@@ -56,7 +56,7 @@ async def judge_evaluation(work: Work) -> Verdict:
         return Verdict("error", error_code="timeout", error_message=message)
     except Exception:
         log.exception("evaluation %s crashed", claimed.id)
-        return broke(claimed)
+        return build_failure_verdict(claimed)
 
 
 async def _run_judge(work: Work) -> Verdict:

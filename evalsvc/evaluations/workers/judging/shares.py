@@ -13,7 +13,7 @@ MOST_LENT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Want:
+class ClaimPlan:
     """A claim to make."""
 
     limit: int
@@ -21,7 +21,7 @@ class Want:
     held: dict[tuple[int, str], int]
 
 
-def want(claimed: Iterable[ClaimedEvaluation], *, slots: int) -> Want | None:
+def plan_claim(claimed: Iterable[ClaimedEvaluation], *, slots: int) -> ClaimPlan | None:
     """Return what to claim in addition to everything in flight; None when no account can be given anything.
 
     Below `slots` any account can receive the rest, those with the fewest in flight first. Above it, accounts and
@@ -30,6 +30,6 @@ def want(claimed: Iterable[ClaimedEvaluation], *, slots: int) -> Want | None:
     in_flight = Counter((evaluation.account_id, evaluation.connection) for evaluation in claimed)
     n = in_flight.total()
     if n < slots:
-        return Want(slots - n, False, dict(in_flight))
+        return ClaimPlan(slots - n, False, dict(in_flight))
     limit = slots * (1 + MOST_LENT) - n
-    return Want(limit, True, dict(in_flight)) if limit > 0 else None
+    return ClaimPlan(limit, True, dict(in_flight)) if limit > 0 else None

@@ -55,7 +55,7 @@ class SampleInputs:
     extras: dict[str, Any] | None
 
 
-class Read(NamedTuple):
+class ClaimedInputs(NamedTuple):
     """What an evaluation is about."""
 
     settings: dict[str, Any]
@@ -75,7 +75,7 @@ def claim_judging(
     return [ClaimedEvaluation(*row) for row in rows(SYSTEM, CLAIM, values)]
 
 
-def read_claimed(claimed: Sequence[ClaimedEvaluation]) -> dict[int, Read]:
+def read_claimed(claimed: Sequence[ClaimedEvaluation]) -> dict[int, ClaimedInputs]:
     """Read the settings and inputs of claimed evaluations, by id; what has been deleted since is not in it.
 
     As the tenants' role, each account by itself. Inputs come once for all evaluations of a request.
@@ -85,20 +85,20 @@ def read_claimed(claimed: Sequence[ClaimedEvaluation]) -> dict[int, Read]:
     )
     request_of = {evaluation.id: evaluation.request_id for evaluation in claimed}
     inputs = {request_of[id]: SampleInputs(*columns) for id, _, is_first, *columns in records if is_first}
-    return {id: Read(profile_settings or {}, inputs[request_of[id]]) for id, profile_settings, *_ in records}
+    return {id: ClaimedInputs(profile_settings or {}, inputs[request_of[id]]) for id, profile_settings, *_ in records}
 
 
 def extend(claimed: Sequence[ClaimedEvaluation]) -> set[int]:
     """Renew the leases of evaluations in progress; return the ids of those that this runner still owns."""
-    return _extended(claimed, float(settings.WORK_LEASE_SECONDS))
+    return _set_leases(claimed, float(settings.WORK_LEASE_SECONDS))
 
 
 def give_back(claimed: Sequence[ClaimedEvaluation]) -> None:
     """Release evaluations to other runners immediately; the attempt counts, because its calls are paid for."""
-    _extended(claimed, 0.0)
+    _set_leases(claimed, 0.0)
 
 
-def _extended(claimed: Sequence[ClaimedEvaluation], lease_seconds: float) -> set[int]:
+def _set_leases(claimed: Sequence[ClaimedEvaluation], lease_seconds: float) -> set[int]:
     return {id for (id,) in rows(SYSTEM, EXTEND, [*_keys(claimed), lease_seconds])}
 
 

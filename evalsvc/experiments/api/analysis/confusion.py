@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.experiments.api.answers.comparisons import ConfusionAnswer
 from evalsvc.experiments.bodies.plans import pointer
-from evalsvc.experiments.inference.confusion import LabelQuestion, confusion_view, find_config
+from evalsvc.experiments.inference.confusion import LabelQuery, confusion_view, find_config
 from evalsvc.experiments.selectors import get_plan, list_configs
 from evalsvc.rest.answering.shapes import answers_with
 
@@ -45,4 +45,4 @@ class ConfusionView(AccountView):
         query = dict(validate_strict(ConfusionIn(data=get_query_params(request))))
         configs = list(list_configs(account=self.account, experiment_id=id))
         config = find_config(configs, query.pop("config", None))
-        return Response({"experiment_id": str(id), **confusion_view(plan, config, LabelQuestion(**query))})
+        return Response({"experiment_id": str(id), **confusion_view(plan, config, LabelQuery(**query))})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evalsvc.datasets.models import DatasetVersion
-from evalsvc.experiments.definition.checks.unmapped import holds
+from evalsvc.experiments.definition.checks.unmapped import can_resolve
 from evalsvc.experiments.definition.knobs import Path, pointed
 from evalsvc.experiments.models import Policy
 from evalsvc.rest.problems import FieldError, Invalid, escape
@@ -51,7 +51,7 @@ def check_clusters(version: DatasetVersion, body: Mapping[str, Any], strategy: s
     if strategy:
         raise Invalid(FieldError("/plan/strategy", NO_STRATEGY))
     check_no_strategy(body["metrics"], "/plan/metrics")
-    if not holds(version, "".join(f"/{escape(step)}" for step in (METADATA, *path))):
+    if not can_resolve(version, "".join(f"/{escape(step)}" for step in (METADATA, *path))):
         raise Invalid(FieldError(pointer, f"No example of the dataset has anything at {name[:100]!r}."))
     return name
 

@@ -12,7 +12,7 @@ from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, get_root, is_of_answer
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, get_number_pointers
-from evalsvc.experiments.definition.pipelines import components_named
+from evalsvc.experiments.definition.pipelines import get_declared_components
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
 from evalsvc.rest.basics.nearest import did_you_mean, nearest
 from evalsvc.rest.problems import FieldError, Invalid
@@ -44,7 +44,7 @@ def _problems(version: DatasetVersion, sample: Mapping[str, str], at: str) -> It
     for name, pointer in sample.items():
         if (why := _why_no_root(pointer)) is not None:
             yield FieldError(f"{at}/{name}", why)
-        elif not is_of_answer(pointer) and not holds(version, pointer):
+        elif not is_of_answer(pointer) and not can_resolve(version, pointer):
             yield FieldError(f"{at}/{name}", f"No example of the dataset has anything at {pointer!r}.")
 
 
@@ -57,22 +57,22 @@ def _why_no_root(pointer: str) -> str | None:
     return f"{pointer!r} starts at none of {', '.join(f'`/{name}`' for name in roots)}.{did_you_mean(near)}"
 
 
-def holds(version: DatasetVersion, pointer: str) -> bool:
+def can_resolve(version: DatasetVersion, pointer: str) -> bool:
     """Return whether an example of the version can have something at a pointer.
 
     In a blind dataset, anything can be at a pointer into `expected`.
     """
     root, *parts = [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
     if root == "input":
-        return may_hold(version.input_schema, parts)
+        return schema_allows(version.input_schema, parts)
     if root == "expected":
-        return version.expected_schema.get("type") == "null" or may_hold(version.expected_schema, parts)
+        return version.expected_schema.get("type") == "null" or schema_allows(version.expected_schema, parts)
     with connections[current_role()].cursor() as cursor:
         cursor.execute(HOLDS.format(column=root, n_read=N_READ), [version.pk, parts])
         return bool(cursor.fetchone()[0])
 
 
-def may_hold(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
+def schema_allows(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
     """Return whether a value of this schema can have something at a path; undescribed parts can be anything."""
     if not parts:
         return True
@@ -80,13 +80,13 @@ def may_hold(schema: Mapping[str, Any], parts: Sequence[str]) -> bool:
     types = schema.get("type", [])
     types = [types] if isinstance(types, str) else types
     if "array" in types and part.isdecimal():
-        return may_hold(schema.get("items", {}), tail) if "items" in schema else True
+        return schema_allows(schema.get("items", {}), tail) if "items" in schema else True
     if "object" not in types:
         return not types
     if part in schema.get("properties", {}):
-        return may_hold(schema["properties"][part], tail)
+        return schema_allows(schema["properties"][part], tail)
     if "additionalProperties" in schema:
-        return may_hold(schema["additionalProperties"], tail)
+        return schema_allows(schema["additionalProperties"], tail)
     return "properties" not in schema
 
 
@@ -100,7 +100,7 @@ def check_components(
     expected = expected_components(version)
     pointers = [{**sample, **(metric.sample or {})} for metric in metrics if _reads_whole(metric)]
     for i, candidate in enumerate(candidates):
-        declared = components_named(candidate.kind, candidate.parameters)
+        declared = get_declared_components(candidate.kind, candidate.parameters)
         if declared is None:
             continue
         key = "nodes" if candidate.kind == Config.Kind.PIPELINE else "components"
@@ -121,7 +121,7 @@ def check_known_components(version: DatasetVersion, metrics: Sequence[Metric], c
 
     A component that only some configs have does not apply to the others.
     """
-    declared = [components_named(candidate.kind, candidate.parameters) for candidate in candidates]
+    declared = [get_declared_components(candidate.kind, candidate.parameters) for candidate in candidates]
     if not declared or None in declared:
         return
     declared_names = {name for names in declared for name in names or ()}
@@ -153,7 +153,7 @@ def expected_components(version: DatasetVersion) -> set[str]:
     return set(properties) if is_by_component and not field_names & set(properties) else set()
 
 
-def may_be_unmapped(plan: ExperimentPlan) -> bool:
+def can_be_unmapped(plan: ExperimentPlan) -> bool:
     """Return whether a mapping of the plan depends on what the answers look like: only then need anybody look."""
     mappings = [plan.sample, *(row.get("sample") or {} for row in plan.metrics)]
     if any(is_of_answer(pointer) for mapping in mappings for pointer in mapping.values()):
@@ -168,7 +168,7 @@ def _reads_output(row: Mapping[str, Any]) -> bool:
 def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     """Stop a metric of a config where none of the first outputs has what its mapping refers to; the run continues."""
     names = [row["name"] for row in plan.metrics if row["source"] in EVALUATOR_SOURCES or _reads_output(row)]
-    if not may_be_unmapped(plan):
+    if not can_be_unmapped(plan):
         return
     by_id = {config.pk: config for config in configs}
     rows = Aggregate.objects.filter(

@@ -69,7 +69,7 @@ def find_passages(value: object, names: Sequence[str] = PASSAGES) -> object:
     return find_named(items[0], names) if items and isinstance(items[0], Mapping) else MISSING
 
 
-def question(value: object) -> Any:
+def find_question(value: object) -> Any:
     """Return the question: the text itself, or the one within an object of fields or components."""
     if not isinstance(value, Mapping):
         return value

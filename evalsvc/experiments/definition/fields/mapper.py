@@ -163,7 +163,7 @@ def _read_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
-    "input": lambda example, _: answers.question(example.get("input")),
+    "input": lambda example, _: answers.find_question(example.get("input")),
     "output": _output,
     "gold": lambda example, _: answers.find_answer(example.get("expected")),
     "contexts": _contexts,

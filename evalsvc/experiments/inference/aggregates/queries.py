@@ -9,8 +9,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.aggregates.axes import read_axes
-from evalsvc.experiments.inference.aggregates.tables import AggregateQuestion, SlicedRun, aggregate_table
-from evalsvc.experiments.inference.clusters.pairs import agreed_cluster
+from evalsvc.experiments.inference.aggregates.tables import AggregateQuery, SlicedRun, aggregate_table
+from evalsvc.experiments.inference.clusters.pairs import resolve_cluster
 from evalsvc.experiments.inference.confusion import find_config
 from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
@@ -42,7 +42,7 @@ def joint_aggregates(account: Account, wanted: Mapping[str, Any]) -> dict[str, A
     return _table(runs, question, is_paired=wanted["paired"])
 
 
-def _table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, is_paired: bool) -> dict[str, Any]:
+def _table(runs: Sequence[SlicedRun], question: AggregateQuery, *, is_paired: bool) -> dict[str, Any]:
     experiments = [
         {
             "id": str(run.plan.pk),
@@ -74,7 +74,7 @@ def _run(account: Account, plan: ExperimentPlan, config: str | None) -> SlicedRu
     return SlicedRun(plan, configs if config is None else [find_config(configs, config)])
 
 
-def _question(runs: Sequence[SlicedRun], wanted: Mapping[str, Any]) -> AggregateQuestion:
+def _question(runs: Sequence[SlicedRun], wanted: Mapping[str, Any]) -> AggregateQuery:
     name = wanted.get("metric") or runs[0].plan.primary_metric
     metrics = [_metric(run.plan, name) for run in runs]
     for metric in metrics[1:]:
@@ -86,7 +86,7 @@ def _question(runs: Sequence[SlicedRun], wanted: Mapping[str, Any]) -> Aggregate
     level = wanted.get("level") or runs[0].plan.level
     cluster_by = wanted.get("cluster_by")
     if cluster_by is None:
-        cluster_by = agreed_cluster(None, [run.plan.cluster_by for run in runs])
+        cluster_by = resolve_cluster(None, [run.plan.cluster_by for run in runs])
     else:
         read_cluster(cluster_by)
         if not metrics[0].kind.of_one_score.is_of_single_scores:
@@ -94,7 +94,7 @@ def _question(runs: Sequence[SlicedRun], wanted: Mapping[str, Any]) -> Aggregate
             raise Invalid(FieldError("/cluster_by", detail))
         if wanted.get("paired"):
             raise Invalid(FieldError("/cluster_by", "Differences have no interval over clusters here."))
-    return AggregateQuestion(metrics, read_axes(wanted["by"]), level, wanted["max_slices"], cluster_by)
+    return AggregateQuery(metrics, read_axes(wanted["by"]), level, wanted["max_slices"], cluster_by)
 
 
 def _metric(plan: ExperimentPlan, name: str) -> Metric:
@@ -105,7 +105,7 @@ def _metric(plan: ExperimentPlan, name: str) -> Metric:
     return Metric.from_json(row)
 
 
-def _check_paired(runs: Sequence[SlicedRun], question: AggregateQuestion) -> None:
+def _check_paired(runs: Sequence[SlicedRun], question: AggregateQuery) -> None:
     if (why := why_not_pairable(question.metric)) is not None:
         raise Invalid(FieldError("/metric", why))
     for i, run in enumerate(runs):

@@ -31,7 +31,7 @@ UNEVEN = "uneven"
 
 
 @dataclass(frozen=True, slots=True)
-class AggregateQuestion:
+class AggregateQuery:
     """The query of an aggregate: one metric, its axes, the confidence level, and the maximum number of slices."""
 
     metrics: Sequence[Metric]
@@ -69,7 +69,7 @@ class _Row:
     clusters: ClusterSums | None = None
 
 
-def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, is_paired: bool = False) -> Any:
+def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuery, *, is_paired: bool = False) -> Any:
     """Return the aggregates of one experiment or of several: slices first the largest, those without a value last.
 
     With `is_paired` the rows of every run but the first have the difference to the first; each run then has one config.
@@ -112,7 +112,7 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuestion, *, i
     }
 
 
-def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[list[Slicing], int]:
+def _slicings(runs: Sequence[SlicedRun], question: AggregateQuery) -> tuple[list[Slicing], int]:
     """Divide every run by the same labels, the most frequent of all runs; return how many labels there are."""
     path = question.axes.topic[1] if question.axes.topic else None
     bare = [Slicing(run.plan.pk, path) for run in runs]
@@ -129,7 +129,7 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuestion) -> tuple[l
     return [Slicing(base.experiment_id, path, tuple(top_labels)) for base in bare], n_distinct
 
 
-def _build_rows(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuestion) -> list[_Row]:
+def _build_rows(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuery) -> list[_Row]:
     groups = group_configs(run.configs, question.axes)
     counts = slicing.counts()
     slice_counts = slicing.count_slices(metric, [group.configs for group in groups])
@@ -161,7 +161,7 @@ def _apply_clusters(row: _Row, found: PartEstimate, metric: Metric, level: float
 
 
 def _compare(
-    rows: Sequence[_Row], runs: Sequence[SlicedRun], slicing: Slicing, question: AggregateQuestion, level: float
+    rows: Sequence[_Row], runs: Sequence[SlicedRun], slicing: Slicing, question: AggregateQuery, level: float
 ) -> None:
     first = FinishedConfig.from_config(question.metric, runs[0].configs[0])
     for run, metric in zip(runs[1:], question.metrics[1:], strict=True):
@@ -172,7 +172,7 @@ def _compare(
                 row.difference = differences.get(row.place)
 
 
-def _build_row(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQuestion) -> dict[str, Any]:
+def _build_row(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQuery) -> dict[str, Any]:
     counted_slice, topic = row.counted, question.axes.topic
     label = slicing.labels[row.place - 1] if row.place > 0 else None
     finished = counted_slice.sums.n + counted_slice.n_error + counted_slice.n_na

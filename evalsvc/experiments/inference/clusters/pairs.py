@@ -13,7 +13,7 @@ from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, sum_by_cluster
 
 
-def agreed_cluster(asked: str | None, named: Sequence[str | None]) -> str | None:
+def resolve_cluster(asked: str | None, named: Sequence[str | None]) -> str | None:
     """Return the requested cluster field, else that of the plans; raise Invalid where the plans differ."""
     if asked is not None:
         read_cluster(asked)
@@ -25,7 +25,7 @@ def agreed_cluster(asked: str | None, named: Sequence[str | None]) -> str | None
     return names[0] if names else None
 
 
-def pairs_over_clusters(
+def sum_pairs_by_cluster(
     experiment_id: int, cluster_by: str, scores: tuple[FloatArray, FloatArray], places: Sequence[int]
 ) -> ClusteredPairs:
     """Return the sums over clusters of the differences, first minus second, of pairs at these places of the plan.

@@ -243,7 +243,7 @@ def needs_series(metric: Metric) -> bool:
     return metric.is_comparable and not metric.binary
 
 
-def figures(
+def build_figures(
     plan: ExperimentPlan,
     metric: Metric,
     tally: Tally,

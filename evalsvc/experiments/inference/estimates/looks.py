@@ -55,7 +55,7 @@ def write_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
     transaction.on_commit(lambda: _remember(plan, pending), using=current_role())
 
 
-def looks_anew(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
+def recompute_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
     """Return every look that is due, worked out from the single scores alone; nothing is written."""
     ends, metrics = list(enumerate(plan.shard_ends, 1)), _list_planned_metrics(plan)
     return [
@@ -82,7 +82,7 @@ def _remember(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
         _written.put(config.pk, _shards_done(plan, config))
 
 
-def added_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
+def compute_added_looks(plan: ExperimentPlan, configs: Sequence[Config]) -> list[Look]:
     """Return the one look at each metric that was added later: at the last shard end that it is scored up to.
 
     Its earlier looks are not computed afterwards: they never took place. Nothing is written.

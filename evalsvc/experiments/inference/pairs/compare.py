@@ -14,7 +14,7 @@ from django.db.backends.utils import CursorWrapper
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.pairs import agreed_cluster, pairs_over_clusters
+from evalsvc.experiments.inference.clusters.pairs import resolve_cluster, sum_pairs_by_cluster
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT, ComparisonQuestion, comparison_out
@@ -170,7 +170,7 @@ def compare(
 
 def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: str | None = None) -> dict[str, Any]:
     """Return the comparison without its examples; over the clusters that are named, here or by the plans."""
-    cluster_by = agreed_cluster(cluster_by, [first.plan.cluster_by, second.plan.cluster_by])
+    cluster_by = resolve_cluster(cluster_by, [first.plan.cluster_by, second.plan.cluster_by])
     with hash_joins() as cursor:
         cursor.execute(build_paired_sql(first, second) + ROWS, build_pair_params(first, second))
         rows = cursor.fetchall()
@@ -278,7 +278,7 @@ def _comparison(
     clusters = None
     if cluster_by is not None:
         places = [row[4] for row in rows]
-        clusters = pairs_over_clusters(first.plan.pk, cluster_by, (scores[0], scores[1]), places)
+        clusters = sum_pairs_by_cluster(first.plan.pk, cluster_by, (scores[0], scores[1]), places)
     view = comparison_out(question, common, fresh_from=fresh_from, clusters=clusters)
     # Neither the comparison of two runs nor its time was planned in advance.
     return view if is_one_run else view | {"label": AFTER_THE_FACT}

@@ -110,7 +110,7 @@ def compare_all(plan: ExperimentPlan, metric: Metric, active: Sequence[Config], 
         _known.put(plan.pk, ((sum(common.upto for common in comparisons.values()), bases), comparisons))
 
 
-def comparisons_anew(
+def recompute_comparisons(
     plan: ExperimentPlan, metric: Metric, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
 ) -> Comparisons:
     """Return the comparisons from the single scores alone, each up to the position that is given for it."""

@@ -106,7 +106,7 @@ def select_comparable_configs(configs: Iterable[Config]) -> list[Config]:
     return [config for config in configs if config.state not in (Config.State.QUEUED, Config.State.DELETED)]
 
 
-def evidence_anew(
+def recompute_evidence(
     plan: ExperimentPlan, active: Sequence[Config], sheet: Sheet, ends: Mapping[tuple[int, int], int]
 ) -> Pairs:
     """Return the evidence from the single scores alone, each pair up to the position that is given for it."""

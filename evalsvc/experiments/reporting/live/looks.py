@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.db import connections
 
-from evalsvc.experiments.inference.estimates.looks import added_looks
+from evalsvc.experiments.inference.estimates.looks import compute_added_looks
 from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
@@ -63,5 +63,5 @@ def load_interim_results(plan: ExperimentPlan, configs: Sequence[Config]) -> lis
     with connections[current_role()].cursor() as cursor:
         cursor.execute(LOOKS, [[config.pk for config in configs]])
         results = [InterimResult(*row) for row in cursor.fetchall()]
-    results += [InterimResult(*FIELDS_OF_LOOK(look)) for look in added_looks(plan, configs)]
+    results += [InterimResult(*FIELDS_OF_LOOK(look)) for look in compute_added_looks(plan, configs)]
     return sorted(results, key=lambda look: (look.shard, look.metric))

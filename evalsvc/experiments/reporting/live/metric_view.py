@@ -11,8 +11,8 @@ from evalsvc.experiments.inference.clusters.cluster_sums import Counted
 from evalsvc.experiments.inference.estimates.figures import (
     Tally,
     build_decision_interval,
+    build_figures,
     estimate_requested,
-    figures,
     sums_of_row,
 )
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
@@ -38,7 +38,7 @@ def metric_view(
     """
     tally = tally_in(plan, config, metric, sums)
     cluster_sums = clusters.get((config.pk, metric.name))
-    estimate = figures(plan, metric, tally, watched, cluster_sums)
+    estimate = build_figures(plan, metric, tally, watched, cluster_sums)
     range_warnings = wide_in(metric, sums.values()) if wide is None else wide
     decision, reason = build_decision_interval(plan, metric, tally, watched)
     return {

@@ -55,7 +55,7 @@ def preview(
     """
     documents = _documents(account, version)
     n_asked = (limit or version.n_examples) * n_samples
-    configs = [_one(account, candidate, documents, n_asked, modes or ()) for candidate in candidates]
+    configs = [_preview_config(account, candidate, documents, n_asked, modes or ()) for candidate in candidates]
     n_saved = n_asked * n_shared(candidates)
     n_queries = sum(row["n_queries"] for row in configs) - n_saved
     share = min(1.0, budget_queries / n_queries) if budget_queries is not None and n_queries else 1.0
@@ -103,7 +103,7 @@ def _round(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
-def _one(
+def _preview_config(
     account: Account, candidate: Candidate, documents: Sequence[Document], n_examples: int, modes: Sequence[str]
 ) -> Row:
     row: Row = {

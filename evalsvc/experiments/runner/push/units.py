@@ -23,7 +23,7 @@ from evalsvc.experiments.runner.units.context import (
     recorded_outputs,
     unit_context,
 )
-from evalsvc.experiments.runner.units.samples import row_of_samples, sample_scores
+from evalsvc.experiments.runner.units.samples import build_sample_row, sample_scores
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
 
@@ -157,7 +157,7 @@ def _read(
             for i, (row, part) in enumerate(zip(part_rows, parts or [item], strict=True))
             if row["status"] != "ok" and not part.get("error")
         ]
-        rows.append(part_rows[0] if parts is None else row_of_samples(item["pos"], part_rows))
+        rows.append(part_rows[0] if parts is None else build_sample_row(item["pos"], part_rows))
     return rows, bad_outputs
 
 

@@ -247,12 +247,12 @@ class Scheduler:
         kept_at = beaten_at = learned_at = time.monotonic()
         with closing(NoticeListener()) as ears:
             while not self._closed:
-                news = ears.listen(LISTEN_SECONDS if ears.are_open else WATCH_SECONDS)
+                news = ears.listen(LISTEN_SECONDS if ears.is_connected else WATCH_SECONDS)
                 now = time.monotonic()
                 if news:
                     self._note_news()
                 try:
-                    if notices.EPOCHS in news or not ears.are_open or now - learned_at > LONGEST_WATCH_SECONDS:
+                    if notices.EPOCHS in news or not ears.is_connected or now - learned_at > LONGEST_WATCH_SECONDS:
                         self._learn_epochs()
                         learned_at = now
                     if now - kept_at > self.lease_seconds / 3:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from django.db import connections
 
-from evalsvc.experiments.definition.checks.unmapped import get_stopped_metrics, may_be_unmapped
+from evalsvc.experiments.definition.checks.unmapped import can_be_unmapped, get_stopped_metrics
 from evalsvc.experiments.definition.fields.output_schemas import declared_schema
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, Output
@@ -87,7 +87,7 @@ def unit_context(unit: Unit) -> UnitContext:
             has_twin=earlier.filter(arrival__lt=config.arrival).exists(),
             metrics=tuple(metric for metric in metrics if is_scored_by(metric, unit.addition)),
             pointers=plan.sample,
-            may_be_unmapped=may_be_unmapped(plan),
+            may_be_unmapped=can_be_unmapped(plan),
             output_schema=declared_schema(config.kind, config.parameters),
             modes=tuple(plan.modes or ()),
             n_samples=plan.n_samples,

@@ -20,7 +20,7 @@ from evalsvc.experiments.definition.pipelines import (
     root_of_name,
 )
 from evalsvc.experiments.definition.templates import ROOTS, UnknownField, field_value, fill_json
-from evalsvc.experiments.runner.generate import AskedConfig, GeneratedOutput, MustStop, RetryLater, produce, storable
+from evalsvc.experiments.runner.generate import ConfigClient, GeneratedOutput, MustStop, RetryLater, produce, storable
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.runner.units import stages
 from evalsvc.experiments.runner.units.context import Example, UnitContext
@@ -28,20 +28,20 @@ from evalsvc.experiments.runner.units.stages import MEASURED, StageAnswer
 from evalsvc.judges.failures import CallFailed
 
 Fields = Mapping[str, Any]
-Asker = Callable[[Example, int, int], GeneratedOutput]
+Requester = Callable[[Example, int, int], GeneratedOutput]
 """Asks for an example at a position, and for which of its samples."""
 NOT_APPLICABLE = "not_applicable"
 
 
-def build_requester(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) -> Asker:
+def build_requester(unit: Unit, context: UnitContext, should_stop: Callable[[], bool]) -> Requester:
     """Return a callable that requests the output of a config for an example at a position."""
     if context.kind == PIPELINE:
-        return PipelineAsker(unit, read_pipeline(context.parameters), context, should_stop)
-    asking = AskedConfig(unit.account_id, context.kind, context.parameters, should_stop)
+        return PipelineRequester(unit, read_pipeline(context.parameters), context, should_stop)
+    asking = ConfigClient(unit.account_id, context.kind, context.parameters, should_stop)
     return lambda example, pos, sample: produce(asking, example)
 
 
-class PipelineAsker:
+class PipelineRequester:
     """Requests the outputs of one unit from a pipeline."""
 
     def __init__(self, unit: Unit, graph: PipelineGraph, context: UnitContext, should_stop: Callable[[], bool]) -> None:
@@ -71,13 +71,13 @@ class PipelineAsker:
             return run.produce()
         except (RetryLater, MustStop):
             if run.kept:
-                stages.keep_answers(self.unit, run.kept)
+                stages.store_answers(self.unit, run.kept)
                 self.kept |= {key: produced for (key, _), produced in run.kept.items()}
             raise
 
     def ask(self, node: PipelineNode, fields: Fields, pos: int, sample: int, mode: str) -> StageAnswer:
         """Return what a node answers: what is known already, or by asking it."""
-        asking = AskedConfig(self.unit.account_id, str(node.kind), node.parameters, self.should_stop)
+        asking = ConfigClient(self.unit.account_id, str(node.kind), node.parameters, self.should_stop)
         if not node.reuse:
             stored_answer = self.kept.get(self.key(pos, sample, mode, node))
             return StageAnswer(stored_answer if stored_answer is not None else produce(asking, fields))
@@ -85,7 +85,7 @@ class PipelineAsker:
             key = stages.compute_digest(asking, node, fields, sample)
         except (UnknownField, CallFailed):
             return StageAnswer(produce(asking, fields))
-        return stages.ask_once(self.unit, key, pos, lambda: produce(asking, fields), should_stop=self.should_stop)
+        return stages.request_once(self.unit, key, pos, lambda: produce(asking, fields), should_stop=self.should_stop)
 
 
 @dataclass
@@ -109,7 +109,7 @@ class Bill:
 class PipelineRun:
     """One example on its way through a pipeline."""
 
-    asker: PipelineAsker
+    asker: PipelineRequester
     example: Example
     pos: int
     sample: int = 0

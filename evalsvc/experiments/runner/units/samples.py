@@ -12,7 +12,7 @@ from evalsvc.experiments.models import Output
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, score_output
 from evalsvc.experiments.runner.store import Unit
-from evalsvc.experiments.runner.units.stages import MEASURED, build_answer_key, keep_answers, load_answers
+from evalsvc.experiments.runner.units.stages import MEASURED, build_answer_key, load_answers, store_answers
 
 OF_SAMPLE = ("status", "output", "error_type", "error_message", *MEASURED, "trace_id", "span_id")
 OF_SCORE = (
@@ -54,7 +54,7 @@ class SampleKeeper:
         except (RetryLater, MustStop):
             self._keep(pos, answers)
             raise
-        return row_of_samples(pos, [asdict(produced) for produced in answers.values()])
+        return build_sample_row(pos, [asdict(produced) for produced in answers.values()])
 
     def _request_sample(self, ask: Callable[[int], GeneratedOutput], sample: int) -> GeneratedOutput:
         produced = ask(sample)
@@ -64,12 +64,12 @@ class SampleKeeper:
     def _keep(self, pos: int, answers: Mapping[str, GeneratedOutput]) -> None:
         fresh = {key: produced for key, produced in answers.items() if key not in self._kept}
         if fresh:
-            keep_answers(
+            store_answers(
                 self.unit, {(key, pos): GeneratedOutput(output=asdict(produced)) for key, produced in fresh.items()}
             )
 
 
-def row_of_samples(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
+def build_sample_row(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
     """Return the row of an example: the first answer that there is, what all took, and each by itself.
 
     Where none has answered it is the error of the first.

@@ -23,7 +23,7 @@ from evalsvc.experiments.models import StageOutput
 from evalsvc.experiments.runner.generate import (
     SHORTEST_WAIT_SECONDS,
     TEMPLATE_FIELDS,
-    AskedConfig,
+    ConfigClient,
     GeneratedOutput,
     RetryLater,
     connections_in,
@@ -53,7 +53,7 @@ class StageAnswer:
     stage_id: int | None = None
 
 
-def compute_digest(asking: AskedConfig, node: PipelineNode, fields: Mapping[str, Any], sample: int) -> str:
+def compute_digest(asking: ConfigClient, node: PipelineNode, fields: Mapping[str, Any], sample: int) -> str:
     """Return what tells a question from every other one: all that makes the answer, and which sample it is.
 
     Raises UnknownField, and CallFailed for a connection that cannot be used.
@@ -81,7 +81,7 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)).hexdigest()
 
 
-class StageDesk:
+class StageCache:
     """The stages that a process has in memory: answers, which never change, and questions in flight.
 
     Its threads wait here for each other's questions, and in the database for other processes.
@@ -115,10 +115,10 @@ class StageDesk:
             self._flights.pop(place).set()
 
 
-_desk = StageDesk()
+_desk = StageCache()
 
 
-def ask_once(
+def request_once(
     unit: Unit, key: str, pos: int, ask: Callable[[], GeneratedOutput], *, should_stop: Callable[[], bool]
 ) -> StageAnswer:
     """Return the answer to a question: the existing one, or by sending the question.
@@ -210,7 +210,7 @@ def _give_up(unit: Unit, found: HeldStage) -> None:
         connections.close_all()
 
 
-def keep_answers(unit: Unit, answers: Mapping[tuple[str, int], GeneratedOutput]) -> None:
+def store_answers(unit: Unit, answers: Mapping[tuple[str, int], GeneratedOutput]) -> None:
     """Store, by key and position, answers that have been paid for and are not in a stage: their output comes later."""
     rows = [
         StageOutput(

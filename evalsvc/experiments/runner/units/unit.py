@@ -15,7 +15,13 @@ from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, describe_breach
 from evalsvc.experiments.models import Config, Output, Retry
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
-from evalsvc.experiments.runner.retries import build_final_error, failed_metrics, is_retry, retry_task, to_score
+from evalsvc.experiments.runner.retries import (
+    build_final_error,
+    failed_metrics,
+    is_retry,
+    retry_task,
+    select_unscored_outputs,
+)
 from evalsvc.experiments.runner.score import failed_score, needs_judge
 from evalsvc.experiments.runner.store import Outcome, RecordResult, Unit
 from evalsvc.experiments.runner.units.context import (
@@ -27,7 +33,7 @@ from evalsvc.experiments.runner.units.context import (
     twin_outputs,
     unit_context,
 )
-from evalsvc.experiments.runner.units.pipelines import Asker, build_requester
+from evalsvc.experiments.runner.units.pipelines import Requester, build_requester
 from evalsvc.experiments.runner.units.samples import SampleKeeper, sample_scores
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.tenancy.outages import is_outage
@@ -105,9 +111,9 @@ class UnitRunner:
         task, outputs = retry_task(self.unit), recorded_outputs(self.unit)
         done_positions = {pos for pos, output in outputs.items() if task.is_done(output)}
         if task.what == Retry.What.SCORES:
-            self._score_all(context, to_score(self.unit, task, outputs), failed_metrics(self.unit, task))
+            self._score_all(context, select_unscored_outputs(self.unit, task, outputs), failed_metrics(self.unit, task))
         elif context.kind == Config.Kind.PUSH:
-            self._score_all(context, to_score(self.unit, task, outputs))
+            self._score_all(context, select_unscored_outputs(self.unit, task, outputs))
         else:
             self._ask(context, done_positions, {})
 
@@ -128,7 +134,7 @@ class UnitRunner:
             try:
                 twin = twins.get(pos)
                 row = None if twin is not None else self._row(context, ask, keeper, examples[pos], pos)
-                self._keep(context, examples[pos], row or row_of_twin(context.output_schema, pos, twin or {}))
+                self._keep(context, examples[pos], row or build_twin_row(context.output_schema, pos, twin or {}))
             except RetryLater as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
@@ -152,7 +158,7 @@ class UnitRunner:
         )
 
     def _row(
-        self, context: UnitContext, ask: Asker, keeper: SampleKeeper | None, example: Example, pos: int
+        self, context: UnitContext, ask: Requester, keeper: SampleKeeper | None, example: Example, pos: int
     ) -> dict[str, Any]:
         """Request an output, or all samples of one; raises RetryLater and MustStop."""
 
@@ -170,7 +176,7 @@ class UnitRunner:
             self.n_kept += keeper.n_fresh
             raise
 
-    def _produced(self, ask: Asker, example: Example, pos: int, sample: int) -> GeneratedOutput:
+    def _produced(self, ask: Requester, example: Example, pos: int, sample: int) -> GeneratedOutput:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on this example or the ones beside it."
             return GeneratedOutput("error", error_type="bug", error_message=message, attempt=self.unit.attempt)
@@ -256,7 +262,7 @@ class UnitRunner:
         self._flushed_at = time.monotonic()
 
 
-def row_of_twin(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, Any]) -> dict[str, Any]:
+def build_twin_row(schema: Mapping[str, Any] | None, pos: int, twin: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row of a reused output, checked against this config's schema, each sample separately."""
     row = {"pos": pos, **asdict(_apply_schema(schema, GeneratedOutput(**twin)))}
     if not row["samples"]:

@@ -71,6 +71,6 @@ def open_front(
     )
 
 
-def environment_behind(environment: Mapping[str, str]) -> dict[str, str]:
+def build_proxied_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment variables of a service behind the front."""
     return PROXIED | {HSTS_VARIABLE: environment.get(HSTS_VARIABLE) or "0"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsvc.local.drain import MalformedDrain
-from evalsvc.ops.serving.drain import ask_to_drain
+from evalsvc.ops.serving.drain import request_drain
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         """Leave the file for which the web processes look."""
         try:
-            ask_to_drain()
+            request_drain()
         except MalformedDrain as exc:
             raise CommandError(str(exc)) from None
         except OSError as exc:

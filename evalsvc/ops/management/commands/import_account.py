@@ -11,7 +11,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.ops.management.commands.delete_account import WORDS
-from evalsvc.ops.moving.arrival import AccountImport, bring_in
+from evalsvc.ops.moving.arrival import AccountImport, import_account
 from evalsvc.ops.moving.file import ImportRefused
 from evalsvc.rest.problems import Problem
 
@@ -36,7 +36,7 @@ class Command(ServiceCommand):
         """Import the account and print what was imported and what remains to be done."""
         progress = _Progress(self)
         try:
-            arrived = bring_in(options["file"], name=options["name"], tell=progress.tell)
+            arrived = import_account(options["file"], name=options["name"], tell=progress.tell)
         except ImportRefused as exc:
             raise CommandError(str(exc)) from None
         except Problem as exc:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from evalsvc.experiments.maintenance.repair import mend_all
+from evalsvc.experiments.maintenance.repair import repair_all
 from evalsvc.ops.management.base import ServiceCommand
 
 
@@ -26,7 +26,7 @@ class Command(ServiceCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Mend each experiment and print what was mended."""
         n_experiments = n_mended = 0
-        for id, n in mend_all(account_id=options["account"], experiment_id=options["experiment"]):
+        for id, n in repair_all(account_id=options["account"], experiment_id=options["experiment"]):
             n_experiments += 1
             n_mended += bool(n)
             if n:

@@ -12,7 +12,7 @@ from django.db import connections
 from evalsvc.infra.functions import functions_digest, installed_digests, is_fully_migrated
 from evalsvc.local.embedded.urls import RolesRefused
 from evalsvc.ops.backup.programs import BackupRefused
-from evalsvc.ops.backup.restore import recounted, restore
+from evalsvc.ops.backup.restore import restore, verify_counts
 from evalsvc.ops.management.base import ServiceCommand
 from evalsvc.tenancy.scope import OWNER
 
@@ -39,7 +39,7 @@ class Command(ServiceCommand):
         if not is_fully_migrated(owner) or installed_digests(owner)[-1:] != [functions_digest()]:
             self.stdout.write("The backup is of an earlier version: migrating.")
             call_command("migrate", database=OWNER, verbosity=0)
-        wrong += recounted()
+        wrong += verify_counts()
         if wrong:
             raise CommandError("\n".join(["The restored database is not as it was:", *wrong]))
         self.stdout.write("Restored: all is as it was, and `verify` finds nothing wrong.")

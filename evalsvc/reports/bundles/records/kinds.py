@@ -49,7 +49,7 @@ class RecordKind:
         out = {*ALWAYS_LEFT, *self.left, *self.named}
         return [column for column in self.model._meta.concrete_fields if column.name not in out]
 
-    def values_of(self, row: models.Model) -> dict[str, Any]:
+    def get_values(self, row: models.Model) -> dict[str, Any]:
         """Return the columns of a row that need no names."""
         return {column.column: getattr(row, column.attname) for column in self.columns}
 

@@ -91,8 +91,8 @@ def record_lines(kind: RecordKind, names: RecordNames) -> Iterator[bytes]:
     """Yield the lines of a file of records, some at a time."""
     rows = _ROWS[kind](names).iterator(ROWS_AT_ONCE)
     while batch := [row for row, _ in zip(rows, range(ROWS_AT_ONCE), strict=False)]:
-        extras = _TOLD[kind](names, batch)
-        yield b"".join(dumps(kind.values_of(row) | extra) + b"\n" for row, extra in zip(batch, extras, strict=True))
+        extras = _BUILDERS[kind](names, batch)
+        yield b"".join(dumps(kind.get_values(row) | extra) + b"\n" for row, extra in zip(batch, extras, strict=True))
 
 
 def _judgements(names: RecordNames) -> QuerySet[Judgement]:
@@ -252,7 +252,7 @@ _ROWS: Mapping[RecordKind, Any] = {
     kinds.ANSWERS: _answers,
     kinds.GATES: _gates,
 }
-_TOLD: Mapping[RecordKind, Any] = {
+_BUILDERS: Mapping[RecordKind, Any] = {
     kinds.COMPARISONS: _build_comparisons,
     kinds.JUDGEMENTS: _build_judgements,
     kinds.REVIEWS: _build_reviews,

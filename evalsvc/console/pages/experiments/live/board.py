@@ -18,18 +18,18 @@ from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import load_references, reference_line
 from evalsvc.experiments.reporting.words import (
     NO_VERDICT,
-    covers_words,
+    describe_leader,
+    format_comparison,
+    format_coverage,
+    format_interval_note,
+    format_metric_note,
+    format_quantiles,
     format_seen_examples,
+    format_this_set,
     headline,
     interval,
-    leads,
     level_names,
-    metric_words,
-    note_words,
     number,
-    quantile_words,
-    set_words,
-    versus_words,
 )
 
 State = Config.State
@@ -156,12 +156,12 @@ def build_live_board(
     ]
     order, by_primary = compute_board_order(plan, view, board_metric, sort), f" by {plan.primary_metric}"
     return LiveBoard(
-        leads=leads(view["leader_settled"], plan.state, is_level=len(ahead) > 1)
+        leads=describe_leader(view["leader_settled"], plan.state, is_level=len(ahead) > 1)
         + ("" if board_metric == plan.primary_metric else by_primary),
         is_settled=view["leader_settled"] is True,
         head=view["experiment"],
         metric=board_metric,
-        metric_note=metric_words(metrics[board_metric], references.get(board_metric)),
+        metric_note=format_metric_note(metrics[board_metric], references.get(board_metric)),
         difference_note=describe_difference(plan, metrics[plan.primary_metric]),
         metrics=[plan.primary_metric, *(name for name in metrics if name != plan.primary_metric)],
         rows=sorted(rows, key=lambda row: order[row.id]),
@@ -239,7 +239,7 @@ def _row(
 ) -> LiveRow:
     estimate = config["metrics"][metric]
     style = place % MAX_SERIES
-    versus, asides = versus_words(config["versus_leader"], names)
+    versus, asides = format_comparison(config["versus_leader"], names)
     return LiveRow(
         id=config["id"],
         name=config["name"],
@@ -286,9 +286,9 @@ def build_cell(name: str, view: Mapping[str, Any]) -> MetricCell:
         name=name,
         value=number(value),
         interval=interval(lower, upper) if has_ends else "",
-        covers=covers_words(view) if has_ends else "",
-        this_set=set_words(view),
-        quantiles=quantile_words(view),
-        note=note_words(view, estimate),
+        covers=format_coverage(view) if has_ends else "",
+        this_set=format_this_set(view),
+        quantiles=format_quantiles(view),
+        note=format_interval_note(view, estimate),
         point=(lower, value, upper),
     )

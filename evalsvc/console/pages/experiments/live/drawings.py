@@ -40,7 +40,7 @@ def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config
     config_ids = {str(result.config_id) for result in results}
     # In order of creation, whichever config leads at the moment; the leader last, on top of the others.
     rows = sorted((row for row in board.rows if row.id in config_ids), key=lambda row: (row.is_leader, int(row.id)))
-    spec = _LooksAsked(
+    spec = _LooksChartSpec(
         board.metric,
         tuple((int(row.id), row.name, row.style, row.is_leader) for row in rows),
         tuple(plan.shard_ends),
@@ -53,7 +53,7 @@ def looks_chart(plan: ExperimentPlan, board: LiveBoard, configs: Sequence[Config
 
 
 @dataclass(frozen=True, slots=True)
-class _LooksAsked:
+class _LooksChartSpec:
     """All that the chart of the looks is drawn from, besides the looks."""
 
     metric: str
@@ -68,7 +68,7 @@ class _LooksAsked:
 
 # A board moves each second, and its looks at the ends of shards only: the chart is drawn when one of them has come.
 @functools.lru_cache(MOST_CHARTS)
-def _looks_chart(asked: _LooksAsked, looks: tuple[InterimResult, ...]) -> SafeString:
+def _looks_chart(asked: _LooksChartSpec, looks: tuple[InterimResult, ...]) -> SafeString:
     points: dict[int, list[Point]] = {}
     for look in looks:
         point = Point(asked.shard_ends[look.shard - 1], look.value, look.lower, look.upper, f"n {look.n}")

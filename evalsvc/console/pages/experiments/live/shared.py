@@ -44,7 +44,7 @@ class BoardTag:
         stamp, _, at = header.strip('"').partition(".")
         return cls(stamp, int(at)) if at.isdecimal() and at.isascii() and len(at) < 20 else None
 
-    def holds_for(self, other: BoardTag) -> bool:
+    def is_fresh_for(self, other: BoardTag) -> bool:
         """Return whether this tag can answer a reader with another one: same content, or at least as new."""
         return self.stamp == other.stamp or self.read_at >= other.read_at
 
@@ -53,7 +53,7 @@ class BoardTag:
 
 
 @dataclass(frozen=True, slots=True)
-class BoardLook:
+class BoardView:
     """A board with the options of a reader. Boards with equal options are drawn once."""
 
     board: Board
@@ -62,7 +62,7 @@ class BoardLook:
     metric: str
 
     @classmethod
-    def from_request(cls, request: PageRequest, account_id: int, may_edit: bool, id: int) -> BoardLook:
+    def from_request(cls, request: PageRequest, account_id: int, may_edit: bool, id: int) -> BoardView:
         """Return how a request looks at a board."""
         sort, metric = (request.GET.get(name, "")[:LONGEST_CHOICE] for name in ("sort", "metric"))
         return cls((account_id, id), may_edit, sort, metric)
@@ -74,7 +74,7 @@ class BoardLook:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnBoard:
+class RenderedBoard:
     """HTML, and the tag of what it shows."""
 
     tag: BoardTag
@@ -82,20 +82,20 @@ class DrawnBoard:
 
 
 _tags: BoundedCache[Board, BoardTag] = BoundedCache(MAX_REMEMBERED, seconds=lambda: FRESH_SECONDS)
-_drawn: BoundedCache[BoardLook, DrawnBoard] = BoundedCache(MAX_REMEMBERED)
+_drawn: BoundedCache[BoardView, RenderedBoard] = BoundedCache(MAX_REMEMBERED)
 _turns = tuple(threading.Lock() for _ in range(64))
 
 
 def get_cached_tag(board: Board, seen: BoardTag | None) -> BoardTag | None:
     """Return the tag of a board from memory; None when it is too old, or older than what its reader has seen."""
     tag = _tags.get(board)
-    return tag if tag is not None and (seen is None or tag.holds_for(seen)) else None
+    return tag if tag is not None and (seen is None or tag.is_fresh_for(seen)) else None
 
 
-def get_cached_html(look: BoardLook, tag: BoardTag) -> DrawnBoard | None:
+def get_cached_html(look: BoardView, tag: BoardTag) -> RenderedBoard | None:
     """Return the cached HTML of a view, if its content is that of the tag or newer."""
     rendered = _drawn.get(look)
-    return rendered if rendered is not None and rendered.tag.holds_for(tag) else None
+    return rendered if rendered is not None and rendered.tag.is_fresh_for(tag) else None
 
 
 def remember_tag(board: Board, tag: BoardTag) -> None:
@@ -105,7 +105,7 @@ def remember_tag(board: Board, tag: BoardTag) -> None:
         _tags.put(board, tag)
 
 
-def remember_html(look: BoardLook, drawn: DrawnBoard) -> None:
+def remember_html(look: BoardView, drawn: RenderedBoard) -> None:
     """Let others have what was just drawn."""
     _drawn.put(look, drawn)
 
