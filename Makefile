@@ -58,7 +58,7 @@ measure: ## count what keeps the code easy to find one's way in; asserts nothing
 audit: ## look up known vulnerabilities of everything in the lock
 	$(BOOTSTRAP) --dev -- -m pip_audit --strict --disable-pip --require-hashes --progress-spinner off -r requirements/runtime.txt
 
-bench: ## measure against the parent commit, a quarter of an hour; asserts nothing (ARGS="--only evaluate --against v0.3.0")
+bench: ## measure against the parent commit, a quarter of an hour; asserts nothing (ARGS="--only evaluate --against v0.4.0")
 	$(BOOTSTRAP) --dev -- -m benchmarks $(ARGS)
 
 simulate: ## measure what the intervals promise and write the tables of docs/statistics.md; some minutes (ARGS="--only pairs")

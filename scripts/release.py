@@ -19,9 +19,10 @@ from scripts import full_test
 from scripts.changes import TYPES, entries
 from scripts.commits import CHECKOUT, git
 
-CHANGES = "CHANGELOG.md"
+CHANGES, CHART = "CHANGELOG.md", "deploy/chart/Chart.yaml"
 UNRELEASED = "## Unreleased\n"
 _version = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+_chart = re.compile(r"^(version: |appVersion: )\d+\.\d+\.\d+$", re.MULTILINE)
 _kind = re.compile(r"^### (\w+)\n", re.MULTILINE)
 
 
@@ -107,8 +108,10 @@ def notes_of(root: Path, version: str, day: date) -> str:
 
 def write(root: Path, version: str, day: date, notes: str) -> None:
     """Put the version and its notes where they belong, and take the entries away."""
-    code, log = root / full_test.VERSION_FILE, root / CHANGES
+    code, log, chart = root / full_test.VERSION_FILE, root / CHANGES, root / CHART
     code.write_text(_version.sub(f'__version__ = "{version}"', code.read_text(encoding="utf-8")), encoding="utf-8")
+    if chart.exists():
+        chart.write_text(_chart.sub(rf"\g<1>{version}", chart.read_text(encoding="utf-8")), encoding="utf-8")
     heading = f"## {version} - {day.isoformat()}"
     log.write_text(released(log.read_text(encoding="utf-8"), heading, notes), encoding="utf-8")
     for entry in entries(root):

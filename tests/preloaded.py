@@ -23,8 +23,8 @@ from typing import IO, Any
 from evalsvc.local.supervisor.children.forked import ForkedProcess
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-AFTER_FORK = {"EVALSVC_WEB_WORKERS", "EVALSVC_WEB_THREADS", "PYTEST_CURRENT_TEST"}
-"""Variables that only gunicorn's settings read, which every child reads for itself."""
+AFTER_FORK = {"EVALSVC_WEB_WORKERS", "EVALSVC_WEB_THREADS", "CELERY_SKIP_CHECKS", "PYTEST_CURRENT_TEST"}
+"""Variables that only gunicorn's settings read, which every child reads for itself, or that the service sets itself."""
 CLONE_PARENT, SYS_CLONE = 0x00008000, {"x86_64": 56, "aarch64": 220}
 MAX_REQUEST, MAX_FILES = 1 << 20, 16
 

@@ -10,9 +10,9 @@ def compare_with_threshold(value: float, threshold: float) -> str:
 
     Examples
     --------
-    >>> against(0.72, 0.6), against(0.5999, 0.6)
+    >>> compare_with_threshold(0.72, 0.6), compare_with_threshold(0.5999, 0.6)
     ('0.72, at or above the threshold of 0.6', '0.5999, below the threshold of 0.6')
-    >>> against(0.5999999999999999, 0.6)
+    >>> compare_with_threshold(0.5999999999999999, 0.6)
     'just below the threshold of 0.6'
     """
     side = f"{'at or above' if value >= threshold else 'below'} the threshold of {threshold:g}"

@@ -12,6 +12,8 @@ from tests.admin.conftest import Person, join, new_profile
 from tests.admin.rows import addresses
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.slow
+
 # Style attributes are unfold's, and allowed; see tests/docs/test_pages.py for ours.
 INLINE = re.compile(r"<style|<script(?![^>]*\ssrc=)|<[^>]*\son[a-z]+\s*=|javascript:", re.IGNORECASE)
 

@@ -14,6 +14,8 @@ import pytest
 from tests.conftest import Caller
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60.0
 PAUSE = 3.0
 """Between two bytes of an attacker."""

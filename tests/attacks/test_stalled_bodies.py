@@ -18,6 +18,8 @@ from tests.conftest import Caller
 from tests.fronting import fronting
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 N_ATTACKERS = 400
 N_ASKED = 20
 PATIENCE = 60.0

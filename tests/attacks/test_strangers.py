@@ -86,7 +86,7 @@ def test_nobody_else_reads_queries() -> None:
     readers = {
         str(file.relative_to(PACKAGE))
         for file in PACKAGE.rglob("*.py")
-        if "query_params" in file.read_text(encoding="utf-8")
+        if ".query_params" in file.read_text(encoding="utf-8")
     }
     assert readers == {"accounts/views.py"}
 

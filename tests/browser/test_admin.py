@@ -12,6 +12,8 @@ from tests.admin.conftest import HOSTILE, PASSWORD, join, new_evaluation, new_us
 from tests.browser.conftest import Browser
 from tests.conftest import Caller
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def ann(alice: Caller) -> Any:

@@ -7,6 +7,8 @@ from axe_playwright_python.base import AXE_FILE_PATH
 
 from tests.browser.conftest import Browser
 
+pytestmark = pytest.mark.slow
+
 AXE = AXE_FILE_PATH.read_text(encoding="utf-8")
 RUN = """async () => (await axe.run(document, {resultTypes: ['violations']})).violations.map(
     (one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 200)).join(' | ')}`)"""

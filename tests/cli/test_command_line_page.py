@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from evalsvc.cli.main import command_line
 from tests.caller import Caller
 from tests.docs.pages import CHECKOUT, blocks, differences
+
+pytestmark = pytest.mark.slow
 
 PAGE = CHECKOUT / "docs" / "command-line.md"
 

@@ -23,6 +23,8 @@ from tests.factories import ok
 from tests.ops.moving import export, lines_of, made_file
 from tests.serving import serving
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def service(body: bytes, *, cut_at: int | None = None, status: int = 200) -> Iterator[str]:

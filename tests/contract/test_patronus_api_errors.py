@@ -17,6 +17,8 @@ from tests.contract.patronus_clients import Called, writing_methods
 from tests.contract.patronus_exercises import LOG, PARIS, captured
 from tests.contract.patronus_prompt_exercises import pushed
 
+pytestmark = pytest.mark.slow
+
 Connect = Callable[..., Called]
 LIMITS = ("rpm-limit", "rpm-remaining", "monthly-limit", "monthly-remaining")
 

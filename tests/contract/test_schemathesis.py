@@ -182,6 +182,7 @@ def conforms_when_mended(case: schemathesis.Case) -> None:
     case.call_and_validate(headers={"X-API-KEY": caller().key, "Prefer": "wait=0"}, checks=CHECKS)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @each(*[operation for operation in OPERATIONS if is_mended(operation.path)])
 def test_it_conforms_when_it_has_something_to_tell(operation: APIOperation) -> None:

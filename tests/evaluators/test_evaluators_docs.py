@@ -117,16 +117,16 @@ def run(program: str, *folders: Path) -> str:
 
 SCORE = """
     from evaluators.base import Sample, effective_settings
-    from evaluators.registry import broken_plugins, find_evaluator
+    from evaluators.registry import list_broken_plugins, find_evaluator
     found = find_evaluator("max-length")
     if found is None:
-        print("unknown", broken_plugins())
+        print("unknown", list_broken_plugins())
     else:
         family, spec = found
         profile = {each.name: each for each in family.managed_profiles}[spec.default_profile]
         settings = effective_settings(spec, profile.settings)
         scores = [family.score(Sample(output="x" * n), settings).value for n in (280, 281)]
-        print(type(family).__module__, scores, len(broken_plugins()))
+        print(type(family).__module__, scores, len(list_broken_plugins()))
 """
 
 
@@ -175,8 +175,8 @@ def test_without_the_package_nothing_answers(tmp_path: Path) -> None:
 def test_a_package_that_cannot_be_imported_costs_nothing_else(tmp_path: Path) -> None:
     install(tmp_path, module="import no_such_module")
     program = """
-        from evaluators.registry import broken_plugins, families, find_evaluator
-        (broken,) = broken_plugins()
+        from evaluators.registry import list_broken_plugins, families, find_evaluator
+        (broken,) = list_broken_plugins()
         print(find_evaluator("max-length"), find_evaluator("pii") is not None, broken.package, "no_such_module" in broken.problem)
     """
 

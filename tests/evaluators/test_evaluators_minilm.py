@@ -106,10 +106,10 @@ def test_eight_threads_get_the_bits_of_one() -> None:
 def test_threads_that_load_at_once_share_one_model() -> None:
     code = """
         from concurrent.futures import ThreadPoolExecutor
-        from evaluators.minilm.runtime import shared
+        from evaluators.minilm.runtime import shared_model
 
         with ThreadPoolExecutor(8) as pool:
-            print(len(set(map(id, pool.map(lambda _: shared(), range(32))))))
+            print(len(set(map(id, pool.map(lambda _: shared_model(), range(32))))))
     """
     command = [sys.executable, "-c", textwrap.dedent(code)]
     assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip() == "1"

@@ -28,6 +28,8 @@ from tests.growth.databases import Database, migrated_database
 from tests.tenancy import shapes
 from tests.work.keeping import SUCCESS, keep
 
+pytestmark = pytest.mark.slow
+
 REQUEST = "evaluations_evaluationrequest"
 FOREIGN_KEYS = """
 SELECT k.conrelid::regclass::text, k.confrelid::regclass::text FROM pg_constraint k

@@ -144,7 +144,7 @@ def test_hundreds_who_want_the_same_answer_look_at_redis_once(monkeypatch: pytes
         scripts[str(command.words[1])] += 1
         return put(on, command)
 
-    monkeypatch.setattr(client.LedgerClient, "_put", counting)
+    monkeypatch.setattr(client.LedgerClient, "_enqueue", counting)
     n_brought = 0
 
     async def one() -> Any:
@@ -244,14 +244,14 @@ def test_a_reading_from_before_a_change_is_not_believed() -> None:
 SETTLED = """
 import asyncio, sys, time, uuid
 import django; django.setup()
-from evalsvc.judges.calls.counted import ask
+from evalsvc.judges.calls.counted import complete_within_limits
 from evalsvc.judges.connections.facts import ConnectionFacts
-from evalsvc.judges.ledger.limits import spent_today
+from evalsvc.judges.ledger.limits import get_spend_today
 from evalsvc.judges.calls.loop import background
 connection = ConnectionFacts(int(sys.argv[1]), uuid.UUID(sys.argv[2]), "x", sys.argv[3], "stub-hang", "k",
     price_input_per_million=1.0, price_output_per_million=2.0, daily_budget=1.0, max_concurrency=1)
-asyncio.run_coroutine_threadsafe(ask(connection, messages=[{"role": "user", "content": "x"}]), background().loop)
-while not spent_today(account_id=connection.account_id, connection_id=connection.id):
+asyncio.run_coroutine_threadsafe(complete_within_limits(connection, messages=[{"role": "user", "content": "x"}]), background().loop)
+while not get_spend_today(account_id=connection.account_id, connection_id=connection.id):
     pass
 time.sleep(1)  # the call is under way
 print("left", flush=True)

@@ -195,6 +195,7 @@ def test_an_interrupted_initdb_is_begun_anew(open_dir: Path) -> None:
     assert not half_made.exists()
 
 
+@pytest.mark.slow
 def test_the_binaries_are_copied_when_their_user_cannot_read_them(open_dir: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root runs PostgreSQL as another user")
@@ -246,6 +247,7 @@ def test_no_server_outlives_the_process_that_started_it(open_dir: Path, number: 
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_an_ordinary_user_can_run_both(open_dir: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("the other tests already run as an ordinary user")

@@ -69,8 +69,8 @@ def test_every_queue_that_work_is_routed_to_has_a_worker() -> None:
 MAKE_WORKER = """
 import json, sys, warnings
 warnings.simplefilter("ignore")  # that nobody should be root
-from evalsvc.preload.parts import worker_of
-made = worker_of(sys.argv[1])
+from evalsvc.preload.parts import build_worker
+made = build_worker(sys.argv[1])
 told = made.pool_cls.__module__.rpartition(".")[2], made.concurrency
 print(json.dumps([list(made.app.amqp.queues.consume_from), made.hostname, *told]))
 """

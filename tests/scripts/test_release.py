@@ -72,6 +72,8 @@ def copy(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(CHECKOUT / "pyproject.toml", repository)
     (repository / "evalsvc" / "__init__.py").write_text('"""The service."""\n\n__version__ = "0.1.0"\n')
     (repository / "CHANGELOG.md").write_text(LOG)
+    (repository / release.CHART).parent.mkdir(parents=True)
+    (repository / release.CHART).write_text("apiVersion: v2\nversion: 0.1.0\nappVersion: 0.1.0\n")
     (repository / "changes").mkdir()
     for name in ("README.md", "template.md.jinja"):
         shutil.copy(CHECKOUT / "changes" / name, repository / "changes")
@@ -93,6 +95,7 @@ def test_it_writes_commits_and_tags(copy: Path, git: Git) -> None:
     assert notes == NOTES
     assert (copy / "CHANGELOG.md").read_text() == RELEASED
     assert full_test.version(copy) == "0.2.0"
+    assert (copy / release.CHART).read_text() == "apiVersion: v2\nversion: 0.2.0\nappVersion: 0.2.0\n"
     assert sorted(path.name for path in (copy / "changes").iterdir()) == ["README.md", "template.md.jinja"]
     assert git("status", "--porcelain") == ""
     assert git("rev-list", "-n", "1", "v0.2.0") == git("rev-parse", "HEAD")

@@ -27,6 +27,8 @@ from tests.telemetry.otlp import n_logs, n_spans, new_id, protobuf
 from tests.telemetry.receiving import HEALTH, LOGS, METRICS, TRACES, answers_to, call, receiving
 from tests.telemetry.sending import SDK, run
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["web"]
 
 SDK_OVER_GRPC = SDK.replace("url, key = sys.argv[1:]", "url, otlp, key = *sys.argv[1].split(), sys.argv[2]").replace(
@@ -235,4 +237,4 @@ def test_it_stops_when_it_is_told(tmp_path: Path) -> None:
     wait_until(lambda: ready.exists() or process.poll() is not None)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, b"OTLP over gRPC on port" in errors) == (0, True)
+    assert (process.returncode, b"OTLP over gRPC listening on port" in errors) == (0, True)

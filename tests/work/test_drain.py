@@ -19,6 +19,8 @@ from tests.conftest import CHECKOUT, Caller, findings, scores_of, wait_until
 from tests.serving import CONFIGURED
 from tests.work.waiting_web import PATIENCE, Web, fetched, fill, status, waiting_web
 
+pytestmark = pytest.mark.slow
+
 N_WAITING = 50
 DRAIN_SECONDS = 4.0
 

@@ -111,7 +111,7 @@ def test_when_nobody_knows_everyone_gets_the_error_and_nothing_is_tried_again() 
 
 def test_a_wrong_number_of_answers_is_everyones_error() -> None:
     work = Doubling()
-    work.together = lambda items: [1]  # type: ignore[method-assign]
+    work.run_batch = lambda items: [1]  # type: ignore[method-assign]
 
     assert {type(error) for error in ask(Group(work, most=4), 1, 2, 3)} == {ValueError}
 

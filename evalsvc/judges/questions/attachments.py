@@ -72,7 +72,7 @@ async def fetch(attached: Sequence[Attachment], *, until: float) -> tuple[Attach
     """Fetch attachments sequentially; `until` is a deadline in terms of time.monotonic().
 
     Raises CannotScore `attachment_failed` for one that is missing, too large, or not of its media type, and
-    FailedForNow with the same code if its server might answer later.
+    TransientError with the same code if its server might answer later.
     """
     return tuple([await _fetch(number, attachment, until) for number, attachment in enumerate(attached, start=1)])
 

@@ -38,7 +38,7 @@ async def post_signed(account_id: int, url: str, payload: Mapping[str, JSONValue
     time permits; nothing else is retried, and redirects are not followed. The same payload to the same URL has the same
     `webhook-id`, regardless of the worker.
 
-    Raises CannotScore `not_configured` (no secret, or a forbidden address) and `webhook_rejected`, and FailedForNow
+    Raises CannotScore `not_configured` (no secret, or a forbidden address) and `webhook_rejected`, and TransientError
     `timeout`, `rate_limited`, `connection` and `bad_output`.
     """
     body = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)

@@ -12,8 +12,8 @@ def add_sums(parts: Sequence[Sums]) -> Sums:
 
     Examples
     --------
-    >>> from evalsvc.stats.basics.sums import sums_of
-    >>> add_sums([sums_of([1, 0]), sums_of([]), sums_of([1])]) == sums_of([1, 0, 1])
+    >>> from evalsvc.stats.basics.sums import compute_sums
+    >>> add_sums([compute_sums([1, 0]), compute_sums([]), compute_sums([1])]) == compute_sums([1, 0, 1])
     True
     """
     lows = [part.lowest for part in parts if part.lowest is not None]

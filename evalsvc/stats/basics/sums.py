@@ -73,9 +73,9 @@ def compute_sums(scores: Scores, denominators: Scores | None = None) -> Sums:
 
     Examples
     --------
-    >>> sums_of([1, 0, 1]).total
+    >>> compute_sums([1, 0, 1]).total
     2.0
-    >>> sums_of([1, 2], [2, 4]).residual_variance()
+    >>> compute_sums([1, 2], [2, 4]).residual_variance()
     0.0
     """
     row = as_row(scores)

@@ -75,7 +75,7 @@ def compute_figures(decisions: Decisions, level: float) -> Mapping[str, Proporti
     Examples
     --------
     >>> is_good = np.repeat([True, False], 50)
-    >>> found = figures_of(decided(is_good, np.repeat([True, False, True, False], [45, 5, 10, 40])), 0.95)
+    >>> found = compute_figures(build_decisions(is_good, np.repeat([True, False, True, False], [45, 5, 10, 40])), 0.95)
     >>> round(found["balanced_accuracy"].value, 3), round(found["balanced_accuracy"].lower, 3)
     (0.85, 0.764)
     """

@@ -92,7 +92,7 @@ def add_step_at(threshold: float, steps: Sequence[Step]) -> tuple[Step, ...]:
 
     Examples
     --------
-    >>> with_a_step_at(0.5, [Step(0.1, 0.25), Step(0.8, 0.75)])
+    >>> add_step_at(0.5, [Step(0.1, 0.25), Step(0.8, 0.75)])
     (Step(score=0.1, probability=0.25), Step(score=0.5, probability=0.250001), Step(score=0.8, probability=0.75))
     """
     rounded_steps = [Step(step.score, round(step.probability, PLACES)) for step in steps]

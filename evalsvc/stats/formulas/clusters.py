@@ -74,7 +74,7 @@ def cluster_mean_interval(
     Examples
     --------
     >>> sums = ClusterSums(groups=3, n=6, total=3.0, squares=5.0, cross=6.0, sizes=12.0)
-    >>> (low, high), warnings = clustered_mean(sums, level=0.95)
+    >>> (low, high), warnings = cluster_mean_interval(sums, level=0.95)
     >>> round(low, 3), round(high, 3), warnings
     (-0.742, 1.742, ('n<30',))
     """

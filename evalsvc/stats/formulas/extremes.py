@@ -52,8 +52,8 @@ def guarded_t(sums: Sums, value_range: Ends, level: float) -> Ends:
 
     Examples
     --------
-    >>> from evalsvc.stats.basics.sums import sums_of
-    >>> low, high = guarded_t(sums_of([0.98, 0.99, 1.0, 0.97] * 10), (0.0, 1.0), 0.95)
+    >>> from evalsvc.stats.basics.sums import compute_sums
+    >>> low, high = guarded_t(compute_sums([0.98, 0.99, 1.0, 0.97] * 10), (0.0, 1.0), 0.95)
     >>> round(low, 3), round(high, 3)
     (0.902, 0.989)
     """
@@ -80,8 +80,8 @@ def carrying_scores(sums: Sums) -> float:
 
     Examples
     --------
-    >>> from evalsvc.stats.basics.sums import sums_of
-    >>> carrying_scores(sums_of([1, 0, 1, 0]))
+    >>> from evalsvc.stats.basics.sums import compute_sums
+    >>> carrying_scores(compute_sums([1, 0, 1, 0]))
     4.0
     """
     if sums.n < 2 or sums.lowest is None or sums.highest is None or sums.is_flat:
@@ -140,8 +140,8 @@ def is_wide_range(sums: Sums, value_range: Ends) -> bool:
 
     Examples
     --------
-    >>> from evalsvc.stats.basics.sums import sums_of
-    >>> grades = sums_of([1, 2, 3, 4, 5] * 5)
+    >>> from evalsvc.stats.basics.sums import compute_sums
+    >>> grades = compute_sums([1, 2, 3, 4, 5] * 5)
     >>> is_wide_range(grades, (0, 100)), is_wide_range(grades, (1, 5))
     (True, False)
     """

@@ -93,7 +93,7 @@ def pair_claim(
 
     Examples
     --------
-    >>> claim = paired_claim([1.0, float("nan")], [1.0, 0.5], limit=-0.1, value_range=(0.0, 1.0))
+    >>> claim = pair_claim([1.0, float("nan")], [1.0, 0.5], limit=-0.1, value_range=(0.0, 1.0))
     >>> claim.worst.tolist(), claim.best.tolist(), claim.reach
     ([0.0, -0.5], [0.0, 0.5], (-1.0, 1.0))
     """

@@ -65,7 +65,7 @@ def compute_bounds(claim: GateClaim, alpha: float, *, watched: bool) -> Confiden
     Examples
     --------
     >>> from evalsvc.stats.gating.claims import threshold_claim
-    >>> found = ends_of(threshold_claim([1.0] * 9 + [0.0], at_least=0.5, value_range=None, binary=True), 0.05,
+    >>> found = compute_bounds(threshold_claim([1.0] * 9 + [0.0], at_least=0.5, value_range=None, binary=True), 0.05,
     ...                 watched=False)
     >>> round(found.lower, 3), round(found.upper, 3), found.method
     (0.606, 0.995, 'clopper-pearson')

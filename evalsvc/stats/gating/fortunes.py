@@ -46,7 +46,7 @@ def anytime_bound(row: FloatArray, reach: Ends, alpha: float) -> float:
 
     Examples
     --------
-    >>> round(watched_bound(np.array([1.0] * 9 + [0.0]).repeat(10), (0.0, 1.0), 0.05), 3)
+    >>> round(anytime_bound(np.array([1.0] * 9 + [0.0]).repeat(10), (0.0, 1.0), 0.05), 3)
     0.787
     """
     low, width = reach[0], reach[1] - reach[0]

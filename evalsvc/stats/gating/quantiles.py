@@ -19,7 +19,7 @@ def compute_quantile(row: FloatArray, q: float) -> float:
 
     Examples
     --------
-    >>> quantile_of(np.arange(1.0, 201.0), 0.95)
+    >>> compute_quantile(np.arange(1.0, 201.0), 0.95)
     190.0
     """
     return float(np.sort(row)[max(1, math.ceil(q * row.size - 1e-9)) - 1])

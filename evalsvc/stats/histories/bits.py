@@ -52,9 +52,9 @@ def count_bits(row: FloatArray) -> Bits | None:
     Examples
     --------
     >>> import numpy as np
-    >>> bits_of(np.array([1.0, 1.0, 0.0, 1.0]))
+    >>> count_bits(np.array([1.0, 1.0, 0.0, 1.0]))
     Bits(n=4, ones=3, pairs=1, first=1, last=1)
-    >>> bits_of(np.array([1.0, 0.5])) is None
+    >>> count_bits(np.array([1.0, 0.5])) is None
     True
     """
     if sys.byteorder != "little" or not row.size:

@@ -102,9 +102,9 @@ def count_lattice_cells(distinct: FloatArray) -> int | None:
 
     Examples
     --------
-    >>> lattice_of(np.array([0.0, 0.25, 0.75, 1.0]))
+    >>> count_lattice_cells(np.array([0.0, 0.25, 0.75, 1.0]))
     4
-    >>> lattice_of(np.array([0.0, 1 / math.pi, 1.0])) is None
+    >>> count_lattice_cells(np.array([0.0, 1 / math.pi, 1.0])) is None
     True
     """
     step = 1.0

@@ -90,7 +90,7 @@ def hypergeometric_pmf(population: int, ones: int, n: int) -> FloatArray:
 
     Examples
     --------
-    >>> seen_ones(4, 2, 2).round(3)
+    >>> hypergeometric_pmf(4, 2, 2).round(3)
     array([0.167, 0.667, 0.167])
     """
     logs = log_factorials(population)

@@ -36,7 +36,7 @@ def sum_by_cluster(differences: FloatArray, clusters: NDArray[np.int_]) -> Clust
 
     Examples
     --------
-    >>> clustered_pairs(np.array([1.0, 0.0, -1.0]), np.array([0, 0, 4])).sums
+    >>> sum_by_cluster(np.array([1.0, 0.0, -1.0]), np.array([0, 0, 4])).sums
     ClusterSums(groups=2, n=3, total=0.0, squares=2.0, cross=1.0, sizes=5.0)
     """
     if not differences.size:
@@ -69,8 +69,8 @@ def cluster_difference_interval(pairs: ClusteredPairs, *, level: float, reach: f
 
     Examples
     --------
-    >>> pairs = clustered_pairs(np.array([1.0, 1, 0, 0, 1, 0]), np.array([0, 0, 1, 1, 2, 2]))
-    >>> found = clustered_difference(pairs, level=0.95, reach=None)
+    >>> pairs = sum_by_cluster(np.array([1.0, 1, 0, 0, 1, 0]), np.array([0, 0, 1, 1, 2, 2]))
+    >>> found = cluster_difference_interval(pairs, level=0.95, reach=None)
     >>> found.method, found.value, round(found.lower, 3), round(found.upper, 3)
     ('cr1', 0.5, -0.742, 1.742)
     """

@@ -77,7 +77,7 @@ def compute_differences(first: Scores, second: Scores) -> Differences:
 
     Examples
     --------
-    >>> differences_of([1, 1, 0, 1], [0, 1, 1, 0])
+    >>> compute_differences([1, 1, 0, 1], [0, 1, 1, 0])
     Differences(n=4, total=1.0, squares=3.0, n_plus=2, n_minus=1)
     """
     row = as_row(first) - as_row(second)
@@ -210,7 +210,7 @@ def cluster_interval(differences: Scores, clusters: Sequence[Hashable], level: f
 
     Examples
     --------
-    >>> found = clustered_interval([1, 1, 0, 0, 1, 0], ["a", "a", "b", "b", "c", "c"], 0.95)
+    >>> found = cluster_interval([1, 1, 0, 0, 1, 0], ["a", "a", "b", "b", "c", "c"], 0.95)
     >>> found.value, round(found.lower, 3), round(found.upper, 3)
     (0.5, -0.742, 1.742)
     """

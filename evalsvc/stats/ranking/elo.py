@@ -24,7 +24,7 @@ def elo_in_order(matches: Matches, orders: IntArray) -> FloatArray:
 
     Examples
     --------
-    >>> won = Matches.of(2, [(0, 0, 1, 0)])
+    >>> won = Matches.from_rows(2, [(0, 0, 1, 0)])
     >>> elo_in_order(won, np.array([[0]])).tolist()
     [[1510.0, 1490.0]]
     """

@@ -29,7 +29,7 @@ def compute_rate(worths: FloatArray, level: float) -> Rate:
 
     Examples
     --------
-    >>> found = rate_of(np.array([1.0, 1.0, 1.0]), 0.95)
+    >>> found = compute_rate(np.array([1.0, 1.0, 1.0]), 0.95)
     >>> found.value, round(found.lower, 2), found.upper
     (1.0, 0.0, 1.0)
     """
