@@ -44,7 +44,7 @@ def function_kind(function: Function) -> str | None:
     name = function.name.strip("_")
     first = name.split("_")[0]
     is_property = any(re.search(r"property$|\.setter$", ast.unparse(part)) for part in function.decorator_list)
-    if is_property or function.name.startswith("__") or name.startswith(("to_", "as_", "from_", "in_")):
+    if is_property or function.name.startswith("__") or name.startswith(("to_", "as_", "from_", "in_", "with_")):
         return None
     return next((kind for kind in ("participle", "preposition") if first in WORDS[kind]), None)
 

@@ -82,7 +82,7 @@ def _reading(read: Callable[[], T]) -> T:
 
 
 def _give_back_database() -> None:
-    # But for one in a transaction: answers of others take seconds.
+    # Except within a transaction: the answers of other calls take seconds.
     database = connections[current_role()]
     if not database.in_atomic_block:
         database.close()

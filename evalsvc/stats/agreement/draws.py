@@ -33,7 +33,7 @@ def inclusion_probabilities(weights: Sequence[float], n: float) -> tuple[Floats,
     Examples
     --------
     >>> found, c = inclusion_probabilities([1, 1, 2, 4], 2)
-    >>> [round(float(one), 3) for one in found], round(c, 3)
+    >>> [round(float(bound), 3) for bound in found], round(c, 3)
     ([0.25, 0.25, 0.5, 1.0], 0.25)
     """
     w = np.asarray(weights, dtype=float)
