@@ -51,7 +51,7 @@ class AnnotationValue:
 
 @dataclass(frozen=True, slots=True)
 class LabelledThing:
-    """What a label is of: one of RESOURCE_TYPES, and its id."""
+    """The object that a label is attached to: its type (one of RESOURCE_TYPES) and its id."""
 
     kind: str
     reference: str
@@ -81,7 +81,7 @@ def get_categories(criteria: AnnotationCriteria) -> list[Category]:
 
 
 def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[FieldError]:
-    """Return what is wrong with the categories of a criteria of this type.
+    """Yield the errors in the categories of a criteria of this type.
 
     Discrete categories are scores, perhaps with labels; categorical ones are labels, perhaps with scores.
     """
@@ -93,8 +93,8 @@ def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[Field
         yield FieldError("/categories", f"Annotations of type {kind} need at least one category.")
     needed = "score" if kind == Type.DISCRETE else "label"
     labels: set[str] = set()
-    # Without a label a score is all there is to tell a category by.
-    plain = {category.score for category in categories if category.label is None}
+    # A category without a label is identified by its score alone.
+    unlabelled_scores = {category.score for category in categories if category.label is None}
     scores: set[float] = set()
     for i, category in enumerate(categories):
         where = f"/categories/{i}"
@@ -105,7 +105,7 @@ def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[Field
         if category.score is not None:
             if not _is_in_range(category.score):
                 yield FieldError(f"{where}/score", OUT_OF_RANGE)
-            if category.score in scores & plain:
+            if category.score in scores & unlabelled_scores:
                 yield FieldError(
                     f"{where}/score", f"The score {category.score:g} is there already; tell them by labels."
                 )
@@ -117,7 +117,7 @@ def category_errors(kind: str, categories: Sequence[Category]) -> Iterator[Field
 def label_value(kind: str, categories: Sequence[Category], given: AnnotationValue) -> Value:
     """Return the stored value of a label of this type.
 
-    A binary label scores 1 or 0, a category contributes its label and score, a text is without a score. Raises Invalid
+    A binary label scores 1 or 0, a category contributes its label and score, a text label has no score. Raises Invalid
     for values that the type does not accept, and if the required one is missing.
     """
     fitting = FITTING[Type(kind)]

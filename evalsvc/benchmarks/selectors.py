@@ -1,4 +1,4 @@
-"""Reads of benchmarks and their executions, always for one account."""
+"""Queries for benchmarks and their executions, always limited to one account."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def list_benchmarks(*, account: Account) -> QuerySet[Benchmark]:
 
 
 def get_benchmark(*, account: Account, id: int, lock: bool = False) -> Benchmark:
-    """Return a benchmark of the account; NotFound for missing and foreign alike."""
+    """Return a benchmark of the account. Raises NotFound if it is missing or of another account."""
     rows = Benchmark.objects.select_for_update() if lock else list_benchmarks(account=account)
     benchmark = rows.filter(account=account, id=id).first()
     if benchmark is None:

@@ -220,7 +220,7 @@ def _check(request: PageRequest, role: Member.Role) -> None:
 
 
 def refuse_unreadable(request: HttpRequest) -> None:
-    """Raise PageRefused for an address or a form that no column of text takes."""
+    """Raise PageError for an address or a form that no column of text takes."""
     if any("\0" in value for data in (request.GET, request.POST) for values in data.lists() for value in values[1]):
         # PostgreSQL takes no text with one, and no browser's field does.
         raise PageError(400, "This cannot be read", "It holds a NUL character, which no text here does.")

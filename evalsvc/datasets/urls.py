@@ -1,4 +1,4 @@
-"""The addresses of datasets."""
+"""URL patterns of the datasets API."""
 
 from django.urls import path
 

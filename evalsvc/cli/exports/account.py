@@ -25,7 +25,7 @@ ADDRESS = "/v1/account/export"
 FORMAT, VERSION = "evalsvc-account", 1
 ROW = re.compile(rb'\{"table":"(\w+)","row":')
 END = b'{"end":'
-AGAIN = "Nothing was kept: run the same command again."
+RETRY_HINT = "Nothing was kept: run the same command again."
 # What does not go along, or is at rest in the new place, as the manifest's `needs` name it.
 REMARKS = {
     "connections": "connections need their key anew",
@@ -57,9 +57,9 @@ def export_account(path: Path, force: bool, target: Transport, report: Report) -
             manifest, counts = _copy(target.download(ADDRESS), file, report)
     except ClientError as exc:
         # Refused before the download began: nothing is truncated, and the service's message is sufficient.
-        raise (CommandError(str(exc)) if exc.status in (401, 403) else Incomplete(f"{exc}\n{AGAIN}")) from exc
+        raise (CommandError(str(exc)) if exc.status in (401, 403) else Incomplete(f"{exc}\n{RETRY_HINT}")) from exc
     except OSError as exc:
-        raise Incomplete(f"{path} cannot be written: {exc.strerror or exc}. {AGAIN}") from exc
+        raise Incomplete(f"{path} cannot be written: {exc.strerror or exc}. {RETRY_HINT}") from exc
     result = {"file": str(path), "bytes": path.stat().st_size, "manifest": manifest, "counts": counts}
     report.finish(result, list(_format_summary(path, manifest, counts)))
 
@@ -69,7 +69,7 @@ def _open_output(path: Path) -> Iterator[IO[bytes]]:
     """Write to a temporary file and move it into place at the end; an unfinished file is removed."""
     part = path.with_name(f"{path.name}.part")
     try:
-        # Texts of customers are in it.
+        # The file contains customer data: only its owner may read it.
         with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as raw:
             if path.suffix == ".gz":
                 with gzip.GzipFile(fileobj=raw, mode="wb", filename="", compresslevel=6) as packed:
@@ -85,7 +85,7 @@ def _open_output(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _copy(chunks: Iterable[bytes], file: IO[bytes], report: Report) -> tuple[Mapping[str, Any], Mapping[str, int]]:
-    lines = _split(chunks)
+    lines = _split_lines(chunks)
     first = next(lines, b"")
     manifest = _read_manifest(first)
     checker = _ExportChecker(dict(manifest["tables"]))
@@ -96,7 +96,7 @@ def _copy(chunks: Iterable[bytes], file: IO[bytes], report: Report) -> tuple[Map
             checker.take(line, advance)
             file.write(line)
     if not checker.is_whole:
-        raise Incomplete(f"The export was cut. {AGAIN}")
+        raise Incomplete(f"The export was cut. {RETRY_HINT}")
     return manifest, {name: checker.counts[name] for name in checker.promised}
 
 
@@ -109,7 +109,7 @@ def _read_manifest(line: bytes) -> Mapping[str, Any]:
                     "The service is of a later version: upgrade evalsvc here, and run the command again."
                 )
             return manifest
-    raise Incomplete(f"What came is no export of an account. {AGAIN}")
+    raise Incomplete(f"What came is no export of an account. {RETRY_HINT}")
 
 
 @dataclass(slots=True)
@@ -122,24 +122,24 @@ class _ExportChecker:
     is_whole: bool = False
 
     def take(self, line: bytes, advance: Advance) -> None:
-        """Count a line. Raises Incomplete for one that does not belong here."""
+        """Count a line. Raises Incomplete if it is not valid at this point."""
         if line.startswith(END) and not self.is_whole:
             end = json.loads(line)["end"]
             is_complete = all(self.counts[name] == n for name, n in self.promised.items())
             if not is_complete or end["tables"] != self.promised or end["sha256"] != self.digest.hexdigest():
-                raise Incomplete(f"What came is not what was sent. {AGAIN}")
+                raise Incomplete(f"What came is not what was sent. {RETRY_HINT}")
             self.is_whole = True
             return
         match = ROW.match(line)
         if match is None or self.is_whole:
-            raise Incomplete(f"What came is not what was sent. {AGAIN}")
+            raise Incomplete(f"What came is not what was sent. {RETRY_HINT}")
         self.digest.update(line)
         self.counts[match[1].decode()] += 1
         advance(1)
 
 
-def _split(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield whole lines, each with its end; a last one without it is cut, and is yielded as it is."""
+def _split_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines with their newline. A truncated last line is yielded without one."""
     partial: list[bytes] = []
     for chunk in chunks:
         *lines, remainder = chunk.split(b"\n")

@@ -22,7 +22,7 @@ Ends = dict[tuple[int, int], int]
 
 
 def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None) -> Iterator[dict[str, object]]:
-    """Yield every difference. What has not been weighed yet is none, but where all must be: in a closed experiment."""
+    """Yield every difference. Rows that are missing or behind count only in a closed experiment."""
     plan = ExperimentPlan.objects.filter(pk=experiment_id).first()
     if plan is None or plan.state == ExperimentPlan.State.DRAFT:
         return
@@ -31,26 +31,30 @@ def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None
     metric = primary_metric(plan)
     if is_pairable(metric):
         sheet = Sheet(metric, [config.pk for config in configs])
-        yield from _comparisons(plan, configs, sheet, is_complete)
+        yield from _diff_comparisons(plan, configs, sheet, is_complete)
         if metric.is_comparable:
-            yield from _evidence(plan, configs, sheet, is_complete)
-    yield from _looks(plan, configs, is_complete)
+            yield from _diff_evidence(plan, configs, sheet, is_complete)
+    yield from _diff_looks(plan, configs, is_complete)
 
 
-def _comparisons(
+def _diff_comparisons(
     plan: ExperimentPlan, configs: Sequence[Config], sheet: Sheet, is_complete: bool
 ) -> Iterator[dict[str, Any]]:
     stored_rows = read_comparisons(plan.pk)
     ends = {(a.pk, b.pk): min(a.watermark, b.watermark) for a, b in iter_pairs(configs)}
     if not is_complete:
         ends = {key: stored_rows[key].upto for key in ends if key in stored_rows}
-    actual_rows = comparisons.recompute_comparisons(plan, primary_metric(plan), configs, sheet, ends)
-    yield from _differing(
-        PAIRS_DIFFER, comparisons.COLUMNS, _reader(stored_rows), _reader(actual_rows), _select_pairs(ends, stored_rows)
+    recomputed_rows = comparisons.recompute_comparisons(plan, primary_metric(plan), configs, sheet, ends)
+    yield from _diff_rows(
+        PAIRS_DIFFER,
+        comparisons.COLUMNS,
+        _make_getter(stored_rows),
+        _make_getter(recomputed_rows),
+        _select_pairs(ends, stored_rows),
     )
 
 
-def _evidence(
+def _diff_evidence(
     plan: ExperimentPlan, configs: Sequence[Config], sheet: Sheet, is_complete: bool
 ) -> Iterator[dict[str, Any]]:
     stored_rows = read_pairs(plan.pk)
@@ -61,23 +65,27 @@ def _evidence(
                 ends[key] = min(a.watermark, b.watermark)
             elif key in stored_rows:
                 ends[key] = stored_rows[key].start + stored_rows[key].n
-    actual_rows = evidence.recompute_evidence(plan, configs, sheet, ends)
-    yield from _differing(
-        EVIDENCE_DIFFERS, evidence.COLUMNS, _reader(stored_rows), _reader(actual_rows), _select_pairs(ends, stored_rows)
+    recomputed_rows = evidence.recompute_evidence(plan, configs, sheet, ends)
+    yield from _diff_rows(
+        EVIDENCE_DIFFERS,
+        evidence.COLUMNS,
+        _make_getter(stored_rows),
+        _make_getter(recomputed_rows),
+        _select_pairs(ends, stored_rows),
     )
 
 
 def _select_pairs(ends: Ends, stored: Mapping[tuple[int, int], Any]) -> list[tuple[int, int]]:
-    """Return the pairs to look at; those of deleted configs have stopped to move."""
+    """Return the pairs to check. Pairs with a deleted config are no longer updated, so they are left out."""
     config_ids = {id for key in ends for id in key}
     return [*ends, *(key for key in stored if key not in ends and config_ids.issuperset(key))]
 
 
-def _reader(rows: Mapping[tuple[int, int], Any]) -> Callable[[tuple[int, int], str], Any]:
+def _make_getter(rows: Mapping[tuple[int, int], Any]) -> Callable[[tuple[int, int], str], Any]:
     return lambda key, name: getattr(rows[key], name) if key in rows else None
 
 
-def _differing(
+def _diff_rows(
     what: str,
     names: Sequence[str],
     stored: Callable[[tuple[int, int], str], Any],
@@ -93,12 +101,12 @@ def _differing(
                 break
 
 
-def _looks(plan: ExperimentPlan, configs: Sequence[Config], is_complete: bool) -> Iterator[dict[str, Any]]:
+def _diff_looks(plan: ExperimentPlan, configs: Sequence[Config], is_complete: bool) -> Iterator[dict[str, Any]]:
     rows = Look.objects.filter(config__in=[config.pk for config in configs])
     stored_rows = {(row.config_id, row.metric, row.shard): row for row in rows}
-    actual_rows = {(row.config_id, row.metric, row.shard): row for row in recompute_looks(plan, configs)}
-    for key in stored_rows.keys() | (actual_rows.keys() if is_complete else ()):
-        stored_values, other = _numbers(stored_rows.get(key)), _numbers(actual_rows.get(key))
+    recomputed_rows = {(row.config_id, row.metric, row.shard): row for row in recompute_looks(plan, configs)}
+    for key in stored_rows.keys() | (recomputed_rows.keys() if is_complete else ()):
+        stored_values, other = _numbers(stored_rows.get(key)), _numbers(recomputed_rows.get(key))
         if not is_same(stored_values, other):
             config_id, metric, shard = key
             about = {"config_id": str(config_id), "what": LOOKS_DIFFER, "field": f"{metric} shard {shard}"}

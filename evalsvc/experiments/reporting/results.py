@@ -1,4 +1,4 @@
-"""Outputs with their scores and the examples that they answer: which, in what order, a page at a time."""
+"""Filter, order and paginate outputs with their scores and examples."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ class OutputSelection:
 def check_selection(plan: ExperimentPlan, wanted: OutputSelection) -> None:
     """Refuse metrics that the experiment does not have, with a pointer."""
     names = [row["name"] for row in plan.metrics]
-    pointers = (("/metric", wanted.metric), ("/order_by", wanted.ordering_metric))
+    named_metrics = (("/metric", wanted.metric), ("/order_by", wanted.ordering_metric))
     unknown = [
         FieldError(pointer, f"No metric is named {name!r}; there are: {', '.join(names)}.")
-        for pointer, name in pointers
+        for pointer, name in named_metrics
         if name is not None and name not in names
     ]
     if unknown:

@@ -1,4 +1,4 @@
-"""Which tables an experiment takes along, which of their columns, and how rows are named without ids."""
+"""The tables and columns that a bundle contains, and how its rows are identified without ids."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evalsvc.experiments.models import (
 )
 
 ALWAYS_LEFT = ("id", "account", "experiment")
-"""Ids are drawn anew, and whose rows they are is decided by who imports them."""
+"""The import generates new ids and assigns the rows to the importing account."""
 SMALL, USUAL, LARGE = 2**15 - 1, 2**31 - 1, 2**63 - 1
 INTEGERS: Mapping[type[models.Field[Any, Any]], tuple[int, int]] = {
     models.PositiveSmallIntegerField: (0, SMALL),
@@ -48,9 +48,9 @@ class BundleTable:
     """Foreign keys to configs; those that may be null are in `loose`."""
     loose: tuple[str, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    """Columns that stay, with the reason."""
+    """Columns that are not exported, with the reason."""
     fixed: Mapping[str, str] = field(default_factory=dict)
-    """What such columns hold in a copy, in SQL."""
+    """SQL expressions for the columns that the import fills itself."""
     only: str = "true"
     order: str = ""
 
@@ -127,10 +127,12 @@ def rename_stages(said: Any, names: Mapping[str, str]) -> Any:
 def _rename_mode_stages(said: Any, names: Mapping[str, str]) -> Any:
     if not isinstance(said, dict):
         return said
-    return said | {mode: _renamed(said[mode], names) for mode in STAGE_MODES if isinstance(said.get(mode), dict)}
+    return said | {
+        mode: _rename_node_stages(said[mode], names) for mode in STAGE_MODES if isinstance(said.get(mode), dict)
+    }
 
 
-def _renamed(nodes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _rename_node_stages(nodes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {
         node: trace | {part: names[trace[part]] for part in STAGE_IDS if trace.get(part) is not None}
         for node, trace in nodes.items()
@@ -161,7 +163,7 @@ def plan_type() -> type[msgspec.Struct]:
 
 
 def line_field(column: models.Field[Any, Any], *, raw: bool) -> tuple[Any, ...]:
-    """Return a column as a field of a line; one that an older bundle did not know is as the model has it by default."""
+    """Return the struct field for a column. A column missing from an older bundle gets the default of the model."""
     shape = get_json_type(column, raw=raw)
     if not (column.null or column.has_default()):
         return column.column, shape

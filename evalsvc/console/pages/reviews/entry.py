@@ -36,13 +36,13 @@ ReviewerView = Callable[[HttpRequest, uuid.UUID, "Reviewer"], HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class Reviewer:
-    """Who looks at a review, and the name that their answers go by."""
+    """A person with access to a review, and the name under which their answers are stored."""
 
     account: Account
     name: str
     may_answer: bool = True
     sees_console: bool = False
-    """Whether the review's own page is theirs to open: not for the holder of a link."""
+    """Whether they can open the review in the console: only members whose current account owns it."""
 
 
 class SecondFactorRequired(Exception):
@@ -69,8 +69,8 @@ def get_reviewer(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
     if not request.user.is_authenticated:
         return None
     current = get_membership(request)
-    # An address that a colleague has sent opens in whichever of one's accounts it belongs to.
-    for membership in _memberships(request, current):
+    # A link from a colleague works for a review in any of the user's accounts.
+    for membership in _iterate_memberships(request, current):
         account = Account(pk=membership.account_id)
         with account_scope(account.pk):
             if has_review(account=account, id=id):
@@ -118,7 +118,7 @@ def _answer(request: HttpRequest, id: uuid.UUID, view: ReviewerView) -> HttpResp
         return view(request, id, who)
 
 
-def _memberships(request: HttpRequest, here: Membership | None) -> Iterator[Membership]:
+def _iterate_memberships(request: HttpRequest, here: Membership | None) -> Iterator[Membership]:
     if here is not None:
         yield here
     yield from (

@@ -1,4 +1,4 @@
-"""The list of reviews: how far each has come, and how far people agree."""
+"""The list of reviews, with the progress and the agreement of each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evalsvc.stats.agreement.bootstrap import AgreementFigure
 
 ON_A_PAGE = 25
 MOST_ANSWERS = 4000
-"""Of a review whose agreement stands in the list; that of a larger one stands on its own page."""
+"""The list shows the agreement of reviews up to this size; larger reviews show it on their own page."""
 COLUMNS = (
     Column("Review", kind="wide"),
     Column("Asked", kind="wide"),
@@ -42,13 +42,13 @@ COLUMNS = (
 def reviews_page(request: PageRequest) -> HttpResponse:
     """List the account's reviews, newest first."""
     account = request.visitor.account
-    reviews, following = _page(account, request.GET.get("cursor"))
+    reviews, next_cursor = _page(account, request.GET.get("cursor"))
     progress = progress_of_reviews(account=account, reviews=reviews)
     small = [review for review in reviews if progress[review.pk].n_answers <= MOST_ANSWERS]
     alphas = alphas_of_reviews(account=account, reviews=small)
     rows = [_row(review, progress[review.pk], alphas.get(review.pk), request.visitor.now) for review in reviews]
     context = {
-        "table": PageTable("Reviews, newest first", COLUMNS, rows, next_cursor=following, is_walked=True),
+        "table": PageTable("Reviews, newest first", COLUMNS, rows, next_cursor=next_cursor, is_walked=True),
         "call": ApiCall("GET", "/v1/reviews", {"limit": ON_A_PAGE}),
     }
     return render(request, "console/reviews/list.html", context)
