@@ -227,7 +227,7 @@ class Run:
             for (a, b), p in self.rows.items()
             for k in range(self.used[p])
         ]
-        return rank(Matches.of(CONFIGS, rows), level=level, seed=self.seed, draws=2000 if level > 0.95 else 1000)
+        return rank(Matches.from_rows(CONFIGS, rows), level=level, seed=self.seed, draws=2000 if level > 0.95 else 1000)
 
     def grow(self, ranking: Ranking | None, most: int | None = None) -> None:
         size = round_size(len(self.pairs), int(self.used.sum()))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core import signing
 from django.test import override_settings
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evalsvc.accounts.models import ApiKey
@@ -44,7 +44,8 @@ def test_a_changed_cursor_is_refused(last: int, data: Any) -> None:
     cursor = write_cursor(last, of="keys:1")
     # The last character of a signature holds bits that decoding drops, but the signature is compared as text.
     at = data.draw(st.integers(0, len(cursor) - 1))
-    other = data.draw(st.sampled_from([char for char in "Aa0-_:" if char != cursor[at]]))
+    other = data.draw(st.sampled_from("Aa0-_:"))
+    assume(other != cursor[at])
     with pytest.raises(Invalid):
         read_cursor(cursor[:at] + other + cursor[at + 1 :], of="keys:1")
 
