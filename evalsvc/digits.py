@@ -53,8 +53,8 @@ def format_places(value: float, places: int = 3, *, signed: bool = False) -> str
 
     Examples
     --------
-    >>> placed(0.5), placed(0.99995), placed(0.00012), placed(-0.25, signed=True), placed(0.0)
-    ('0.500', '0.99995', '0.00012', '-0.250', '0.000')
+    >>> format_places(0.5), format_places(0.99995), format_places(0.00012), format_places(-0.25, signed=True)
+    ('0.500', '0.99995', '0.00012', '-0.250')
     """
     sign, size = "+" if signed else "", abs(value)
     if NOISE < size < 0.5 * 10.0**-places:

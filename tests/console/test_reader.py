@@ -208,7 +208,7 @@ def test_rates_over_a_revision_say_so(alice: Caller, reader: Visitor) -> None:
 
 
 def test_what_has_no_room_is_said(alice: Caller, reader: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("reading", "tables"):
+    for name in ("reader", "tables"):
         monkeypatch.setattr(f"evalsvc.console.pages.home.{name}.MAX_GATES", 1)
     history = {"history": {"evaluator": "exact-match"}}
     for n in (1, 2):
