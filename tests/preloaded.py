@@ -16,7 +16,7 @@ import socket
 import subprocess
 import sys
 import traceback
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,7 +25,6 @@ from evalsvc.local.supervisor.children.forked import ForkedProcess
 CHECKOUT = Path(__file__).resolve().parent.parent
 AFTER_FORK = {"EVALSVC_WEB_WORKERS", "EVALSVC_WEB_THREADS", "CELERY_SKIP_CHECKS", "PYTEST_CURRENT_TEST"}
 """Variables that only gunicorn's settings read, which every child reads for itself, or that the service sets itself."""
-SERVICE = ("EVALSVC_", "DATABASE_", "REDIS_", "CELERY_", "PROMETHEUS_", "DJANGO_", "SSL_", "PYTHON")
 CLONE_PARENT, SYS_CLONE = 0x00008000, {"x86_64": 56, "aarch64": 220}
 MAX_REQUEST, MAX_FILES = 1 << 20, 16
 
@@ -35,13 +34,9 @@ OURS: Program = (sys.executable, CHECKOUT)
 Child = subprocess.Popen[bytes] | ForkedProcess
 
 
-def relevant(environment: Mapping[str, str], known: Collection[str]) -> dict[str, str]:
-    """Return the variables that the imported service may have read.
-
-    Variables that are neither `known` nor of the service are set by libraries that tests import.
-    """
-    names = [name for name in environment if name in known or name.startswith(SERVICE)]
-    return {name: environment[name] for name in names if name not in AFTER_FORK}
+def relevant(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the imported service may have read."""
+    return {name: value for name, value in environment.items() if name not in AFTER_FORK}
 
 
 class Preloaded:
@@ -56,8 +51,7 @@ class Preloaded:
         """Return whether a child with this environment can be forked here."""
         system = os.uname()
         is_linux = system.sysname == "Linux" and system.machine in SYS_CLONE
-        known = self._environment
-        return is_linux and relevant(environment, known) == relevant(known, known)
+        return is_linux and relevant(environment) == relevant(self._environment)
 
     def fork(
         self, module: str, arguments: Sequence[str], environment: Mapping[str, str], output: int, files: Sequence[int]
