@@ -57,9 +57,9 @@ def write_note(root: Path = CHECKOUT) -> None:
 
 
 def processes() -> int:
-    """Return how many test processes this machine can run: three for each core, and 2 GB of memory for each."""
+    """Return how many test processes this machine can run: two for each core, and 2 GB of memory for each."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(2, min(3 * (os.cpu_count() or 1), int(memory / 2e9)))
+    return max(2, min(2 * (os.cpu_count() or 1), int(memory / 2e9)))
 
 
 def main() -> int:
