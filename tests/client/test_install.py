@@ -58,6 +58,7 @@ def test_it_imports_nothing_of_the_server() -> None:
 
 
 # It builds a wheel and fetches what that needs: minutes where machine and line are busy.
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_it_installs_alone(tmp_path: Path) -> None:
     source = tmp_path / "source"

@@ -78,6 +78,7 @@ def test_a_broker_that_says_nothing_does_not_hold_a_probe_up(web: Client) -> Non
     assert (answer.status_code, answer.json()["broker"]) == (200, "down")
 
 
+@pytest.mark.slow
 def test_a_worker_is_there_from_its_first_message_to_its_end(web: Client) -> None:
     worker = start_worker("judge", pool="threads")
     try:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scripts import full_test
 from scripts.deploy_test import files
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, is_selected
 
 
 @pytest.fixture
@@ -65,13 +66,37 @@ def test_everything_that_is_covered_is_there() -> None:
         assert files(CHECKOUT, [name]), name
 
 
-@pytest.mark.parametrize("options", [[], ["--full"]])
-def test_a_slow_file_runs_when_it_is_named_and_in_full_runs(options: list[str]) -> None:
-    name = "tests/benchmarks/test_growth.py"
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *options]
+@dataclass
+class Case:
+    """What `is_selected` reads of a test, and of the options of a run."""
 
-    def collect(path: str) -> str:
-        return subprocess.run([*command, path], cwd=CHECKOUT, capture_output=True, text=True, check=False).stdout
+    markers: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    args: tuple[str, ...] = ("tests",)
+    path: Path = Path("tests/ops/test_backup.py")
 
-    assert f"{name}::" in collect(name)
-    assert (f"{name}::" in collect("tests/benchmarks")) is bool(options)
+    def get_closest_marker(self, name: str) -> str | None:
+        return name if name in self.markers else None
+
+    def getoption(self, name: str) -> bool:
+        return name in self.options
+
+
+@pytest.mark.parametrize(
+    ("test", "is_run"),
+    [
+        (Case(), True),
+        (Case(("slow",)), False),
+        (Case(("slow",), args=("tests/ops/test_backup.py",)), True),
+        (Case(("slow",), args=("tests/ops/test_backup.py::test_it",)), True),
+        (Case(("slow",), ("--full",)), True),
+        (Case(("hypothesis",)), True),
+        (Case(("hypothesis",), ("--full",)), True),
+        (Case((), ("--full",)), False),
+        (Case(("deploy",)), False),
+        (Case(("deploy", "slow"), ("--deploy",)), True),
+        (Case(("slow",), ("--deploy",)), False),
+    ],
+)
+def test_a_run_selects_its_tests(test: Any, is_run: bool) -> None:
+    assert is_selected(test, test) is is_run
