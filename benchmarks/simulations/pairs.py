@@ -13,7 +13,7 @@ from benchmarks.simulations.populations import BOUNDED, GRADES, WEIGHTS, Row
 from benchmarks.simulations.report import Exact, Figure, Ratio, Table, repeats, share
 from evalsvc.stats.formulas.finite import t_quantile
 from evalsvc.stats.pairs.comparison import new_data_difference
-from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE, STAKES, evidence_of_counts
+from evalsvc.stats.pairs.newpairs import INCONCLUSIVE, STAKES, evidence_of_counts
 from evalsvc.stats.pairs.paired import Differences
 from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level, word_threshold
 
@@ -206,7 +206,7 @@ def _words(scale: float, seed: int) -> Iterator[tuple[str, Figure]]:
     threshold = word_threshold(LEVEL, 1)
     for apart in (1, 2, 5):
         word = evidence_of_counts(EXAMPLES, apart, 0).word(threshold)
-        yield f"{apart} of 400 apart, all for one", Exact(float(word != MAY_BE_CHANCE), most=0.0)
+        yield f"{apart} of 400 apart, all for one", Exact(float(word != INCONCLUSIVE), most=0.0)
     for differ in (0.02, 0.2, 0.5):
         rng = np.random.default_rng([seed, round(100 * differ)])
         said = _said(_binary(differ / 2, differ / 2)(rng, (repeats(4000, scale), EXAMPLES)), threshold)

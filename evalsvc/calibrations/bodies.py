@@ -15,7 +15,7 @@ LARGEST_SCORE = 1e15
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Ratio = Annotated[float, Meta(ge=0, le=1)]
 Figure = Literal["balanced_accuracy", "accuracy", "precision", "recall", "false_positive_rate", "f1"]
-Reading = Literal["better", "worse", "may be chance"]
+Reading = Literal["better", "worse", "inconclusive"]
 
 
 class LabelledRow(Struct, forbid_unknown_fields=True):

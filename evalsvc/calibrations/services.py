@@ -36,7 +36,7 @@ SETTING = "pass_threshold"
 MOST_SHOWN = 21
 # The estimate of how many labels more are needed is not sharper than this.
 IN_STEPS = 10
-BETTER, WORSE, CHANCE = "better", "worse", "may be chance"
+BETTER, WORSE, CHANCE = "better", "worse", "inconclusive"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,8 @@ def advise(measured: CalibrationReport, aim: Aim) -> str:
         return f"Change to {choice.threshold:g}: balanced accuracy moves by {shift} from {measured.in_use:g}; {figure}."
     if classify_change(change) == WORSE:
         return f"Keep {measured.in_use:g}: with {choice.threshold:g}, balanced accuracy moves by {shift}."
-    return f"Keep {measured.in_use:g} for now: {choice.threshold:g} moves balanced accuracy by {shift}, may be chance."
+    moved = f"{choice.threshold:g} moves balanced accuracy by {shift}, which is inconclusive."
+    return f"Keep {measured.in_use:g} for now: {moved}"
 
 
 def classify_change(change: tuple[float, float, float]) -> str:

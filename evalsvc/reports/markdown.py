@@ -82,7 +82,7 @@ def _leaderboard(report: Mapping[str, Any]) -> Iterator[str]:
                 config["state"],
             ]
         )
-    heads = ["config", "value", "interval", "covers", "n", "errors", "difference", "word", "state"]
+    heads = ["config", "value", "interval", "covers", "n", "errors", "difference", "verdict", "state"]
     yield from markdown_table(heads, rows)
 
 

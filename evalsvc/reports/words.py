@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from evalsvc.digits import digits_text, level_text
-from evalsvc.experiments.reporting.words import get_reason
 from evalsvc.rest.answering.renderers import dumps
 
 NOTHING = "—"
@@ -16,7 +15,6 @@ WHOLE = 1e7
 """Below it a mean without decimals is written whole; counts are, however large."""
 OF_CHATS = {"output", "model", "finish_reason"}
 """What an answer of a model is stored with: people read its text."""
-WORDS = {"better": "better", "worse": "worse", "may be chance": "may be chance"}
 POLICIES = {
     "manual": "nobody but people stop configs",
     "race_safe": "race; the best config is kept at the stated level",
@@ -26,8 +24,9 @@ POLICIES = {
 }
 LIMITS = (
     "Intervals that say “new data” are about examples like these that nobody has seen; those that say “this set” are "
-    "about these examples alone. A difference is called better or worse only on evidence that may be watched, for all "
-    "comparisons together; otherwise it may be chance. Errors are never scores: they are counted apart."
+    "about these examples alone. A difference is called better or worse if the test at the planned end, or the "
+    "evidence of interim analyses, says so for all comparisons together; otherwise it is inconclusive. Errors are "
+    "never scores: they are counted apart."
 )
 
 
@@ -70,12 +69,12 @@ def format_verdict(versus: Mapping[str, Any] | None) -> str:
     """Format whether a difference is better, worse or inconclusive."""
     if versus is None:
         return NOTHING
-    return WORDS.get(versus["word"] or "", f"no verdict: {get_reason(versus)}")
+    return str(versus["word"])
 
 
 NO_BOTTLENECK = {
     "no_gap": "perfect predecessors would gain nothing.",
-    "may_be_chance": "the largest gap may be chance.",
+    "may_be_chance": "the largest gap is not significant.",
     "unknown_predecessors": "which components come before is not known.",
 }
 RANKING_NOTES = {
@@ -88,12 +87,14 @@ RANKING_NOTES = {
 
 def leading_sentence(summary: Mapping[str, Any]) -> str:
     """Return one sentence about the leader by the primary metric, with its uncertainty."""
+    if summary["tied"]:
+        return f"Tie on {summary['primary_metric']}: {', '.join(summary['tied'])}."
     if summary["leader"] is None:
         return "No config leads yet."
     estimate = summary["estimate"]
     conclusion = {
         True: "It is better on new data than every other config.",
-        False: "Whether it is better than every other config on new data is not settled.",
+        False: "It is not significantly better than every other config.",
         None: "There is no other config to be better than.",
     }[summary["leader_settled"]]
     return (

@@ -78,9 +78,11 @@ def draw_table(live: Live, plan: Mapping[str, Any]) -> Table:
 
 def _caption(live: Live) -> str:
     leader = next((config.name for config in live.configs if config.id == live.leader), None)
+    if live.tied:
+        return f"Tie: {', '.join(config.name for config in live.configs if config.id in live.tied)}."
     if leader is None:
-        return "Nobody leads yet."
-    return f"{leader} leads. " + ("Its lead is settled." if live.leader_settled else "It may lead by chance.")
+        return "No config leads yet."
+    return f"{leader} leads" + (", better than every other config." if live.leader_settled else ", not significantly.")
 
 
 def _format_progress(one: Standing, n_examples: int) -> str:

@@ -87,6 +87,7 @@ class LiveBody(TypedDict, total=False):
     configs: Sequence[StandingBody]
     leader: str | None
     leader_settled: bool | None
+    tied: Sequence[str]
     decisions: Sequence[Mapping[str, object]] | None
 
 

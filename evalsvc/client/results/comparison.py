@@ -8,7 +8,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import ComparedConfigBody, ComparisonBody
-from evalsvc.client.results.live import comparison_word
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 
@@ -24,7 +23,7 @@ class Comparison(Plottable):
     """By how much one config beats another: `delta` on `n` common examples, with an interval for new data.
 
     `a` and `b` are the names of the configs, or of their experiments if both configs have the same name. `word` is
-    better, worse or may be chance, for the first against the second; it is None if the metric has no declared range,
+    better, worse or inconclusive, for the first against the second; it is None if the metric has no declared range,
     because an anytime-valid verdict then does not exist. `this_set` is the difference on the common examples alone, and
     `share` the proportion of the two sets of examples that they form. Iterate over it for the examples: those with
     different results come first, and further pages are loaded on demand.
@@ -81,7 +80,7 @@ class Comparison(Plottable):
         bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
         exact = f"; {self.delta:+.3g} exactly on this set" if self.this_set["exact"] else ""
         clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
-        words = f"{self.metric}: {self.a} against {self.b}: {comparison_word(self.raw['comparison']['word'])}"
+        words = f"{self.metric}: {self.a} against {self.b}: {self.raw['comparison']['word']}"
         return f"{words}, {headline['delta']:+.3g}{bounds}, {self.n} pairs{clusters}{exact} ({self.label})"
 
     def spans(self) -> list[DrawnInterval]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 REASONS = {
     "no_gap": "no component is better on what is expected of its predecessors",
-    "may_be_chance": "the largest gap may be chance",
+    "may_be_chance": "the largest gap is not significant",
     "unknown_predecessors": "which components are read is not known",
 }
 

@@ -15,34 +15,17 @@ if TYPE_CHECKING:
     import pandas
 
 ALIVE = frozenset({"queued", "running"})
-CHANCE_WORD = "may be chance"
-
-
-def comparison_word(word: str | None) -> str:
-    """Return the verdict of a comparison, or why it has none, which does not mean that nothing differs."""
-    return word or "no verdict while watched, as the metric has no declared range"
 
 
 def format_difference(found: Mapping[str, Any] | None) -> str:
-    """Return the word of a paired difference, or why there is none, and its interval; empty where nothing is paired."""
+    """Return the verdict on a paired difference and its interval; empty where nothing is paired."""
     headline = (found.get("mean") or found) if found else None
     if found is None or headline is None or headline.get("delta") is None or "word" not in found:
         return ""
     ends = headline.get("new_data") or {}
     bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
     on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-    return f"{comparison_word(found['word'])} ({headline['delta']:+.3g}{bounds}{_hedge(found['word'], ends)}{on_set})"
-
-
-def _hedge(word: str | None, ends: Mapping[str, Any]) -> str:
-    """Explain an inconclusive verdict next to an interval that excludes zero.
-
-    The interval is valid for a fixed sample only, the verdict is anytime-valid.
-    """
-    lower, upper = ends.get("lower"), ends.get("upper")
-    if word != CHANCE_WORD or lower is None or upper is None or lower <= 0 <= upper:
-        return ""
-    return " at one look; the word is of the evidence that may be watched"
+    return f"{found['word']} ({headline['delta']:+.3g}{bounds}{on_set})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +52,12 @@ class Standing:
 
     @property
     def word(self) -> str | None:
-        """Whether it is better or worse on new data than the leader, or whether the difference might be chance.
-
-        None for the leader, and if no anytime-valid verdict exists: `versus` then explains why.
-        """
+        """Whether it is better or worse than the leader, or inconclusive; None for the leader."""
         return self.versus_leader.get("word") if self.versus_leader else None
 
     @property
     def versus(self) -> str:
-        """The word, or why there is none, and the difference with its interval; empty for the leader and before it."""
+        """The verdict, and the difference with its interval; empty for the leader, and before there is one."""
         return format_difference(self.versus_leader)
 
     def __str__(self) -> str:
@@ -126,6 +106,8 @@ class Live(Plottable):
     decisions: tuple[Mapping[str, Any], ...]
     leader_settled: bool | None = None
     primary_metric: str | None = None
+    tied: tuple[str, ...] = ()
+    """The ids of the configs that are tied for the lead: then there is no leader."""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -143,6 +125,7 @@ class Live(Plottable):
             decisions=tuple(body.get("decisions") or ()),
             leader_settled=body.get("leader_settled"),
             primary_metric=experiment.get("primary_metric"),
+            tied=tuple(body.get("tied") or ()),
             raw=body,
         )
 
@@ -186,7 +169,7 @@ class Live(Plottable):
         """Draw the leaderboard in a notebook: a config a line, a metric a column, each on an axis of its own."""
         names = [*dict.fromkeys(name for config in self.configs for name in config.metrics)]
         rows = [self._row(config, names) for config in self._sorted_configs]
-        leader_note = {True: "", False: "; the leader may lead by chance", None: ""}[self.leader_settled]
+        leader_note = {True: "", False: "; no significant lead", None: ""}[self.leader_settled]
         caption = f"{self.name}: {self.state}{leader_note if self.leader else ''}"
         columns = ("config", "state", "done", *names, "against the leader")
         return render_table(columns, rows, caption=caption)

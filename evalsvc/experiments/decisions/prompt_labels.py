@@ -12,10 +12,9 @@ from django.utils import timezone
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
-from evalsvc.experiments.inference.pairs.versus import build_question, find_baseline, is_declared
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Scene, add_pairs, load_scene
-from evalsvc.experiments.reporting.live.view import live_view, versus
+from evalsvc.experiments.reporting.live.view import compare_in_scene, live_view
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.prompts.evidence import LabelDecision, LabelEvidence, LabelRival
 from evalsvc.prompts.models import PromptRevision
@@ -33,7 +32,7 @@ NO_PROMPT = (
 GONE = "The prompt revision of this config has been deleted. Push its text again, and label that revision."
 UNFINISHED = "The experiment is {}, not done. Wait for its end, or send `force`: the evidence will say so."
 BY_CHANCE = (
-    "{!r} leads, and may lead by chance: it is not told apart from every other config. Go on with more examples, or"
+    "{!r} leads, but not significantly: it is not better than every other config. Go on with more examples, or"
     " send `force`: the evidence will say so."
 )
 NOT_WINNER = "{} leads, not {}. Label that one, or send `force`: the evidence will say so."
@@ -134,9 +133,7 @@ def _rivals(plan: ExperimentPlan, config: Config) -> list[LabelRival]:
 
 
 def _rival(scene: Scene, config: Config, other: Config) -> LabelRival | None:
-    has_baseline = is_declared(scene.plan, find_baseline(scene.plan, scene.configs))
-    question = build_question(scene.plan, primary_metric(scene.plan), scene.n_ever, has_baseline=has_baseline)
-    comparison = versus(scene, config, other, question, {})
+    comparison = compare_in_scene(scene, config, other)
     if comparison is None:
         return None
     fields = {name: comparison[name] for name in ("n", "delta", "lower", "upper", "word")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates.figures import Tally
@@ -15,26 +15,64 @@ from evalsvc.stats.pairs.common import Common, between
 from evalsvc.stats.pairs.leader import ROUNDING, select_leader
 from evalsvc.stats.pairs.paired import Differences
 
-Id = TypeVar("Id")
+
+@dataclass(frozen=True, slots=True)
+class LeadingConfigs:
+    """The configs that are best on the primary metric: one leads, several are tied, in the order of arrival."""
+
+    best: Sequence[Config] = ()
+
+    @property
+    def leader(self) -> Config | None:
+        """The config that leads; None while there is none, and for a tie."""
+        return self.best[0] if len(self.best) == 1 else None
+
+    @property
+    def reference(self) -> Config | None:
+        """The config that the others are compared with: the leader, or the first of those that are tied."""
+        return self.best[0] if self.best else None
+
+    @property
+    def tied(self) -> Sequence[Config]:
+        """The tied configs; empty without a tie."""
+        return self.best if len(self.best) > 1 else ()
 
 
-def find_leader(
+def find_leading_configs(
     plan: ExperimentPlan,
     configs: Sequence[Config],
     tallies: Mapping[int, Tally],
     commons: Mapping[tuple[int, int], Common],
-) -> Config | None:
-    """Return the config that leads on the primary metric, of those that run or are completed.
+) -> LeadingConfigs:
+    """Return who leads on the primary metric, of those that run or are completed.
 
-    None while the answers of one of them wait for earlier ones: the best of the others might be worse than that config.
+    Nobody while the answers of one of them wait for earlier ones: the best of the others might be worse than that
+    config. Configs are tied that have the same value on as many examples.
     """
     metric = primary_metric(plan)
     racing = [config for config in configs if config.is_in_race]
     candidates = [config for config in racing if tallies[config.pk].sums.n]
     if any(config.n_ok and not config.watermark and not config.fresh_from for config in racing):
-        return None
+        return LeadingConfigs()
     if not candidates:
-        return None
+        return LeadingConfigs()
+    candidates.sort(key=lambda config: config.arrival)
+    best = _find_best(metric, candidates, tallies, commons)
+    value, n = metric.kind.value(tallies[best.pk].sums), tallies[best.pk].sums.n
+    tied = [
+        config
+        for config in candidates
+        if tallies[config.pk].sums.n == n and _is_same(metric.kind.value(tallies[config.pk].sums), value)
+    ]
+    return LeadingConfigs(tied if best in tied else [best])
+
+
+def _find_best(
+    metric: Metric,
+    candidates: Sequence[Config],
+    tallies: Mapping[int, Tally],
+    commons: Mapping[tuple[int, int], Common],
+) -> Config:
     if not is_pairable(metric):
         return max(candidates, key=lambda config: (_signed(metric, tallies[config.pk]), -config.arrival))
 
@@ -42,18 +80,12 @@ def find_leader(
         common = between(commons, first, second)
         return common.differences if common is not None and common.n else None
 
-    by_id = {config.pk: config for config in sorted(candidates, key=lambda config: config.arrival)}
+    by_id = {config.pk: config for config in candidates}
     return by_id[select_leader(list(by_id), differences)]
 
 
-def level_with(leader: Id, reached: Mapping[Id, tuple[float | None, int]]) -> list[Id]:
-    """Return the leader and all that have its value on as many examples, of these values and numbers of scores."""
-    value, n = reached[leader]
-    return [id for id, (other_value, own_n) in reached.items() if own_n == n and _is_same(other_value, value)]
-
-
-def _is_same(one: float | None, other: float | None) -> bool:
-    return one == other or (one is not None and other is not None and math.isclose(one, other, rel_tol=ROUNDING))
+def _is_same(value: float | None, other: float | None) -> bool:
+    return value == other or (value is not None and other is not None and math.isclose(value, other, rel_tol=ROUNDING))
 
 
 def _signed(metric: Metric, tally: Tally) -> float:

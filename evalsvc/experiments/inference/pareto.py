@@ -28,7 +28,7 @@ FEWEST_METRICS, MOST_METRICS = 2, 3
 MAX_SHOWN = 5
 # All scores of a request must fit in the memory of a web process, next to other requests.
 MOST_SCORES = 1_000_000
-CLEARLY, BY_CHANCE = "clearly", "may be chance"
+CLEARLY, INCONCLUSIVE = "clearly", "inconclusive"
 # Without a declared range a metric lacks an anytime-valid interval, which is not the same as an inconclusive result.
 UNTOLD = "no verdict"
 SCORES = """
@@ -204,7 +204,7 @@ def _dominance(field: Field, i: int, j: int) -> dict[str, Any]:
 def _how_sure(field: Field, lower: Sequence[float | None]) -> str:
     if field.is_undecidable:
         return UNTOLD
-    return CLEARLY if all(end is not None and end > 0.0 for end in lower) else BY_CHANCE
+    return CLEARLY if all(end is not None and end > 0.0 for end in lower) else INCONCLUSIVE
 
 
 def _difference(

@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
 from evalsvc.experiments.inference.estimates.figures import Tally, build_figures, needs_series
 from evalsvc.experiments.inference.estimates.watched import watch_all
-from evalsvc.experiments.inference.leader import find_leader, level_with
+from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
 from evalsvc.experiments.inference.pairs.comparisons import read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
@@ -24,7 +24,7 @@ class ExperimentOverview:
 
     leader: Config | None
     ahead: Sequence[Config]
-    """The leader, and those in the race that have the same value on as many examples, as they came."""
+    """The leader, or the configs that are tied, in the order of arrival."""
     figures: Mapping[str, Any] | None
     """The leader's numbers of the primary metric, as the live view has them; None without a leader."""
     n: int
@@ -43,7 +43,8 @@ class ExperimentOverview:
     @property
     def left_out(self) -> str:
         """Of how many of its answers the leader's numbers are not, as they failed."""
-        return f"{self.leader.n_error} failed" if self.leader and self.leader.n_error else ""
+        first = self.ahead[0] if self.ahead else None
+        return f"{first.n_error} failed" if first and first.n_error else ""
 
 
 def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
@@ -54,7 +55,8 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
         configs[config.experiment_id].append(config)
     tallies = _tallies(plans, configs)
     commons = read_comparisons(*configs)
-    leaders = {plan.pk: find_leader(plan, configs[plan.pk], tallies, commons) for plan in plans}
+    leading = {plan.pk: find_leading_configs(plan, configs[plan.pk], tallies, commons) for plan in plans}
+    leaders = {id: found.reference for id, found in leading.items()}
     intervals = watch_all(_iter_series_leaders(plans, leaders))
     overviews = {}
     for plan in plans:
@@ -64,7 +66,7 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
         clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}
         cluster_sums = clusters.get((leader.pk, metric.name)) if leader else None
         leader_figures = build_figures(plan, metric, tally, leader_intervals, cluster_sums) if tally else None
-        overviews[plan.pk] = _overview(plan, configs[plan.pk], leader, leader_figures, tallies)
+        overviews[plan.pk] = _overview(plan, configs[plan.pk], leading[plan.pk], leader_figures, tallies)
     return overviews
 
 
@@ -87,15 +89,16 @@ def _iter_series_leaders(plans: Sequence[ExperimentPlan], leaders: Mapping[int, 
 def _overview(
     plan: ExperimentPlan,
     configs: Sequence[Config],
-    leader: Config | None,
+    leading: LeadingConfigs,
     shown: Mapping[str, Any] | None,
     tallies: Mapping[int, Tally],
 ) -> ExperimentOverview:
+    reference = leading.reference
     return ExperimentOverview(
-        leader=leader,
-        ahead=_ahead(plan, configs, leader, tallies) if leader else [],
+        leader=leading.leader,
+        ahead=leading.best,
         figures=shown,
-        n=tallies[leader.pk].sums.n if leader else 0,
+        n=tallies[reference.pk].sums.n if reference else 0,
         n_configs=len(configs),
         n_running=sum(config.state == Config.State.RUNNING for config in configs),
         n_done=sum(config.n_ok + config.n_error for config in configs),
@@ -103,11 +106,3 @@ def _overview(
         n_queries=sum(count_queries(config) for config in configs),
         cost=sum(config.cost for config in configs),
     )
-
-
-def _ahead(
-    plan: ExperimentPlan, configs: Sequence[Config], leader: Config, tallies: Mapping[int, Tally]
-) -> list[Config]:
-    kind = primary_metric(plan).kind
-    racing = {config: tallies[config.pk].sums for config in configs if config.is_in_race}
-    return level_with(leader, {config: (kind.value(sums), sums.n) for config, sums in racing.items()})

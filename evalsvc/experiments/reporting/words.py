@@ -8,16 +8,22 @@ from typing import Any
 from django.utils.text import Truncator
 
 from evalsvc.digits import digits_text, format_places, level_text
-from evalsvc.stats.pairs.newpairs import MAY_BE_CHANCE
+from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE
+from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC
 
 MINUS = "\N{MINUS SIGN}"
-NO_VERDICT = "no verdict"
-ONE_LOOK_ONLY = "nothing can be said while watched: {why}; the interval is for one look"
-UNTOLD = {
+AT_THE_END = "no verdict before the planned end: {why}"
+UNDECIDED = {
     "no_range": "the metric has no declared range",
-    "not_over_clusters": "the examples share clusters, and evidence that may be watched takes each by itself",
+    "not_over_clusters": "the examples are clustered, and interim analyses treat them as independent",
 }
-"""Why nobody says better or worse, by the `reason` of a comparison."""
+"""Why there is no verdict before the planned end, by the `reason` of a comparison."""
+BASES = {
+    MONITORING: "before the planned end",
+    PLANNED_END: "at the planned end",
+    POST_HOC: "post hoc",
+}
+"""When a comparison is made, by its `label`."""
 
 
 def headline(view: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -151,7 +157,7 @@ def format_comparison(found: Mapping[str, Any] | None, titles: Mapping[str, str]
         return "", []
     difference = found["mean"] or found
     ends = difference["new_data"]
-    words = f"{found['word'] or NO_VERDICT}: {number(difference['delta'], signed=True)}"
+    words = f"{found['word']}: {number(difference['delta'], signed=True)}"
     if ends is not None and ends["lower"] is not None:
         words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
     other = Truncator(titles.get(found["config_id"], "a deleted config")).chars(40)
@@ -169,29 +175,34 @@ def difference_words(found: Mapping[str, Any]) -> str:
     return f"on this set: {interval(on_set['lower'], on_set['upper'], signed=True)}"
 
 
-def format_look(found: Mapping[str, object]) -> str:
+def format_look(found: Mapping[str, Any]) -> str:
     """Return when the interval is valid, and among how many comparisons."""
     n = found["n_comparisons"]
-    return f"{found['label']}, {n} comparison{'' if n == 1 else 's'}"
+    return f"{BASES[found['label']]}, {n} comparison{'' if n == 1 else 's'}"
 
 
 def format_outlook(found: Mapping[str, Any]) -> str:
     """Return how many more examples a verdict would take, or why it cannot be reached."""
-    if found["word"] is None:
-        return ONE_LOOK_ONLY.format(why=get_reason(found))
-    if found["word"] != MAY_BE_CHANCE or found["rests_on"] is None:
-        return ""
-    if not found["rests_on"]["n_fresh"]:
-        return "its designer may have seen all these answers, so they say nothing of new data"
-    if found["about_n_more"] is None:
+    if found["reason"] is not None:
+        return AT_THE_END.format(why=UNDECIDED[found["reason"]])
+    if found["word"] != INCONCLUSIVE or found["about_n_more"] is None:
         return ""
     beyond = "" if found["can_be_settled"] else ", which is more than are left"
     return f"about {found['about_n_more']} more like these would settle it{beyond}"
 
 
-def get_reason(found: Mapping[str, Any]) -> str:
-    """Return why a comparison lacks a verdict."""
-    return UNTOLD.get(found["reason"] or "", UNTOLD["no_range"])
+def verdict_sentence(found: Mapping[str, Any], first: str, second: str) -> str:
+    """Return the verdict on two configs as a sentence, from the side of the better one."""
+    difference = found["mean"] or found
+    if found["word"] == INCONCLUSIVE or difference["delta"] is None:
+        return f"{first} against {second}: inconclusive (no significant difference yet)."
+    ends = difference["new_data"] or {"lower": None, "upper": None}
+    delta, lower, upper = difference["delta"], ends["lower"], ends["upper"]
+    if found["word"] != BETTER:
+        first, second = second, first
+        delta, lower, upper = (None if end is None else -end for end in (delta, upper, lower))
+    bounds = f" {interval(lower, upper)}" if lower is not None else ""
+    return f"{first} is better than {second} by {number(delta)}{bounds}."
 
 
 def number(value: float | None, *, signed: bool = False) -> str:

@@ -36,6 +36,7 @@ class ReportSummary(AnswerShape):
     leader_id: str | None
     leader: str | None
     leader_settled: bool | None
+    tied: Annotated[list[str], Meta(description="The configs that are tied for the lead.")]
     estimate: LeadingEstimate | None
     n_configs: int
     n_examples: int

@@ -91,14 +91,14 @@ def differences_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         for config, versus in pairs[: room.rows]
     ]
     heads = [("config", None), ("difference", "n"), ("interval drawn", None), ("interval", None), ("n", "n")]
-    heads += [("word", None), ("to settle it", None)]
+    heads += [("verdict", None), ("to settle it", None)]
     together = f"{number_text(first['n_comparisons'])} comparisons hold together at {level_text(first['level'])}"
     caption = f"Against {room.truncate(against, 100)}, example by example; above 0 is better. {together}."
     yield section("Paired differences", page_table(caption, heads, rows, len(pairs) - len(rows)))
 
 
 def _more(versus: Mapping[str, Any]) -> str:
-    if versus["word"] != "may be chance" or versus["about_n_more"] is None:
+    if versus["word"] != "inconclusive" or versus["about_n_more"] is None:
         return NOTHING
     return f"about {number_text(versus['about_n_more'])} more examples"
 

@@ -10,9 +10,13 @@ McNemar (1947), Note on the sampling error of the difference between correlated 
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+from evalsvc.stats.formulas.intervals import z_quantile
 from evalsvc.stats.pairs.paired import Differences, PairedInterval, pair_interval
+
+MOST_TIMES, STEP = 1000.0, 1.08
 
 
 def new_data_difference(pairs: Differences, *, level: float, binary: bool, reach: float | None) -> PairedInterval:
@@ -60,3 +64,32 @@ def sign_test(pairs: Differences, *, binary: bool) -> float:
     from scipy.special import bdtr  # type: ignore[import-untyped, unused-ignore]
 
     return min(1.0, 2.0 * float(bdtr(min(pairs.n_plus, pairs.n_minus), n, 0.5)))
+
+
+def more_pairs_for_verdict(pairs: Differences, *, level: float, binary: bool, reach: float | None) -> int | None:
+    """Return about how many more pairs like these take the interval off zero.
+
+    None if their mean is zero, and beyond a thousand times as many.
+
+    Examples
+    --------
+    >>> more_pairs_for_verdict(Differences(100, 8.0, 14.0, 11, 3), level=0.95, binary=True, reach=1.0)
+    8
+    """
+    if pairs.n < 2 or pairs.total == 0.0 or pairs.variance == 0.0:
+        return None
+    # The normal approximation is a start from below; the interval and its sign test take a little more.
+    times = max(1.0, (z_quantile(level) / pairs.mean) ** 2 * pairs.variance / pairs.n)
+    while times <= MOST_TIMES:
+        more = Differences(
+            math.ceil(pairs.n * times),
+            pairs.total * times,
+            pairs.squares * times,
+            round(pairs.n_plus * times),
+            round(pairs.n_minus * times),
+        )
+        found = new_data_difference(more, level=level, binary=binary, reach=reach)
+        if found.lower is not None and found.upper is not None and (found.lower > 0.0 or found.upper < 0.0):
+            return max(1, more.n - pairs.n)
+        times *= STEP
+    return None

@@ -35,7 +35,7 @@ STAKES = (0.02, 0.05, 0.1, 0.15, 0.25, 0.4, 0.6, 0.8)
 LARGEST = 700.0
 # Steps towards the number of pairs that a word takes; a handful is enough, and each doubles the digits.
 ROUNDS, PRECISE = 60, 1e-12
-BETTER, WORSE, MAY_BE_CHANCE = "better", "worse", "may be chance"
+BETTER, WORSE, INCONCLUSIVE = "better", "worse", "inconclusive"
 _STAKES = np.array(STAKES)
 _NOTHING = (0.0,) * len(STAKES)
 
@@ -72,13 +72,13 @@ class NewEvidence:
         return NewEvidence(self.n, self.log_worse, self.log_better)
 
     def word(self, threshold: float) -> str:
-        """Return ``better``, ``worse`` or ``may be chance``.
+        """Return ``better``, ``worse`` or ``inconclusive``.
 
         `threshold` is that of `simultaneous.word_threshold`, so that all conclusions of an experiment are
         simultaneously valid.
         """
         if max(self.better, self.worse) < threshold:
-            return MAY_BE_CHANCE
+            return INCONCLUSIVE
         return BETTER if self.better > self.worse else WORSE
 
     def more_for_a_word(self, threshold: float) -> int | None:

@@ -61,7 +61,7 @@ def test_a_few_of_four_hundred_apart_may_be_chance(apart: int) -> None:
     threshold = word_threshold(0.95, n_comparisons(2))
 
     for n, plus in itertools.product((apart, 50, 400), (apart, apart - 1)):
-        assert evidence_of_counts(max(n, apart), plus, apart - plus).word(threshold) == "may be chance"
+        assert evidence_of_counts(max(n, apart), plus, apart - plus).word(threshold) == "inconclusive"
 
 
 def test_many_apart_are_better_or_worse() -> None:
@@ -85,7 +85,7 @@ def test_as_many_more_as_it_says_let_a_word_be_said(n: int, plus: int, minus: in
         return NewEvidence(n + n_more, *grown)
 
     assert after(more).word(threshold) == ("better" if plus > minus else "worse")
-    assert after(more - 1).word(threshold) == "may be chance"
+    assert after(more - 1).word(threshold) == "inconclusive"
     assert found.swapped.more_for_a_word(threshold) == more
 
 

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.console.parts.numbers import Number
-from evalsvc.experiments.reporting.words import format_joint_level, get_reason, number
-from evalsvc.stats.pairs.newpairs import BETTER, MAY_BE_CHANCE, WORSE
+from evalsvc.experiments.reporting.words import (
+    AT_THE_END,
+    BASES,
+    UNDECIDED,
+    format_joint_level,
+    number,
+    verdict_sentence,
+)
+from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE, WORSE
 
 FEWEST_TO_FORESEE = 10
 """From fewer examples nothing is said of how many more it takes: one may look like a difference of everything."""
@@ -30,8 +37,6 @@ class VerdictText:
     says: str
     why: str
     outlook: str
-    aside: str
-    """Why the word and the interval say two things, where they do."""
     new_data: Number
     this_set: str
     label: str
@@ -41,13 +46,12 @@ class VerdictText:
 def build_verdict(view: Mapping[str, Any]) -> VerdictText:
     """Put a comparison, as the API answers it, into words."""
     comparison, first, second = view["comparison"], view["a"]["name"], view["b"]["name"]
-    tone, says = _says(comparison["word"], first, second, comparison["n"], get_reason(comparison))
+    tone, says = _says(comparison, first, second)
     return VerdictText(
         tone=tone,
         says=says,
         why=_why(comparison, view["metric"]),
         outlook=_outlook(comparison),
-        aside=_aside(comparison),
         new_data=new_data_number(comparison),
         this_set=_this_set(comparison),
         label=_label(comparison),
@@ -76,59 +80,41 @@ def new_data_number(found: Mapping[str, Any]) -> Number:
     )
 
 
-def _says(word: str | None, first: str, second: str, n: int, untold: str) -> tuple[str, str]:
-    if not n:
+TONES = {BETTER: "good", WORSE: "bad", INCONCLUSIVE: "none"}
+
+
+def _says(found: Mapping[str, Any], first: str, second: str) -> tuple[str, str]:
+    if not found["n"]:
         return "none", "Nothing to compare yet: no example has been scored in both."
-    return {
-        BETTER: ("good", f"{first} is better than {second}."),
-        WORSE: ("bad", f"{first} is worse than {second}."),
-        MAY_BE_CHANCE: ("none", f"The difference between {first} and {second} may be chance."),
-    }.get(word or "", ("none", f"No verdict on {first} against {second}: {untold}."))
+    return TONES[found["word"]], verdict_sentence(found, first, second)
 
 
 def _why(found: Mapping[str, Any], metric: str) -> str:
     if not found["n"]:
         return ""
-    if found["word"] is None:
-        return (
-            f"No verdict on {metric}: {get_reason(found)}. So nothing can be said that holds however often one looks."
-            " The interval holds for one look, at one moment that was chosen beforehand."
-        )
-    rests = found["rests_on"]
-    side = {BETTER: "for the first", WORSE: "for the second"}.get(found["word"], "for either")
-    evidence = max(_evidence(found))
-    enough = "passes" if found["word"] != MAY_BE_CHANCE else "stays below"
+    if found["reason"] is not None:
+        return f"{metric}: {AT_THE_END.format(why=UNDECIDED[found['reason']])}."
+    together = f"all {found['n_comparisons']} comparisons together" if found["n_comparisons"] > 1 else "this comparison"
+    sentence = (
+        f"At most {100 * (1 - found['level']):.3g} % of such verdicts are wrong, for {together}. The interval"
+        f" is the fixed-sample one at {100 * found['joint_level']:.4g} %, and includes 0 while the verdict is"
+        " inconclusive."
+    )
+    if (rests_on := found["rests_on"]) is None:
+        return sentence
+    evidence = max(rests_on["e_value_better"], rests_on["e_value_worse"])
     return (
-        f"The evidence {side} on new data is {number(evidence)} and {enough} {number(rests['threshold'])}, the"
-        f" threshold at which such words are wrong for at most {100 * (1 - found['level']):.3g} % of experiments, all"
-        f" {found['n_comparisons']} comparison{'' if found['n_comparisons'] == 1 else 's'} together, however often one"
-        f" looks. It rests on {rests['n_fresh']} examples whose answers no designer had seen."
+        f"{sentence} Before the planned end a verdict takes an e-value of {number(rests_on['threshold'])}; it is"
+        f" {number(evidence)}, from {rests_on['n_fresh']} examples that no designer had seen."
     )
 
 
 def _outlook(found: Mapping[str, Any]) -> str:
-    if found["word"] != MAY_BE_CHANCE or found["about_n_more"] is None or found["n"] < FEWEST_TO_FORESEE:
+    if found["word"] != INCONCLUSIVE or found["about_n_more"] is None or found["n"] < FEWEST_TO_FORESEE:
         return ""
     beyond = "" if found["can_be_settled"] else "; that is more than are left, so add examples or accept not knowing"
     n = found["about_n_more"]
     return f"About {n} more examples like these would settle it, if the difference stays what it is{beyond}."
-
-
-def _aside(found: Mapping[str, Any]) -> str:
-    ends = (found["mean"] or found)["new_data"]
-    if found["word"] != MAY_BE_CHANCE or ends is None or ends["lower"] is None:
-        return ""
-    if ends["lower"] <= 0 <= ends["upper"]:
-        return ""
-    evidence, needed = max(_evidence(found)), found["rests_on"]["threshold"]
-    return (
-        "The interval leaves 0 out: who looks once, at a moment chosen beforehand, sees a difference. The word asks for"
-        f" evidence that holds however often one looks, and has {number(evidence)} of the {number(needed)} it needs."
-    )
-
-
-def _evidence(found: Mapping[str, Any]) -> tuple[float, float]:
-    return found["rests_on"]["e_value_better"], found["rests_on"]["e_value_worse"]
 
 
 def _this_set(found: Mapping[str, Any]) -> str:
@@ -143,7 +129,7 @@ def _this_set(found: Mapping[str, Any]) -> str:
 def _label(found: Mapping[str, Any]) -> str:
     n = found["n_comparisons"]
     missing = f" {found['n_missing']} more have no score in one of them." if found["n_missing"] else ""
-    return f"Interval: {found['label']}, one of {n} comparison{'' if n == 1 else 's'}.{missing}"
+    return f"Analysis {BASES[found['label']]}, one of {n} comparison{'' if n == 1 else 's'}.{missing}"
 
 
 def signed(value: float | None) -> str:

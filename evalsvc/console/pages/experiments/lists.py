@@ -80,7 +80,7 @@ def _row(plan: ExperimentPlan, seen: ExperimentOverview, now: datetime) -> Table
 
 
 def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
-    if seen.leader is None or seen.figures is None:
+    if not seen.ahead or seen.figures is None:
         if plan.state == ExperimentPlan.State.IDLE and seen.n_done:
             return "nobody: no config runs or is completed"
         return "nobody" if plan.state in ENDED else "nobody yet"

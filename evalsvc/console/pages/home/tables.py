@@ -171,7 +171,7 @@ def running_table(reading: HomeReading) -> PageTable:
         TableRow(
             (
                 plan.experiment.name,
-                overview.leading if overview.leader else "none yet",
+                overview.leading if overview.ahead else "none yet",
                 number_markup(leader_number(overview)),
                 f"{number_text(overview.n_done)} of {number_text(overview.n_to_do)}",
                 number_text(overview.cost),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -185,8 +185,6 @@ class MeanDifference(AnswerShape):
 
     delta: float | None
     new_data: NewDataEstimate
-    lower_alone: float | None
-    upper_alone: float | None
 
 
 class PairedDifference(Ends, kw_only=True):
@@ -198,15 +196,16 @@ class PairedDifference(Ends, kw_only=True):
     level: float
     joint_level: float
     n_comparisons: int
-    label: str
+    label: Annotated[
+        Literal["monitoring", "planned_end", "post_hoc"],
+        Meta(description="When it is asked: before the planned end, at it, or after what was planned."),
+    ]
     this_set: ThisSetDifference
-    word: str | None
-    reason: str | None
+    word: Literal["better", "worse", "inconclusive"]
+    reason: Annotated[str | None, Meta(description="Why there is no verdict before the planned end.")]
     rests_on: WordEvidence | None
     about_n_more: int | None
     can_be_settled: bool
-    lower_alone: float | None
-    upper_alone: float | None
     new_data: NewDataEstimate | None
     mean: MeanDifference | None
     method: str

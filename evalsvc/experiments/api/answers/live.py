@@ -96,6 +96,7 @@ class LiveAnswer(AnswerShape):
     experiment: LiveHead
     configs: list[WatchedConfig]
     leader: str | None
+    tied: Annotated[list[str], Meta(description="The configs that are tied for the lead: then none leads.")]
     leader_settled: bool | None
     decisions: list[DecisionFacts]
     references: dict[str, ReferenceInterval | None]

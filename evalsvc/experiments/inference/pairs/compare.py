@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,18 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.pairs import resolve_cluster, sum_pairs_by_cluster
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
-from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT, ComparisonQuestion, comparison_out
+from evalsvc.experiments.inference.pairs.versus import (
+    ComparisonQuestion,
+    build_question,
+    comparison_out,
+    count_metrics_together,
+    is_declared_baseline,
+)
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.pairs.common import NOTHING, Common, advanced
-from evalsvc.stats.pairs.simultaneous import n_comparisons
 from evalsvc.tenancy.scope import current_role
 
 LARGEST_ID = 2**63 - 1
@@ -263,25 +268,47 @@ def _comparison(
     rows: Sequence[Any],
     n_common: int,
     cluster_by: str | None,
-    together: int | None = None,
+    together: int = 1,
 ) -> dict[str, Any]:
     is_one_run = first.config.experiment_id == second.config.experiment_id
-    n_configs = Config.objects.filter(experiment_id=first.config.experiment_id).count() if is_one_run else 2
-    together = together or n_comparisons(n_configs)
-    question = ComparisonQuestion(first.metric, max(n_common, 1), first.plan.level, together, cluster_by)
+    question = replace(_question(first, second, n_common, together), cluster_by=cluster_by)
     fresh_from = max(first.config.fresh_from, second.config.fresh_from) if is_one_run else 0
-    fortune = NOTHING if first.metric.value_range is not None else ()
-    common = Common(first.config.pk, second.config.pk, log_better=fortune, log_worse=fortune)
-    scores = [_scale_scores(first.metric, [(row[i], row[i + 2]) for row in rows]) for i in (0, 1)]
-    if rows:
-        (common,) = advanced([common], [(scores[0], scores[1])], [fresh_from])
+    common, scores = sum_pairs(first, second, rows, fresh_from)
     clusters = None
     if cluster_by is not None:
         places = [row[4] for row in rows]
-        clusters = sum_pairs_by_cluster(first.plan.pk, cluster_by, (scores[0], scores[1]), places)
-    view = comparison_out(question, common, fresh_from=fresh_from, clusters=clusters)
-    # Neither the comparison of two runs nor its time was planned in advance.
-    return view if is_one_run else view | {"label": AFTER_THE_FACT}
+        clusters = sum_pairs_by_cluster(first.plan.pk, cluster_by, scores, places)
+    return comparison_out(question, common, fresh_from=fresh_from, clusters=clusters)
+
+
+def _question(first: ComparisonSide, second: ComparisonSide, n_common: int, together: int) -> ComparisonQuestion:
+    """Return the question that the board of the experiment asks; of two runs that neither planned it."""
+    if first.plan.pk == second.plan.pk:
+        n_ever = Config.objects.filter(experiment_id=first.plan.pk).count()
+        is_with_baseline = is_declared_baseline(first.plan, first.config, second.config)
+        return build_question(first.plan, first.metric, n_ever, is_with_baseline=is_with_baseline)
+    have_ended = all(side.config.watermark >= side.plan.run_length for side in (first, second))
+    return ComparisonQuestion(
+        first.metric,
+        max(n_common, 1),
+        first.plan.level,
+        together * count_metrics_together(first.plan, first.metric),
+        # Before both have ended the pairs come in no order that was planned: nothing is decided.
+        select_end=None if have_ended else max(n_common, 1) + 1,
+        is_one_run=False,
+    )
+
+
+def sum_pairs(
+    first: ComparisonSide, second: ComparisonSide, rows: Sequence[Any], fresh_from: int = 0
+) -> tuple[Common, tuple[FloatArray, FloatArray]]:
+    """Return what two configs have in common, from rows of `paired`, and the scores on the comparable scale."""
+    fortune = NOTHING if first.metric.value_range is not None else ()
+    common = Common(first.config.pk, second.config.pk, log_better=fortune, log_worse=fortune)
+    scores = tuple(_scale_scores(first.metric, [(row[i], row[i + 2]) for row in rows]) for i in (0, 1))
+    if rows:
+        (common,) = advanced([common], [(scores[0], scores[1])], [fresh_from])
+    return common, (scores[0], scores[1])
 
 
 def _scale_scores(metric: Metric, rows: Sequence[tuple[float | None, str | None]]) -> FloatArray:

@@ -12,32 +12,40 @@ from evalsvc.experiments.inference.estimates.figures import NO_RANGE
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs, cluster_difference_interval
+from evalsvc.stats.pairs.clustered import NO_PAIRS, ClusteredPairs
 from evalsvc.stats.pairs.common import Common
-from evalsvc.stats.pairs.comparison import new_data_difference
+from evalsvc.stats.pairs.comparison import more_pairs_for_verdict
 from evalsvc.stats.pairs.leader import ROUNDING
-from evalsvc.stats.pairs.newpairs import NewEvidence
+from evalsvc.stats.pairs.newpairs import INCONCLUSIVE, NewEvidence
 from evalsvc.stats.pairs.paired import Differences, pair_interval
-from evalsvc.stats.pairs.simultaneous import n_comparisons, simultaneous_level, word_threshold
+from evalsvc.stats.pairs.simultaneous import n_comparisons
+from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC, Analysis, Verdict, decide_verdict
 from evalsvc.stats.race.elimination import Pair, e_value
-
-AFTER_THE_FACT = "after the fact: one look"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonQuestion:
-    """The parameters of a comparison: its metric, its confidence level, and the number of simultaneous comparisons."""
+    """The parameters of a comparison.
+
+    `n_comparisons` are made simultaneously; `select_end` is the position at which both configs have finished what was
+    planned, None where runs are compared that were not planned together, and that both have ended.
+    """
 
     metric: Metric
     n_examples: int
     level: float
     n_comparisons: int
     cluster_by: str | None = None
+    select_end: int | None = None
+    is_one_run: bool = True
 
-    @property
-    def joint_level(self) -> float:
-        """The level of each interval at which all of them are valid simultaneously."""
-        return simultaneous_level(self.level, self.n_comparisons)
+    def analyse(self, upto: int, fresh_from: int) -> Analysis:
+        """Return the analysis of pairs up to a position, of which the designers may have seen those before another."""
+        if self.select_end is not None and upto < self.select_end:
+            basis = MONITORING
+        else:
+            basis = POST_HOC if fresh_from or not self.is_one_run else PLANNED_END
+        return Analysis(basis, self.level, self.n_comparisons, is_monitored=self.is_one_run)
 
     @property
     def reach(self) -> float | None:
@@ -45,10 +53,24 @@ class ComparisonQuestion:
         return 1.0 if self.metric.value_range is not None else None
 
 
-def build_question(plan: ExperimentPlan, metric: Metric, n_configs: int, *, has_baseline: bool) -> ComparisonQuestion:
-    """Return the question of an experiment with so many configs ever added."""
-    together = n_comparisons(max(1, n_configs), has_baseline=has_baseline)
-    return ComparisonQuestion(metric, plan.n_examples, plan.level, together, plan.cluster_by)
+def build_question(
+    plan: ExperimentPlan, metric: Metric, n_configs: int, *, is_with_baseline: bool = False
+) -> ComparisonQuestion:
+    """Return the question about two configs of an experiment with so many configs ever added.
+
+    `is_with_baseline`: one of the two is the declared baseline, with which alone the others are compared.
+    """
+    together = n_comparisons(max(1, n_configs), has_baseline=is_with_baseline) * count_metrics_together(plan, metric)
+    return ComparisonQuestion(metric, plan.n_examples, plan.level, together, plan.cluster_by, plan.run_length)
+
+
+def count_metrics_together(plan: ExperimentPlan, metric: Metric) -> int:
+    """Return with how many metrics a metric shares its error: the primary one with none, the others with each other."""
+    if metric.name == plan.primary_metric:
+        return 1
+    metrics = (Metric.from_json(row) for row in plan.metrics)
+    secondary = [other for other in metrics if other.name != plan.primary_metric and not other.kind.why_not_pairable]
+    return max(1, len(secondary))
 
 
 def find_baseline(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:
@@ -61,23 +83,37 @@ def is_declared(plan: ExperimentPlan, baseline: Config | None) -> bool:
     return baseline is not None and baseline.fresh_from == 0 and baseline.arrival <= max(plan.n_original, 1)
 
 
+def is_declared_baseline(plan: ExperimentPlan, *configs: Config) -> bool:
+    """Return whether one of two configs is the declared baseline."""
+    baseline = find_baseline(plan, configs)
+    return is_declared(plan, baseline)
+
+
 def comparison_out(
     question: ComparisonQuestion, common: Common, *, fresh_from: int, clusters: ClusteredPairs | None = None
 ) -> dict[str, Any]:
     """Return a comparison, first minus second; positive when the first is better.
 
-    The headline is the interval for new data, and the verdict comes from anytime-valid evidence on new data. The
-    difference on this dataset is included. If the question names clusters, the interval is over clusters and the
-    verdict is null, because the evidence treats each example as independent.
+    The verdict and the interval of the headline, for new data, are those of `decide_verdict`. The difference on this
+    dataset is included.
     """
     pairs = common.differences
     scale = _build_scale(question, common)
-    joint = _interval(question, pairs, question.joint_level, clusters)
-    alone = _interval(question, pairs, question.level, clusters)
+    analysis = question.analyse(common.upto, fresh_from)
+    evidence = _evidence(question, common, fresh_from)
+    grouped = (clusters or NO_PAIRS) if question.cluster_by is not None else None
+    verdict = decide_verdict(
+        common,
+        analysis,
+        binary=question.metric.binary,
+        reach=question.reach,
+        evidence=evidence,
+        clusters=grouped,
+    )
     new_data = {
-        "lower": _scaled(joint[0], scale.mean),
-        "upper": _scaled(joint[1], scale.mean),
-        "method": joint[2],
+        "lower": _scaled(verdict.lower, scale.mean),
+        "upper": _scaled(verdict.upper, scale.mean),
+        "method": verdict.method,
         "safe": ONE_LOOK,
     }
     view = {
@@ -86,19 +122,20 @@ def comparison_out(
         "n_missing": common.n_missing,
         "delta": _scaled(_mean(pairs), scale.delta),
         "level": question.level,
-        "joint_level": question.joint_level,
+        "joint_level": analysis.fixed_sample_level,
         "n_comparisons": question.n_comparisons,
-        "label": AFTER_THE_FACT if fresh_from else ONE_LOOK,
-        "this_set": _this_set(question, common, scale),
-        **_words(question, common, fresh_from),
+        "label": analysis.basis,
+        "this_set": _this_set(question, common, scale, analysis.fixed_sample_level),
+        "word": verdict.word,
+        "reason": _why_undecided(question, analysis, verdict),
+        **_outlook(question, common, analysis, evidence, verdict),
     }
-    ends = {"lower_alone": _scaled(alone[0], scale.mean), "upper_alone": _scaled(alone[1], scale.mean)}
     if question.metric.kind.covers == THIS_SET:
-        mean = {"delta": _scaled(_mean(pairs), scale.mean), "new_data": new_data, **ends}
-        nothing: dict[str, Any] = dict.fromkeys(("lower", "upper", "lower_alone", "upper_alone", "new_data"))
+        mean = {"delta": _scaled(_mean(pairs), scale.mean), "new_data": new_data}
+        nothing: dict[str, Any] = dict.fromkeys(("lower", "upper", "new_data"))
         return view | nothing | {"mean": mean, "method": "none", "safe": None, "covers": THIS_SET}
     headline = {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
-    return view | headline | ends | {"mean": None, "new_data": new_data, "covers": NEW_DATA}
+    return view | headline | {"mean": None, "new_data": new_data, "covers": NEW_DATA}
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,25 +170,14 @@ def _n_clusters(question: ComparisonQuestion, clusters: ClusteredPairs | None) -
     return {} if question.cluster_by is None else {"n_clusters": clusters.sums.groups if clusters else None}
 
 
-def _interval(
-    question: ComparisonQuestion, pairs: Differences, level: float, clusters: ClusteredPairs | None
-) -> tuple[float | None, float | None, str]:
-    """Return the interval for new data, on the scale on which configs are compared."""
-    if question.cluster_by is not None:
-        over = cluster_difference_interval(clusters or NO_PAIRS, level=level, reach=question.reach)
-        return over.lower, over.upper, over.method
-    difference = new_data_difference(pairs, level=level, binary=question.metric.binary, reach=question.reach)
-    return difference.lower, difference.upper, difference.method
-
-
-def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale) -> dict[str, Any]:
+def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale, level: float) -> dict[str, Any]:
     """Return the interval for this set; a missing half may have been anything, so it widens what is known."""
     applicable = question.n_examples - _n_na(common)
     scorable = applicable - common.n_missing
     interval = pair_interval(
         common.differences,
         population=scorable,
-        level=question.joint_level,
+        level=level,
         use_fpc=True,
         binary=question.metric.binary,
         reach=question.reach,
@@ -177,33 +203,55 @@ def _widen_for_missing(
     return low, high
 
 
-def _words(question: ComparisonQuestion, common: Common, fresh_from: int) -> dict[str, Any]:
-    """Return the verdict on new data from anytime-valid evidence, and how many more examples would settle it.
+def _evidence(question: ComparisonQuestion, common: Common, fresh_from: int) -> NewEvidence | None:
+    """Return the e-values of the pairs that no designer has seen; None where they cannot be monitored."""
+    if not question.is_one_run or not common.log_better or question.cluster_by is not None:
+        return None
+    return NewEvidence(max(0, common.upto - fresh_from), common.log_better, common.log_worse)
 
-    Without a declared range such evidence does not exist, so the verdict is null: "inconclusive" would be a finding.
-    """
-    if not common.log_better or question.cluster_by is not None:
-        nothing: dict[str, Any] = dict.fromkeys(("word", "rests_on", "about_n_more"))
-        reason = NO_RANGE if question.cluster_by is None else NO_CLUSTERED
-        return nothing | {"reason": reason, "can_be_settled": False}
-    n_fresh = max(0, common.upto - fresh_from)
-    evidence = NewEvidence(n_fresh, common.log_better, common.log_worse)
-    threshold = word_threshold(question.level, question.n_comparisons)
-    rests_on: dict[str, Any] = {
-        "e_value_better": evidence.better,
-        "e_value_worse": evidence.worse,
-        "threshold": threshold,
-    }
-    rests_on |= {"n_fresh": n_fresh, "covers": NEW_DATA, "safe": WATCHED}
-    about = evidence.more_for_a_word(threshold)
-    is_enough = about is not None and about <= question.n_examples - common.upto
-    return {
-        "word": evidence.word(threshold),
-        "reason": None,
-        "rests_on": rests_on,
-        "about_n_more": about,
-        "can_be_settled": is_enough,
-    }
+
+def _why_undecided(question: ComparisonQuestion, analysis: Analysis, verdict: Verdict) -> str | None:
+    """Return why no verdict is possible before the planned end, if that is so."""
+    if analysis.basis != MONITORING or verdict.word != INCONCLUSIVE:
+        return None
+    if question.cluster_by is not None:
+        return NO_CLUSTERED
+    return NO_RANGE if question.reach is None else None
+
+
+def _outlook(
+    question: ComparisonQuestion,
+    common: Common,
+    analysis: Analysis,
+    evidence: NewEvidence | None,
+    verdict: Verdict,
+) -> dict[str, Any]:
+    """Return the e-values, and how many more examples would give a verdict if the differences go on as before."""
+    threshold, rests_on = analysis.threshold, None
+    if evidence is not None and threshold is not None:
+        rests_on = {
+            "e_value_better": evidence.better,
+            "e_value_worse": evidence.worse,
+            "threshold": threshold,
+            "n_fresh": evidence.n,
+            "covers": NEW_DATA,
+            "safe": WATCHED,
+        }
+    n_left = max(0, (question.select_end or 0) - common.upto)
+    about = 0 if verdict.word != INCONCLUSIVE else None
+    if about is None and question.cluster_by is None:
+        monitored = evidence.more_for_a_word(threshold) if evidence is not None and threshold is not None else None
+        fixed = more_pairs_for_verdict(
+            common.differences,
+            level=analysis.fixed_sample_level,
+            binary=question.metric.binary,
+            reach=question.reach,
+        )
+        # The fixed-sample analysis comes at the planned end and no earlier.
+        numbers = [monitored, None if fixed is None else max(fixed, n_left)]
+        about = min((number for number in numbers if number is not None), default=None)
+    is_enough = about is not None and about <= n_left
+    return {"rests_on": rests_on, "about_n_more": about, "can_be_settled": is_enough}
 
 
 def evidence_out(pairs: Mapping[tuple[int, int], Pair], config: int, other: int) -> dict[str, object] | None:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from django.db import connections
 
 from evalsvc.experiments.inference.estimates.looks import compute_added_looks
-from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
 from evalsvc.stats.kinds import kind_named
+from evalsvc.stats.pairs.verdict import POST_HOC
 from evalsvc.tenancy.scope import current_role
 
 LOOKS = """
@@ -53,7 +53,7 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
         this_set = {"lower": look.set_lower, "upper": look.set_upper}
         covers = THIS_SET if look.metric in totals else NEW_DATA
         point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
-        point["label"] = AFTER_THE_FACT if look.metric in added else ONE_LOOK
+        point["label"] = POST_HOC if look.metric in added else ONE_LOOK
         views[str(look.config_id)].append(point)
     return views
 

@@ -9,16 +9,15 @@ from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
 from evalsvc.experiments.inference.clusters.views import remove_bounds
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
-from evalsvc.experiments.inference.leader import find_leader
+from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.pairs.versus import (
-    ComparisonQuestion,
     build_question,
     comparison_out,
     evidence_out,
     find_baseline,
-    is_declared,
+    is_declared_baseline,
 )
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.reporting.by_component import group_by_component
@@ -40,17 +39,16 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     scene = load_scene(plan, ever)
     metric = primary_metric(plan)
     tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
-    leader = find_leader(plan, scene.configs, tallies, scene.commons)
-    baseline = find_baseline(plan, scene.configs)
+    leading = find_leading_configs(plan, scene.configs, tallies, scene.commons)
+    leader, baseline = leading.leader, find_baseline(plan, scene.configs)
     counts = [
         (config, metric, scene.tally(config, metric).sums.n) for config in scene.configs for metric in scene.metrics
     ]
     quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
-    question = build_question(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
-    against = baseline or leader
+    against = baseline or leading.reference
     scene = add_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
     pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
-    beside = {config.pk: _compare(scene, config, against, question) for config in scene.configs}
+    beside = {config.pk: compare_in_scene(scene, config, against) for config in scene.configs}
     behind = beside if against is leader else {}
     views = [_config_view(scene, config, against, beside[config.pk], pairs) for config in scene.configs]
     for view in views:
@@ -67,43 +65,34 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
         "experiment": live_head(plan, scene.configs),
         "configs": views,
         "leader": str(leader.pk) if leader else None,
-        "leader_settled": _is_settled(scene, leader, question, behind),
+        "tied": [str(config.pk) for config in leading.tied],
+        "leader_settled": _is_settled(scene, leading, behind),
         "decisions": [decision_out(row) for row in _decisions(scene)],
     }
 
 
-def _is_settled(
-    scene: Scene, leader: Config | None, question: ComparisonQuestion, known: Mapping[int, dict[str, Any] | None]
-) -> bool | None:
+def _is_settled(scene: Scene, leading: LeadingConfigs, known: Mapping[int, dict[str, Any] | None]) -> bool | None:
     """Return whether the leader is better on new data than every other config with a score, including stopped ones.
 
     None while no other config can be compared. `known` are comparisons with the leader that were already made.
     """
-    metric = primary_metric(scene.plan)
+    metric, leader = primary_metric(scene.plan), leading.leader
     if leader is None or not is_pairable(metric):
         return False if scene.configs else None
     others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
     comparisons = (
-        known[config.pk] if config.pk in known else _compare(scene, config, leader, question) for config in others
+        known[config.pk] if config.pk in known else compare_in_scene(scene, config, leader) for config in others
     )
-    return all(_is_behind(scene, comparison, question) for comparison in comparisons) if others else None
+    return all(found is not None and found["word"] == WORSE for found in comparisons) if others else None
 
 
-def _is_behind(scene: Scene, found: Mapping[str, Any] | None, question: ComparisonQuestion) -> bool:
-    """Return whether a config is worse than the leader; with clusters only at the end, from a fixed-sample interval."""
-    if found is None:
-        return False
-    if question.cluster_by is None:
-        return bool(found["word"] == WORSE)
-    upper = found["new_data"]["upper"]
-    return scene.plan.state == ExperimentPlan.State.DONE and upper is not None and upper < 0.0
-
-
-def _compare(scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion) -> dict[str, Any] | None:
+def compare_in_scene(scene: Scene, config: Config, other: Config | None) -> dict[str, Any] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
     common = between(scene.commons, config.pk, other.pk) if other is not None and other.pk != config.pk else None
     if common is None or other is None:
         return None
+    is_with_baseline = is_declared_baseline(scene.plan, config, other)
+    question = build_question(scene.plan, primary_metric(scene.plan), scene.n_ever, is_with_baseline=is_with_baseline)
     clusters = scene.paired_clusters.get((config.pk, other.pk))
     return comparison_out(question, common, fresh_from=get_fresh_position(config, other), clusters=clusters)
 
@@ -181,13 +170,6 @@ def _config_view(
         "by_component": group_by_component(scene.metrics, metrics),
         "versus_leader": _versus_out(config, against, beside, pairs),
     }
-
-
-def versus(
-    scene: Scene, config: Config, other: Config | None, question: ComparisonQuestion, pairs: Pairs
-) -> dict[str, object] | None:
-    """Compare a config with another one on all examples that both have finished; positive when it is better."""
-    return _versus_out(config, other, _compare(scene, config, other, question), pairs)
 
 
 def _versus_out(

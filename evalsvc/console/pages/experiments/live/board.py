@@ -12,12 +12,10 @@ from evalsvc.console.charts.series import MAX_SERIES, sample
 from evalsvc.console.pages.experiments.live.strips import Strip, draw_strip, strip_axis
 from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.leader import level_with
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import load_references, reference_line
 from evalsvc.experiments.reporting.words import (
-    NO_VERDICT,
     describe_leader,
     format_comparison,
     format_coverage,
@@ -149,7 +147,7 @@ def build_live_board(
     limits = Metric.from_json(metrics[board_metric]).value_range
     axis = strip_axis([headline(config["metrics"][board_metric]) for config in view["configs"]], limits)
     names = {config["id"]: config["name"] for config in view["configs"]}
-    ahead = _ahead(view, plan.primary_metric)
+    ahead = view["tied"] or [view["leader"]]
     rows = [
         _row(plan, config, i, board_metric, axis, names, view["leader"], ahead)
         for i, config in enumerate(view["configs"])
@@ -172,13 +170,6 @@ def build_live_board(
         n_to_do=plan.run_length * len(rows),
         n_done=sum(row.n_done for row in rows),
     )
-
-
-def _ahead(view: Mapping[str, Any], primary: str) -> Sequence[str]:
-    """Return the ids of who leads, and of those in the race that are level with it."""
-    racing = {config["id"]: config["metrics"][primary] for config in view["configs"] if is_racing(config)}
-    results = {id: (estimate["value"], estimate["n"]) for id, estimate in racing.items()}
-    return level_with(view["leader"], results) if view["leader"] in results else []
 
 
 def describe_difference(plan: ExperimentPlan, primary: Mapping[str, Any]) -> str:
@@ -274,7 +265,7 @@ def short_words(found: Mapping[str, Any] | None) -> str:
     if found is None or found["delta"] is None:
         return ""
     estimate = found["mean"] or found
-    return f"{found['word'] or NO_VERDICT} {number(estimate['delta'], signed=True)}"
+    return f"{found['word']} {number(estimate['delta'], signed=True)}"
 
 
 def build_cell(name: str, view: Mapping[str, Any]) -> MetricCell:
