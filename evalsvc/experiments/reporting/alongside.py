@@ -11,9 +11,9 @@ from evalsvc.evaluations.history.alongside import UnknownConfig
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
-from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, Counted, count_clusters
-from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.metric_view import metric_view
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.live.scene import Scene, load_scene
+from evalsvc.experiments.reporting.live.view import metric_view_in
 from evalsvc.rest.bodies.names import spell_name
 from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import find_evaluator
@@ -35,19 +35,18 @@ class RunningSide:
         if not metrics:
             return None
         with account_scope(self.plan.account_id):
-            rows = Aggregate.objects.filter(config__in=[config.pk for config in self.configs])
-            sums = {(row.config_id, row.metric, row.scope): row for row in rows}
-            clusters = count_clusters(self.plan, self.configs, metrics, most=MOST_WATCHED)
+            scene = load_scene(self.plan)
             return {
                 "experiment_id": str(self.plan.pk),
                 "experiment": self.plan.experiment.name,
                 "state": self.plan.state,
-                "configs": [self._config(config, metrics, sums, clusters) for config in self.configs],
+                "configs": [_config_out(scene, config, metrics) for config in self.configs],
             }
 
-    def _config(self, config: Config, metrics: Sequence[Metric], sums: Any, clusters: Counted) -> dict[str, Any]:
-        views = {metric.name: metric_view(self.plan, config, metric, sums, clusters=clusters) for metric in metrics}
-        return {"id": str(config.pk), "name": config.name, "state": config.state, "metrics": views}
+
+def _config_out(scene: Scene, config: Config, metrics: Sequence[Metric]) -> dict[str, Any]:
+    views = {metric.name: metric_view_in(scene, config, metric) for metric in metrics}
+    return {"id": str(config.pk), "name": config.name, "state": config.state, "metrics": views}
 
 
 def find_running_side(*, account_id: int, experiment_id: int, config: str | None) -> RunningSide | None:

@@ -6,7 +6,7 @@ retains a width when every example has been scored. The second ends in a census.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -243,25 +243,39 @@ def needs_series(metric: Metric) -> bool:
     return metric.is_comparable and not metric.binary
 
 
+@dataclass(frozen=True, slots=True)
+class SelectedEstimate:
+    """That a config was chosen for its value among so many; `watched` are its intervals at the level for that."""
+
+    n_candidates: int
+    watched: WatchedIntervals | None = None
+
+
+def selected_level(level: float, n_candidates: int) -> float:
+    """Return the level of the end that selection makes too good: its error is divided by the number of candidates."""
+    return 1.0 - (1.0 - level) / n_candidates
+
+
 def build_figures(
     plan: ExperimentPlan,
     metric: Metric,
     tally: Tally,
     watched: WatchedIntervals | None = None,
     clusters: ClusterSums | None = None,
+    selected: SelectedEstimate | None = None,
 ) -> dict[str, Any]:
     """Return the figures of a metric: the estimate, its interval for new data as the headline, and that for this set.
 
-    A total is defined for this set only; its headline is the `mean`. Where the plan has clusters, the interval for new
-    data is over them.
+    Where the plan has clusters, the interval for new data is over them. A total is defined for this set only: its
+    `mean` has the interval for new data. Of a config that was chosen for its value, the pessimistic end of the headline
+    is at alpha divided by the number of candidates.
     """
     level = plan.level
-    if plan.cluster_by is not None and metric.kind.covers is not None and tally.sums.n:
-        new_data: dict[str, Any] | None = build_clustered_interval(metric, clusters, level)
-    else:
-        new_data = build_new_data_interval(
-            metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
-        )
+    new_data = _headline(plan, metric, tally, level, watched, clusters)
+    if new_data is not None and selected is not None and selected.n_candidates > 1:
+        stricter = selected_level(level, selected.n_candidates)
+        strict = _headline(plan, metric, tally, stricter, selected.watched, clusters)
+        new_data = _replace_pessimistic_end(new_data, strict, "lower" if metric.higher_is_better else "upper")
     warnings = new_data.pop("warnings") if new_data else []
     if metric.addition:
         warnings.append(ADDED_LATER)
@@ -272,7 +286,8 @@ def build_figures(
         view["mean"] = {"value": metric.kind.value(tally.sums), "new_data": new_data, "covers": NEW_DATA}
         view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
         new_data = None
-    headline = new_data or {"lower": None, "upper": None, "method": "none", "safe": None}
+    headline = new_data or (this_set if covers == THIS_SET else None)
+    headline = headline or {"lower": None, "upper": None, "method": "none", "safe": None}
     view |= {name: headline[name] for name in ("lower", "upper", "method", "safe")}
     return view | {
         "covers": covers,
@@ -281,6 +296,30 @@ def build_figures(
         "this_set": this_set,
         "warnings": warnings,
     }
+
+
+def _headline(
+    plan: ExperimentPlan,
+    metric: Metric,
+    tally: Tally,
+    level: float,
+    watched: WatchedIntervals | None,
+    clusters: ClusterSums | None,
+) -> dict[str, Any] | None:
+    if plan.cluster_by is not None and metric.kind.covers is not None and tally.sums.n:
+        return build_clustered_interval(metric, clusters, level)
+    return build_new_data_interval(
+        metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
+    )
+
+
+def _replace_pessimistic_end(interval: dict[str, Any], strict: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
+    if strict is None or strict[name] is None:
+        return interval
+    ends = {name: strict[name]}
+    if interval.get("one_look") and strict.get("one_look"):
+        ends["one_look"] = {**interval["one_look"], name: strict["one_look"][name]}
+    return {**interval, **ends}
 
 
 def _series(config_id: int, metric: str, last: int, n: int) -> Sequence[float]:

@@ -57,12 +57,12 @@ class _State:
     lock: Lock = field(default_factory=Lock)
 
     @classmethod
-    def begin(cls, plan: ExperimentPlan, metric: Metric) -> _State:
+    def begin(cls, plan: ExperimentPlan, metric: Metric, level: float) -> _State:
         limits = metric.value_range
         assert limits is not None  # noqa: S101  only such metrics are watched
         # With a number of examples the interval is for this set, with None it is for new data.
-        lowest, highest = (Betting(plan.n_examples, plan.level, limits) for _ in range(2))
-        return cls(limits, Betting(None, plan.level, limits), lowest, highest)
+        lowest, highest = (Betting(plan.n_examples, level, limits) for _ in range(2))
+        return cls(limits, Betting(None, level, limits), lowest, highest)
 
     def take(self, rows: Sequence[tuple[float | None, bool]], upto: int) -> None:
         """Add the next rows, up to the position `upto`. Rows to which the metric does not apply are left out."""
@@ -82,14 +82,16 @@ def watch(
     plan: ExperimentPlan, configs: Iterable[Config], metrics: Sequence[Metric]
 ) -> dict[tuple[int, str], WatchedIntervals]:
     """Return the intervals of these metrics of these configs, up to each config's watermark, by one query."""
-    return watch_all([(plan, config, metric) for config in configs for metric in metrics])
+    return watch_all([(plan, config, metric, plan.level) for config in configs for metric in metrics])
 
 
-def watch_all(wanted: Iterable[tuple[ExperimentPlan, Config, Metric]]) -> dict[tuple[int, str], WatchedIntervals]:
-    """Return the same of configs of several experiments, by one query."""
-    active = [(plan, config, metric) for plan, config, metric in wanted if config.watermark]
-    states = {(config.pk, metric.name): _state(plan, config, metric) for plan, config, metric in active}
-    pairs = [(config, metric) for _, config, metric in active]
+def watch_all(
+    wanted: Iterable[tuple[ExperimentPlan, Config, Metric, float]],
+) -> dict[tuple[int, str], WatchedIntervals]:
+    """Return the same of configs of several experiments, each at a level, by one query."""
+    active = [(plan, config, metric, level) for plan, config, metric, level in wanted if config.watermark]
+    states = {(config.pk, metric.name): _state(plan, config, metric, level) for plan, config, metric, level in active}
+    pairs = [(config, metric) for _, config, metric, _ in active]
     outdated = [(config, metric) for config, metric in pairs if states[config.pk, metric.name].upto < config.watermark]
     new_rows = _read(outdated, states)
     views = {}
@@ -104,10 +106,10 @@ def watch_all(wanted: Iterable[tuple[ExperimentPlan, Config, Metric]]) -> dict[t
     return views
 
 
-def _state(plan: ExperimentPlan, config: Config, metric: Metric) -> _State:
-    key = (config.pk, metric.name, plan.level)
+def _state(plan: ExperimentPlan, config: Config, metric: Metric, level: float) -> _State:
+    key = (config.pk, metric.name, level)
     with _lock:
-        state = _remembered.get(key) or _State.begin(plan, metric)
+        state = _remembered.get(key) or _State.begin(plan, metric, level)
         _remembered.put(key, state)
     return state
 

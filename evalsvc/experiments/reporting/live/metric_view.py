@@ -9,6 +9,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.ranges import wide_in
 from evalsvc.experiments.inference.clusters.cluster_sums import Counted
 from evalsvc.experiments.inference.estimates.figures import (
+    SelectedEstimate,
     Tally,
     build_decision_interval,
     build_figures,
@@ -18,6 +19,7 @@ from evalsvc.experiments.inference.estimates.figures import (
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Aggregates, Scope, tally_in
+from evalsvc.stats.basics.words import THIS_SET
 from evalsvc.stats.estimates.estimator import bounds_under_failures
 from evalsvc.stats.formulas.clusters import ClusterSums
 
@@ -31,16 +33,21 @@ def metric_view(
     *,
     clusters: Counted,
     wide: Sequence[str] | None = None,
-) -> dict[str, object]:
+    selected: SelectedEstimate | None = None,
+) -> dict[str, Any]:
     """Return one metric of one config: its estimate with both intervals, and values that are only displayed.
 
     `wide` are the warnings about the metric's range, for callers that have already read the scores of all configs.
+    `selected`: the config was chosen for its value of this metric.
     """
     tally = tally_in(plan, config, metric, sums)
     cluster_sums = clusters.get((config.pk, metric.name))
-    estimate = build_figures(plan, metric, tally, watched, cluster_sums)
+    estimate = build_figures(plan, metric, tally, watched, cluster_sums, selected)
     range_warnings = wide_in(metric, sums.values()) if wide is None else wide
     decision, reason = build_decision_interval(plan, metric, tally, watched)
+    requested = estimate_requested(plan, metric, tally, config_id=config.pk, end=config.watermark)
+    if requested is not None and metric.kind.covers == THIS_SET:
+        estimate |= {name: requested[name] for name in ("lower", "upper", "method", "safe")}
     return {
         "type": metric.kind.name,
         "n": tally.sums.n,
@@ -51,7 +58,7 @@ def metric_view(
         "n_pending": tally.n_pending,
         **estimate,
         "strategy": metric.strategy,
-        "requested": estimate_requested(plan, metric, tally, config_id=config.pk, end=config.watermark),
+        "requested": requested,
         "warnings": [*estimate["warnings"], *design_warnings(plan, config), *range_warnings],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
