@@ -49,6 +49,8 @@ class WeighedRule:
                 self.scores.baseline,
                 limit=self.limit,
                 value_range=self._orient_range(),
+                binary=self.binary,
+                is_one_run=self.scores.is_one_run,
                 population=population,
             )
         ends = {"at_least": rule.at_least, "at_most": rule.at_most}

@@ -42,6 +42,8 @@ class GateScores:
     """How many examples there are in the set, but for those that the metric is known not to apply to."""
     clusters: NDArray[np.int_] | None = None
     """The cluster of each example, where the gate minds clusters."""
+    is_one_run: bool = False
+    """Whether candidate and baseline ran in one experiment."""
 
 
 def read_gate_scores(
@@ -91,7 +93,8 @@ def read_gate_pairs(
     n_na = len(records) - len(rows)
     # -0.0 would be written as such.
     first, second = (sign * _column(rows, i) + 0.0 for i in (0, 2))
-    return GateScores(first, second, n_na, n_common - n_na, _clusters_at(rows, 4, clusters))
+    is_one_run = candidate.plan.pk == baseline.plan.pk
+    return GateScores(first, second, n_na, n_common - n_na, _clusters_at(rows, 4, clusters), is_one_run)
 
 
 def pair_facts(

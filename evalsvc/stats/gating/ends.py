@@ -6,7 +6,8 @@ A gate tests each side separately at alpha. The interval of both bounds therefor
 | claim | one look | anytime-valid |
 |---|---|---|
 | a proportion, a quantile | Clopper-Pearson, exact | fortunes |
-| a mean or a difference in a range | t, guarded at the tested end | fortunes |
+| a difference above 0 | the interval of the verdict (`stats.pairs.verdict`) | fortunes |
+| a mean or another difference in a range | t, guarded at the tested end | fortunes |
 | any of these over clusters | the same for the effective number of clusters | none |
 | without a range | the same, guarded beyond the observed scores; from 50 scores on | none |
 | this set, completely scored | its value | the same |
@@ -41,6 +42,7 @@ from evalsvc.stats.formulas.finite import Ends, t_quantile
 from evalsvc.stats.formulas.intervals import clopper_pearson
 from evalsvc.stats.gating.claims import GateClaim
 from evalsvc.stats.gating.fortunes import anytime_bound, is_ruled_out
+from evalsvc.stats.gating.pairs import PairedRows
 
 # Without a range nothing is claimed below so many scores, and one twice as far as the farthest is reckoned with.
 LEAST_WITHOUT_RANGE, BEYOND = 50, 2.0
@@ -70,7 +72,7 @@ def compute_bounds(claim: GateClaim, alpha: float, *, watched: bool) -> Confiden
     >>> round(found.lower, 3), round(found.upper, 3), found.method
     (0.606, 0.995, 'clopper-pearson')
     """
-    if not claim.n or claim.is_bounded_by_missing:
+    if not claim.n or (claim.is_bounded_by_missing and not claim.asks_for_verdict):
         return NOTHING
     if claim.is_whole:
         return ConfidenceBounds(float(claim.worst.mean()), float(claim.best.mean()), "census")
@@ -78,6 +80,8 @@ def compute_bounds(claim: GateClaim, alpha: float, *, watched: bool) -> Confiden
         return _finite_set_bounds(claim, alpha, claim.population, watched)
     if watched:
         return _anytime_bounds(claim, alpha)
+    if claim.asks_for_verdict and claim.pairs is not None:
+        return _pair_bounds(claim.pairs, claim, alpha)
     return _one_look(claim, alpha)
 
 
@@ -113,6 +117,14 @@ def _anytime_bounds(claim: GateClaim, alpha: float) -> ConfidenceBounds:
     low, high = claim.reach
     upper = -anytime_bound(-claim.best, (-high, -low), alpha)
     return ConfidenceBounds(anytime_bound(claim.worst, claim.reach, alpha), upper, "fortunes")
+
+
+def _pair_bounds(pairs: PairedRows, claim: GateClaim, alpha: float) -> ConfidenceBounds:
+    """Return the interval that belongs to the verdict on both, in the unit of the claim."""
+    verdict = pairs.decide(alpha, claim.clusters)
+    if verdict.lower is None or verdict.upper is None:
+        return NOTHING
+    return ConfidenceBounds(verdict.lower * pairs.width, verdict.upper * pairs.width, verdict.method)
 
 
 def _one_look(claim: GateClaim, alpha: float) -> ConfidenceBounds:

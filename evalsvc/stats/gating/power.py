@@ -102,6 +102,7 @@ def mirrored(claim: GateClaim) -> GateClaim:
         claim.n_missing,
         claim.population,
         claim.clusters,
+        None if claim.pairs is None else claim.pairs.swap(),
     )
 
 

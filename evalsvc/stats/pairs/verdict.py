@@ -145,6 +145,8 @@ def decide_verdict(
     interval = _fixed_sample_interval(common.differences, analysis, binary, reach, clusters)
     if interval.lower is None or interval.upper is None:
         return Verdict(INCONCLUSIVE, None, None, interval.method)
+    if reach is None and _is_much_missing(common):
+        return Verdict(INCONCLUSIVE, None, None, "none")
     ends = _bound_missing(common, (interval.lower, interval.upper), reach)
     fixed_word = _read_word(ends) if analysis.basis != MONITORING else INCONCLUSIVE
     monitored = _monitor(analysis, evidence if clusters is None else None)
