@@ -13,6 +13,7 @@ from evalsvc.stats.basics.checks import (
     FloatArray,
 )
 from evalsvc.stats.basics.results import HistoryInterval
+from evalsvc.stats.formulas.bca import bca_quantiles
 from evalsvc.stats.formulas.intervals import clopper_pearson, wilson
 from evalsvc.stats.histories.percentile import (
     all_equal,
@@ -29,8 +30,6 @@ RESAMPLES = 2000
 BOOTSTRAP_T_SCORES = 8
 # With fewer scores there are too few runs to resample: measured coverage was below that of single scores.
 BLOCK_SCORES = 50
-# At a level this small, arch returns the point where the two bounds meet: the median.
-MEETING_LEVEL = 1e-6
 
 
 class StrategyNotApplicable(ValueError):
@@ -134,26 +133,18 @@ def _interval_around_mean(history: CheckedHistory, ends: tuple[float, float], me
 
 
 def _bca(history: CheckedHistory) -> HistoryInterval:
-    """Bias-corrected and accelerated bootstrap (Efron 1987), by arch."""
+    """Bias-corrected and accelerated bootstrap (Efron 1987), with resamples by arch."""
+    from arch.bootstrap import IIDBootstrap
+
     if history.flat:
         return _degenerate(history)
     low, width, unit = history.unit()
-    with np.errstate(all="ignore"):
-        try:
-            lower, median, upper = _bca_ends(unit, history)
-        except (RuntimeError, ValueError):
-            # arch raises where its corrections are undefined; the uncorrected interval is used then.
-            return _full_history(history)
+    means = IIDBootstrap(unit, seed=history.seed).apply(_mean, RESAMPLES)[:, 0]
+    deviations = unit - unit.mean()
+    acceleration = float((deviations**3).sum()) / (6.0 * float(deviations @ deviations) ** 1.5)
+    probabilities = [history.tail, 0.5, 1.0 - history.tail]
+    lower, median, upper = bca_quantiles(means, float(unit.mean()), acceleration, probabilities)
     return _resample_interval(history, (low + width * lower, low + width * median, low + width * upper), "bca")
-
-
-def _bca_ends(unit: FloatArray, history: CheckedHistory) -> tuple[float, float, float]:
-    from arch.bootstrap import IIDBootstrap
-
-    resampler = IIDBootstrap(unit, seed=history.seed)
-    ends = resampler.conf_int(_mean, reps=RESAMPLES, method="bca", size=history.level)
-    middle = resampler.conf_int(_mean, reps=RESAMPLES, method="bca", size=MEETING_LEVEL, reuse=True)
-    return float(ends[0, 0]), float(middle.mean()), float(ends[1, 0])
 
 
 def _mean(row: FloatArray) -> FloatArray:

@@ -179,6 +179,17 @@ def test_bca_equals_arch() -> None:
     assert interval.method == "bca"
 
 
+def test_bca_of_mirrored_grades_is_mirrored() -> None:
+    """arch 8 counts resamples that equal the estimate as above it, which shifts both ends of graded scores."""
+    grades = np.array([1, 2, 3, 4, 5] * 4, dtype=np.float64)
+
+    lower, median, upper = ends(interval_for("full-history-bca", grades, seed=3))
+    mirrored = ends(interval_for("full-history-bca", 6.0 - grades, seed=3))
+
+    assert [6.0 - end for end in reversed(mirrored)] == pytest.approx([lower, median, upper], abs=1e-9)
+    assert 3.0 - lower == pytest.approx(upper - 3.0, abs=0.11)
+
+
 def test_bca_leans_towards_the_long_tail() -> None:
     scores = np.random.default_rng(5).exponential(size=40)
 
