@@ -28,6 +28,7 @@ from evalsvc.experiments.definition.metrics import (
     Metric,
     get_number_pointers,
 )
+from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, OWN_FAULTS
 from evalsvc.judges.gateway import gateway_for
 from evalsvc.tenancy.outages import Outage
 from evaluators.base import Family, Field, Lane, Settings
@@ -38,7 +39,7 @@ STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 """Seconds after each try to score while our own database or Redis is away."""
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
-NOT_APPLICABLE, NO_OUTPUT = "not_applicable", "no_output"
+NOT_APPLICABLE = "not_applicable"
 Row = dict[str, Any]
 Pointers = tuple[tuple[str, str], ...]
 
@@ -63,11 +64,12 @@ def score_output(
     pos = output["pos"]
     message = output.get("error_message") or "There is no output."
     is_there = output["status"] == "ok"
+    no_output = FAILED_OUTPUT if output.get("error_type") in OWN_FAULTS else NO_OUTPUT
     ran_alone = bool(output.get(ISOLATED) or (output.get("stages") or {}).get(ISOLATED))
     view_of = OutputView(example, output, pointers, account_id)
     return [
         # What a component made of expected inputs does not need the others to have succeeded.
-        failed_score(pos, metric, NO_OUTPUT, message)
+        failed_score(pos, metric, no_output, message)
         if not is_there and not (metric.mode == ISOLATED and ran_alone)
         else failed_score(pos, metric, UNMAPPED, stopped[metric.name])
         if stopped and metric.name in stopped
@@ -233,8 +235,11 @@ def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict 
         return validation_error(UNMAPPED, " ".join(dict.fromkeys(messages)))
     if family.find_unread_fields(mapped.sample, settings):
         return None  # reported with the same message as elsewhere
-    lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
-    if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
+    missing = family.missing_fields(mapped.sample, settings)
+    lacking = [name for name in missing if name != Field.OUTPUT]
+    if missing == [Field.OUTPUT]:
+        return validation_error(FAILED_OUTPUT, "The output is empty, and the metric needs one.")
+    if not lacking or Field.OUTPUT in missing:
         return None
     names = ", ".join(f"`{name}`" for name in lacking)
     return validation_error(NOT_APPLICABLE, f"The metric needs {names}, which the dataset does not have here.")

@@ -193,19 +193,28 @@ RETURNS TABLE (
   GROUP BY s.metric;
 $$;
 
+-- How many of the errors are outputs that failed by the fault of the system under test.
+CREATE OR REPLACE FUNCTION count_failures(p_metrics text[], p_errors text[])
+RETURNS TABLE (metric text, n_failed bigint) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
+  SELECT s.metric, count(*) FILTER (WHERE s.error_code = 'failed_output')
+  FROM unnest(p_metrics, p_errors) AS s(metric, error_code) GROUP BY s.metric;
+$$;
+
 -- Add the sums of scores to one scope of a config's aggregates.
 CREATE OR REPLACE FUNCTION add_sums(
   p_account bigint, p_config bigint, p_scope text, p_metrics text[], p_values double precision[],
   p_denominators double precision[], p_errors text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   INSERT INTO experiments_aggregate AS a (
-    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, lowest, highest, den_total, den_squares,
-    "cross")
-  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, s.n_na, s.total, s.squares, s.lowest, s.highest,
-    s.den_total, s.den_squares, s."cross"
+    account_id, config_id, metric, scope, n, n_error, n_failed, n_na, total, squares, lowest, highest, den_total,
+    den_squares, "cross")
+  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, f.n_failed, s.n_na, s.total, s.squares, s.lowest,
+    s.highest, s.den_total, s.den_squares, s."cross"
   FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
+  JOIN count_failures(p_metrics, p_errors) f ON f.metric = s.metric
   ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_na = a.n_na + excluded.n_na,
+    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_failed = a.n_failed + excluded.n_failed,
+    n_na = a.n_na + excluded.n_na,
     total = a.total + excluded.total, squares = a.squares + excluded.squares,
     lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest),
     den_total = a.den_total + excluded.den_total, den_squares = a.den_squares + excluded.den_squares,
