@@ -176,6 +176,7 @@ def test_a_pass_rate_without_a_threshold_is_null_with_the_reason(alice: Caller) 
 
     share = asked(alice, {"of": "pass"}, "metrics/compute-bleu")
     assert (share["lower"], share["upper"], share["reason"]) == (None, None, "no threshold")
+    assert "`pass`" not in asked(alice, {"strategy": "wilson"}, "metrics/compute-bleu")["reason"]
     history = ok(alice.get("/v1/history?evaluator=metrics&profile=compute-bleu"))
     assert (history["n"], history["pass_rate"], history["pass_reason"]) == (4, None, "no threshold")
     assert history["confidence_interval"]["of"] == "score"

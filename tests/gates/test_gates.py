@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.experiments.models import ExperimentPlan
 from tests.conftest import Caller
 from tests.factories import EXACT, make_dataset, make_experiment, ok
 from tests.gates.shapes import LATENCY, TWO, against, answers, ask, examples, finished, refused, work_off
@@ -134,6 +135,18 @@ def test_rows_tell_the_scored_and_the_missing_examples(alice: Caller) -> None:
 
     assert (rule["rows"]["n"], rule["rows"]["n_missing"]) == (58, 2)
     assert "from 58 of 60 examples, 2 missing" in rule["says"]
+
+
+def test_a_plan_of_an_earlier_release_on_pass_without_a_threshold_is_refused(alice: Caller) -> None:
+    made = finished(
+        alice, 10, answers(set()), metrics=[{"name": "right", "evaluator": "exact-match", "source": "pass"}]
+    )
+    plans = ExperimentPlan.objects.using("system").filter(experiment_id=int(made["id"]))
+    (metric,) = plans.get().metrics
+    plans.update(metrics=[metric | {"runs": "metrics-2026-11-01", "settings": {"metric": "bleu"}}])
+
+    body = {"candidate": {"experiment_id": made["id"]}}
+    assert "Set `pass_threshold`" in refused(alice, body, {"metric": "right", "at_least": 0.8})["/rules/0/metric"]
 
 
 def test_a_pass_rate_without_a_threshold_is_refused(alice: Caller) -> None:

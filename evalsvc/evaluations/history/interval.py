@@ -67,7 +67,12 @@ def answer_interval(
         return None
     of = ask.of or get_default_estimand(family)
     window = interval_values(history, of, ask.most, has_verdict=has_verdict)
-    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **compute_interval(ask, of, family, window)}
+    answer = {
+        "strategy": ask.strategy,
+        "alpha": ask.level,
+        "of": of,
+        **compute_interval(ask, of, family, window, has_verdict=has_verdict),
+    }
     answer |= {"reason": NO_THRESHOLD} if of == "pass" and not has_verdict else {}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": count_sources(window)}
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
@@ -102,7 +107,9 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None, 
     return Window(values, ids, facts >> 2, n_no_verdict)
 
 
-def compute_interval(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+def compute_interval(
+    ask: IntervalOptions, of: str, family: Family | None, window: Window, *, has_verdict: bool = True
+) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (None, None)
     if of == "pass":
@@ -112,9 +119,8 @@ def compute_interval(ask: IntervalOptions, of: str, family: Family | None, windo
     try:
         interval = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
     except StrategyNotApplicable as exc:
-        return _build_null_interval(
-            len(window.values), f"{exc} Ask for it with `of`: `pass`." if of == "score" else str(exc)
-        )
+        hint = " Ask for it with `of`: `pass`." if of == "score" and has_verdict else ""
+        return _build_null_interval(len(window.values), f"{exc}{hint}")
     numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
     numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
     what = "scores with a verdict" if window.n_no_verdict else "captured scores"
