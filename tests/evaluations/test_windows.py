@@ -159,13 +159,28 @@ def test_what_nobody_judged_is_left_out_of_the_share_that_passes(alice: Caller) 
 
 @pytest.mark.parametrize("strategy", ["wilson", "clopper-pearson"])
 def test_strategies_for_shares_serve_every_family(alice: Caller, strategy: str) -> None:
-    insert(alice, [0.2, 0.9, 0.7], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
-    evaluator = "metrics/compute-bleu"
+    insert(alice, [0.2, 0.9, 0.7], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-squad-em")
+    evaluator = "metrics/compute-squad-em"
 
     share = asked(alice, {"strategy": strategy, "of": "pass"}, evaluator)
     assert share["n"] == 3 and share["lower"] < 2 / 3 < share["upper"]
     mean = asked(alice, {"strategy": strategy}, evaluator)
     assert mean["of"] == "score" and mean["lower"] is None and "`pass`" in mean["reason"]
+
+
+def test_a_pass_rate_without_a_threshold_is_null_with_the_reason(alice: Caller) -> None:
+    # Verdicts that an earlier release stored.
+    insert(alice, [0.2, 0.9], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
+    for _ in range(2):
+        ok(alice.evaluate("metrics/compute-bleu", output="a b", label="a b", app="shop"))
+
+    share = asked(alice, {"of": "pass"}, "metrics/compute-bleu")
+    assert (share["lower"], share["upper"], share["reason"]) == (None, None, "no threshold")
+    assert "`pass`" not in asked(alice, {"strategy": "wilson"}, "metrics/compute-bleu")["reason"]
+    history = ok(alice.get("/v1/history?evaluator=metrics&profile=compute-bleu"))
+    assert (history["n"], history["pass_rate"], history["pass_reason"]) == (4, None, "no threshold")
+    assert history["confidence_interval"]["of"] == "score"
+    assert history["confidence_interval"]["lower"] is not None
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.99, 0.999])

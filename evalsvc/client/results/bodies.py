@@ -152,6 +152,7 @@ EvaluationResultBody = TypedDict(
         "id": str,
         "score_raw": float | None,
         "pass": bool | None,
+        "pass_reason": str | None,
         "explanation": str | None,
         "additional_info": AdditionalInfoBody | None,
     },

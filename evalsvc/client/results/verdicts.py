@@ -124,7 +124,8 @@ class Interval(Plottable):
 class Verdict:
     """One evaluator's answer: a score, or an error that explains why the score is missing.
 
-    `score` is the number used for ranking; `passed` is whether it reaches the profile's `threshold`.
+    `score` is the number used for ranking; `passed` is whether it reaches the profile's `threshold`. Without one it is
+    None, and `pass_reason` is `no threshold`.
     `experiment_interval` contains the estimates of a running experiment, in addition to the history, if the call named
     one.
     """
@@ -134,6 +135,7 @@ class Verdict:
     status: str
     score: float | None = None
     passed: bool | None = None
+    pass_reason: str | None = None
     explanation: str | None = None
     error_code: str | None = None
     error_message: str | None = None
@@ -195,6 +197,7 @@ class Verdict:
             status=body["status"],
             score=extra.get("raw_score", result.get("score_raw")),
             passed=result.get("pass"),
+            pass_reason=result.get("pass_reason"),
             explanation=result.get("explanation"),
             error_code=body.get("error_code"),
             error_message=body.get("error_message"),
@@ -237,9 +240,10 @@ class EvaluateResult(Sequence[Verdict], Plottable):
         return cls([Verdict.read(verdict) for verdict in body["results"]], body.get("id"), body.get("warnings") or ())
 
     @property
-    def passed(self) -> bool:
-        """Return whether every evaluator gave a score and passed it."""
-        return all(verdict.passed is True for verdict in self.verdicts)
+    def passed(self) -> bool | None:
+        """Return whether every evaluator gave a score and passed it; None if one has no threshold and none failed."""
+        decided = [verdict.passed is True for verdict in self.verdicts if verdict.pass_reason is None]
+        return None if all(decided) and len(decided) < len(self.verdicts) else all(decided)
 
     @property
     def is_pending(self) -> bool:

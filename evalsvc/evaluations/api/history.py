@@ -21,6 +21,7 @@ from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import history_shapes, shapes
 from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalOptions, read_query
+from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import KeyWarning, answers_with
@@ -102,9 +103,11 @@ class HistoryView(AccountView):
         points, cursor = page(rows, limit=query_values["limit"], cursor=query_values.get("cursor"), of=of)
         history = read_window(self.account.pk, (evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
-        answer["confidence_interval"] = shapes.interval_shape(
-            answer_interval(ask, run.family if run else None, history)
-        )
+        family, has_verdict = (run.family, run.has_verdict) if run else (None, True)
+        answer["pass_reason"] = None if has_verdict else NO_THRESHOLD
+        answer |= {} if has_verdict else {"pass_rate": None}
+        interval = answer_interval(ask, family, history, has_verdict=has_verdict)
+        answer["confidence_interval"] = shapes.interval_shape(interval)
         if not answer["n_total"]:
             answer |= self._build_hints(evaluator_id, profile_name, ask)
         lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)

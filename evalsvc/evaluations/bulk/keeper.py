@@ -231,7 +231,7 @@ def _add_intervals(
             continue
         key = (run.evaluator_id, run.profile.name), wish, window
         if key not in known:
-            known[key] = answer_interval(ask, run.family, history)
+            known[key] = answer_interval(ask, run.family, history, has_verdict=run.has_verdict)
         entry.interval = known[key]
         side = planned.side
         entry.experiment_interval = side.interval_of(run.evaluator_id, run.profile.name) if side else None

@@ -78,12 +78,17 @@ class HistoryCourse:
 
 
 def compute_course(
-    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None, *, n_parts: int = 24
+    ask: IntervalOptions,
+    family: Family | None,
+    history: HistorySnapshot | None,
+    *,
+    n_parts: int = 24,
+    has_verdict: bool = True,
 ) -> HistoryCourse:
     """Compute the course of a window in at most `n_parts` parts, each with the interval specified by the options."""
     of = ask.of or get_default_estimand(family)
     # The newest first.
-    window = interval_values(history, of, ask.most)
+    window = interval_values(history, of, ask.most, has_verdict=has_verdict)
     n = int(window.values.size)
     ends = _ends(n, min(n_parts, max(1, n // LEAST_PART)))
 

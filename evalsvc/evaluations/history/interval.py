@@ -15,6 +15,7 @@ import numpy as np
 from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
 from evalsvc.evaluations.history.packed import Verdicts, unpack_verdicts
 from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalOptions
+from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.stats.histories.batches import MIXED, homogeneity_p_value
 from evalsvc.stats.histories.drift import LEAST, detect_drift
 from evalsvc.stats.strategies.answers import interval_for
@@ -52,19 +53,27 @@ def get_default_estimand(family: Family | None) -> str:
 
 
 def answer_interval(
-    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None
+    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None, *, has_verdict: bool = True
 ) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
-    Without a family, as for scores that were made elsewhere, nothing is known of the range: any number may come next.
+    `has_verdict` is false for a profile without a threshold: its pass rate is null, with the reason, even if verdicts
+    of an earlier release are stored. Without a family, as for scores that were made elsewhere, nothing is known of the
+    range: any number may come next.
     `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
     always gives the same interval.
     """
     if ask.strategy == "none":
         return None
     of = ask.of or get_default_estimand(family)
-    window = interval_values(history, of, ask.most)
-    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **compute_interval(ask, of, family, window)}
+    window = interval_values(history, of, ask.most, has_verdict=has_verdict)
+    answer = {
+        "strategy": ask.strategy,
+        "alpha": ask.level,
+        "of": of,
+        **compute_interval(ask, of, family, window, has_verdict=has_verdict),
+    }
+    answer |= {"reason": NO_THRESHOLD} if of == "pass" and not has_verdict else {}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": count_sources(window)}
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window)
@@ -74,7 +83,7 @@ def answer_interval(
     return answer
 
 
-def interval_values(history: HistorySnapshot | None, of: str, most: int | None) -> Window:
+def interval_values(history: HistorySnapshot | None, of: str, most: int | None, *, has_verdict: bool = True) -> Window:
     """Return the values that an interval is computed from, newest first.
 
     For `pass`, these are the verdicts as given at the time; scores without a verdict are left out.
@@ -82,6 +91,8 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None) 
     if history is None or not history.score_bytes:
         return Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
     ids = np.frombuffer(history.id_bytes, np.int64)[:most]
+    if of == "pass" and not has_verdict:
+        return Window(_NO_SCORES, _NO_SCORES, _NO_MARKS, n_no_verdict=int(ids.size))
     if of == "pass" and (alike := unpack_verdicts(history.fact_bytes[: most and most * FACT_BYTES])):
         return Window(alike.row, ids, _NO_MARKS, verdicts=alike)
     facts = history.facts[:most]
@@ -89,14 +100,16 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None) 
     n_no_verdict = 0
     if of == "pass":
         verdicts = facts & 3
-        has_verdict = verdicts > 0
-        n_no_verdict = int(has_verdict.size - np.count_nonzero(has_verdict))
-        facts, ids = facts[has_verdict], ids[has_verdict]
-        values = verdicts[has_verdict] - 1.0
+        is_judged = verdicts > 0
+        n_no_verdict = int(is_judged.size - np.count_nonzero(is_judged))
+        facts, ids = facts[is_judged], ids[is_judged]
+        values = verdicts[is_judged] - 1.0
     return Window(values, ids, facts >> 2, n_no_verdict)
 
 
-def compute_interval(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+def compute_interval(
+    ask: IntervalOptions, of: str, family: Family | None, window: Window, *, has_verdict: bool = True
+) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (None, None)
     if of == "pass":
@@ -106,13 +119,15 @@ def compute_interval(ask: IntervalOptions, of: str, family: Family | None, windo
     try:
         interval = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
     except StrategyNotApplicable as exc:
-        return _build_null_interval(
-            len(window.values), f"{exc} Ask for it with `of`: `pass`." if of == "score" else str(exc)
-        )
+        hint = " Ask for it with `of`: `pass`." if of == "score" and has_verdict else ""
+        return _build_null_interval(len(window.values), f"{exc}{hint}")
     numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
     numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
     what = "scores with a verdict" if window.n_no_verdict else "captured scores"
-    numbers["reason"] = f"At least 2 {what} are needed." if interval.n < 2 else None
+    numbers["reason"] = None
+    if interval.n < 2:
+        is_unjudged = family is not None and window.n_no_verdict and not interval.n
+        numbers["reason"] = NO_THRESHOLD if is_unjudged else f"At least 2 {what} are needed."
     return numbers
 
 

@@ -144,8 +144,8 @@ class Evaluation(models.Model):
         # the id.
         constraints = (
             models.CheckConstraint(
-                # An account's own code may know no score, or draw no line between pass and fail.
-                condition=Q(status="success", score__isnull=False, passed__isnull=False, error_code=None)
+                # A profile without a threshold has no verdict; an account's own code may know no score either.
+                condition=Q(status="success", score__isnull=False, error_code=None)
                 | (Q(status="success", error_code=None) & ~Q(evaluation_type="patronus_evaluation"))
                 | (~Q(status="success") & Q(score=None, passed=None, in_history=False)),
                 name="ck_evaluation_score_or_error",

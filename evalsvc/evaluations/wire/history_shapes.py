@@ -143,6 +143,7 @@ class History(AnswerShape):
     n_total: Annotated[int, Meta(description="All captured scores.")]
     mean: Annotated[float | None, Meta(description="Of the n newest.")]
     pass_rate: Annotated[float | None, Meta(description="Of the n newest.")]
+    pass_reason: Annotated[str | None, Meta(description="`no threshold` where the profile has none.")]
     confidence_interval: ConfidenceInterval | None
     points: list[ScorePoint]
     next_cursor: str | None

@@ -12,12 +12,11 @@ from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE
 from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC
 
 MINUS = "\N{MINUS SIGN}"
-AT_THE_END = "no verdict before the planned end: {why}"
 UNDECIDED = {
-    "no_range": "the metric has no declared range",
-    "not_over_clusters": "the examples are clustered, and interim analyses treat them as independent",
+    "no_range": "no verdict: the metric has no declared range, so declare its `value_range`",
+    "not_over_clusters": "no verdict before the planned end: interim analyses treat examples as independent",
 }
-"""Why there is no verdict before the planned end, by the `reason` of a comparison."""
+"""Why there is no verdict, by the `reason` of a comparison."""
 BASES = {
     MONITORING: "before the planned end",
     PLANNED_END: "at the planned end",
@@ -184,7 +183,7 @@ def format_look(found: Mapping[str, Any]) -> str:
 def format_outlook(found: Mapping[str, Any]) -> str:
     """Return how many more examples a verdict would take, or why it cannot be reached."""
     if found["reason"] is not None:
-        return AT_THE_END.format(why=UNDECIDED[found["reason"]])
+        return UNDECIDED[found["reason"]]
     if found["word"] != INCONCLUSIVE or found["about_n_more"] is None:
         return ""
     beyond = "" if found["can_be_settled"] else ", which is more than are left"

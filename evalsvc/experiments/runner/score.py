@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY
 from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, score_sample, validation_error
 from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
 from evalsvc.experiments.definition.fields.mapper import (
@@ -39,6 +40,7 @@ STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 """Seconds after each try to score while our own database or Redis is away."""
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
+NO_VERDICT = f"The profile has no threshold. {NO_THRESHOLD_REMEDY}"
 NOT_APPLICABLE = "not_applicable"
 Row = dict[str, Any]
 Pointers = tuple[tuple[str, str], ...]
@@ -249,7 +251,9 @@ def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     if verdict.status != "success" or verdict.score is None:
         message = verdict.error_message or "No score."
         return failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _build_details(verdict)
-    value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
+    if metric.source == "pass" and verdict.passed is None:
+        return failed_score(pos, metric, "no_value", NO_VERDICT) | _build_details(verdict)
+    value = float(bool(verdict.passed)) if metric.source == "pass" else verdict.score
     row = _convert_number(metric, pos, value, None)
     row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_build_details(verdict)}
     if not metric.in_history:

@@ -69,9 +69,9 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
 
 
 def _reading(question: HistoryQuery, history: HistorySnapshot, summary: dict[str, Any]) -> HistoryReading:
-    family = question.run.family if question.run else None
-    interval = answer_interval(question.ask, family, history)
-    course = compute_course(question.ask, family, history)
+    family, has_verdict = (question.run.family, question.run.has_verdict) if question.run else (None, True)
+    interval = answer_interval(question.ask, family, history, has_verdict=has_verdict)
+    course = compute_course(question.ask, family, history, has_verdict=has_verdict)
     return HistoryReading(
         n=summary["n"],
         n_total=summary["n_total"],

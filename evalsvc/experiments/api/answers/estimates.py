@@ -205,7 +205,7 @@ class PairedDifference(Ends, kw_only=True):
     ]
     this_set: ThisSetDifference
     word: Literal["better", "worse", "inconclusive"]
-    reason: Annotated[str | None, Meta(description="Why there is no verdict before the planned end.")]
+    reason: Annotated[str | None, Meta(description="Why there is no verdict.")]
     rests_on: WordEvidence | None
     about_n_more: int | None
     can_be_settled: bool
