@@ -331,18 +331,19 @@ def test_a_large_mean_is_written_like_its_interval(alice: Caller, reader: Visito
 def test_what_experiments_promoted_is_no_drift_of_production(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0, 0.0] * 100)
     insert(alice, [1.0] * 150, source="experiment", experiment_id=7)
-    found = api(alice)["confidence_interval"]
+    found = api(alice, include_experiments="promoted")["confidence_interval"]
     assert found["drift"] is None and "mixed_sources" in found["warnings"]
-    assert "level has moved" not in shown(reader)
+    assert "level has moved" not in shown(reader, include_experiments="promoted")
+    assert api(alice)["n"] == 200
 
 
 def test_a_shift_of_captured_calls_is_seen_through_what_experiments_promoted(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 100)
     insert(alice, [1.0, 0.0] * 30, source="experiment", experiment_id=7)
     insert(alice, [0.0, 1.0] * 50)
-    moved = api(alice)["confidence_interval"]["drift"]
+    moved = api(alice, include_experiments="promoted")["confidence_interval"]["drift"]
     assert (moved["before"], moved["n"]) == (1.0, 100)
-    text = shown(reader, x="n")
+    text = shown(reader, x="n", include_experiments="promoted")
     assert "the last 100 differ from the 100 before" in text and "60 outputs of experiments are left out" in text
     assert "level moved" in text
 

@@ -81,11 +81,11 @@ def test_every_partition_has_the_columns_of_its_table_in_their_order() -> None:
 
 
 def test_a_row_of_a_history_has_the_same_columns_everywhere() -> None:
-    sql = "SELECT attname FROM pg_attribute WHERE attrelid = 'history_entry'::regclass AND attnum > 0 ORDER BY attnum"
+    sql = "SELECT attname FROM pg_attribute WHERE attrelid = 'history_row'::regclass AND attnum > 0 ORDER BY attnum"
     with connections["owner"].cursor() as cursor:
         cursor.execute(sql)
         names = [name for (name,) in cursor.fetchall()]
-    assert sorted(names) == sorted(ENTRY), "the type history_entry in evalsvc/evaluations/sql/history.sql"
+    assert sorted(names) == sorted(ENTRY), "the type history_row in evalsvc/evaluations/sql/history.sql"
     assert names == [field.name for field in fields(HistoryEntry)], "evalsvc/evaluations/history/store.py"
 
 

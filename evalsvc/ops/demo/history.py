@@ -62,8 +62,8 @@ SELECT request_id + 1 + place, %(account)s, request_id, place, evaluator_id, 'ex
   kept_at {JUDGED}""",
     f"""
 SELECT remember_scores(%(account)s, array_agg(ROW(request_id + 1 + place, evaluator_id, 'patronus:exact-match', 1,
-  passed::int, passed, 'evaluation', request_id + 1 + place, false, app, NULL, NULL, NULL, NULL, kept_at
-  )::history_entry)) {JUDGED} WHERE has_gold""",
+  passed::int, passed, 'evaluation', request_id + 1 + place, false, app, NULL, NULL, NULL, NULL, kept_at,
+  NULL, NULL)::history_row)) {JUDGED} WHERE has_gold""",
 )
 
 
