@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from evaluators.base import Family
 
 SOURCES = ("evaluation", "experiment", "import")
 EXPERIMENT = SOURCES.index("experiment")
+ROWS = tuple(field.name for field in dataclasses.fields(IntervalRows))
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
 # Of the values of a window: more than this, and they are not independent.
 MAX_REPEATED = 0.05
@@ -36,7 +38,7 @@ _NO_MARKS = np.empty(0, np.int32)
 REACH = 1.62
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window:
     """The values that an interval is computed from, their ids, and other facts about each value.
 
@@ -54,6 +56,18 @@ class Window:
     n_no_verdict: int = 0
     verdicts: Verdicts | None = None
     chosen_among: int | None = None
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """How many samples the values are of."""
+        # Not `np.unique`, which gives up the interpreter's lock.
+        return len(set(self.hashes.tolist()))
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether more than one in twenty values are of a sample that another value is of as well."""
+        n = int(self.values.size)
+        return n >= 2 and n - self.n_distinct > MAX_REPEATED * n
 
     def select(self, rows: Any) -> Window:
         """Return the values in a slice or mask, with the facts about them."""
@@ -89,7 +103,7 @@ def answer_interval(
     answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **compute_interval(ask, of, family, window)}
     sources = count_sources(window)
     rows = count_rows(window, sources)
-    answer |= {"n_distinct": rows.n_distinct, "rows": dataclasses.asdict(rows)}
+    answer |= {"n_distinct": rows.n_distinct, "rows": {name: getattr(rows, name) for name in ROWS}}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources}
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
@@ -161,18 +175,7 @@ def _find_clusters(ask: IntervalOptions, window: Window) -> Any:
     """
     if ask.cluster_by is not None and window.clusters is not None:
         return window.clusters
-    return window.hashes if ask.strategy == AUTO and has_repeats(window) else None
-
-
-def has_repeats(window: Window) -> bool:
-    """Return whether more than one in twenty values are of a sample that another value is of as well."""
-    n = int(window.values.size)
-    return n >= 2 and 1.0 - _count_distinct(window) / n > MAX_REPEATED
-
-
-def _count_distinct(window: Window) -> int:
-    # Not `np.unique`, which gives up the interpreter's lock.
-    return len(set(window.hashes.tolist()))
+    return window.hashes if ask.strategy == AUTO and window.has_repeats else None
 
 
 def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered: bool) -> str | None:
@@ -188,7 +191,7 @@ def count_rows(window: Window, sources: Mapping[str, Mapping[str, Any]]) -> Inte
     counts = {name: int(source["n"]) for name, source in sources.items() if source["n"]}
     return IntervalRows(
         n=int(window.values.size),
-        n_distinct=_count_distinct(window),
+        n_distinct=window.n_distinct,
         n_missing=window.n_no_verdict,
         chosen_among=window.chosen_among if (window.chosen_among or 0) > 1 else None,
         sources=counts if len(counts) > 1 else {},
@@ -222,7 +225,7 @@ def _collect_warnings(
 ) -> tuple[list[str], Mapping[str, int] | None]:
     """Add what is doubtful about the window: repeats, selection, parts that differ, and different revisions."""
     warning_codes, since = list(warnings), None
-    if has_repeats(window):
+    if window.has_repeats:
         warning_codes.append("repeated_samples")
     if rows.chosen_among is not None:
         warning_codes.append("selected")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from evalsvc.evaluations.wire.inputs import MAX_TAG_KEY
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.problems import FieldError, Invalid, escape
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
@@ -23,6 +22,7 @@ SCOPES = ("app", "project", "experiment", "tags")
 SINCE = ("scores", "revision")
 MEMBERS = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by")
 MAX_TAGS = 10
+MAX_TAG_NAME = 255
 MAX_REVISION = 2**31 - 1
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 # Which experiment scores a history includes by default, by scope.
@@ -228,8 +228,8 @@ def _tags(value: Any) -> dict[str, str]:
 
 
 def _tag_name(value: Any) -> str:
-    if not isinstance(value, str) or not 1 <= len(value) <= MAX_TAG_KEY or "\x00" in value:
-        raise InvalidOption(f"The name of a tag, at most {MAX_TAG_KEY} characters.")
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_TAG_NAME or "\x00" in value:
+        raise InvalidOption(f"The name of a tag, at most {MAX_TAG_NAME} characters.")
     return value
 
 
