@@ -178,7 +178,8 @@ def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> Non
     within = client.evaluate(["exact-match"], output="a", gold="a", interval={"scope": {"app": "shop"}})
     assert "pass rate 0.500 [0.000, 1.000] at 0.95, n = 4 of app shop" in str(within)
     assert "<td>history of app shop</td>" in within._repr_html_()
-    whole = client.evaluate(["exact-match", "nonsense"], output="a", gold="a", strategy="full-history")
+    promoted = {"strategy": "full-history", "include_experiments": "promoted"}
+    whole = client.evaluate(["exact-match", "nonsense"], output="a", gold="a", interval=promoted)
     assert "n = 5: 4 evaluations, 1 of experiments" in str(whole)
     drawn = whole._repr_html_()
     assert "<td>history of the account: 4 evaluations, 1 of experiments</td>" in drawn

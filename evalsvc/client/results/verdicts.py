@@ -119,9 +119,9 @@ class Interval(Plottable):
             return f"{what}: no interval ({self.reason})"
         text = f"{what} {format_places(self.median)} [{format_places(self.lower)}, {format_places(self.upper)}]"
         text += f" at {self.level:g}, n = {self.n}"
-        if self.n_distinct is not None and self.n_distinct < self.n:
-            text += f" ({self.n_distinct} distinct samples)"
         text += (f" of {self._scope_text}" if self._scope_text else "") + self._parts
+        if self.n_distinct is not None and self.n_distinct < self.n:
+            text += f", {self.n_distinct} distinct samples"
         if self.advice:
             text += (
                 f"; {self.advice['kind']} [{format_places(self.advice['lower'])}, "

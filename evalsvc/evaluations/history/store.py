@@ -93,7 +93,7 @@ class HistoryEntry:
 
 
 REMEMBER = (
-    "SELECT remember_scores(%s, ARRAY[ROW(%s::bigint, %s, %s, %s::int, %s::float8, %s::boolean, %s, %s::bigint,"
+    "SELECT insert_scores(%s, ARRAY[ROW(%s::bigint, %s, %s, %s::int, %s::float8, %s::boolean, %s, %s::bigint,"
     " %s::boolean, %s, %s::uuid, %s::bigint, %s::bigint, %s::bigint, %s::timestamptz, %s::bigint,"
     " %s::bigint)::history_row])"
 )

@@ -51,7 +51,7 @@ BEGIN
       LATERAL jsonb_populate_record(NULL::evaluations_evaluationrequest, f.request) q
     RETURNING e.*
   ), remembered AS MATERIALIZED (
-    SELECT remember_scores(p_account, array_agg(ROW(
+    SELECT insert_scores(p_account, array_agg(ROW(
       history_id(true, a.created_at, a.id), a.evaluator_id, a.profile_name, NULL, a.score, a.passed, 'import', a.id,
       false, a.app, a.project_id, a.experiment_id, NULL, NULL, a.created_at,
       (f.request->>'sample_hash')::bigint,

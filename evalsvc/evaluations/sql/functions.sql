@@ -69,7 +69,7 @@ BEGIN
     RETURNING e.id, e.request_id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.profile_revision, e.score,
       e.passed, e.app, e.project_id, e.experiment_id, e.created_at
   ), remembered AS (
-    -- What `remember_scores` would write, of ids that nobody has had before: a statement of its own costs a twentieth of
+    -- What `insert_scores` would write, of ids that nobody has had before: a statement of its own costs a twentieth of
     -- the call.
     INSERT INTO evaluations_historyscore (
       account_id, id, evaluator_id, profile_name, revision, score, passed, source, source_id, app, project_id,
@@ -96,7 +96,7 @@ END $$;
 -- less: processes from then get the default, which two functions of the name would leave open.
 DROP FUNCTION IF EXISTS capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[]);
 DROP FUNCTION IF EXISTS capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[], boolean);
-CREATE FUNCTION capture_evaluations(
+CREATE OR REPLACE FUNCTION capture_evaluations(
   p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
   p_evaluators text[], p_profiles text[], p_snapshots text[], p_waits boolean DEFAULT true,
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
@@ -125,7 +125,7 @@ END $$;
 -- nobody's lock. `evaluation_ids` are those of the first request, then of the second, and so on. What is of one account is
 -- to stand side by side, as it is written together.
 DROP FUNCTION IF EXISTS capture_batch(jsonb, bigint[], text[], text[], text[]);
-CREATE FUNCTION capture_batch(
+CREATE OR REPLACE FUNCTION capture_batch(
   p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
@@ -230,7 +230,7 @@ BEGIN
     w.project_id, w.experiment_id, NULL, NULL, w.created_at, sample, batch)::history_row) FILTER (WHERE w.in_history)
   INTO finished, entries FROM written w;
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_account, entries);
+    PERFORM insert_scores(p_account, entries);
   END IF;
   UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
   WHERE q.account_id = p_account AND q.id = p_request AND q.completed_at IS NULL AND NOT EXISTS (

@@ -28,7 +28,7 @@ $$;
 -- Write scores to the history: the only way in, but for what a capture writes with its own statement. What a config
 -- answered is one row for each evaluator and profile, however many metrics read it and whoever scores it again; whether
 -- it was promoted meanwhile changes nothing. Returns how many are new.
-CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_row[])
+CREATE OR REPLACE FUNCTION insert_scores(p_account bigint, p_scores history_row[])
 RETURNS int LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   n int;
@@ -42,9 +42,10 @@ BEGIN
   RETURN n;
 END $$;
 
+-- As processes of the last release call it.
 CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
 RETURNS int LANGUAGE sql SECURITY INVOKER AS $$
-  SELECT remember_scores(p_account, array_agg(ROW(s.*, NULL, NULL)::history_row)) FROM unnest(p_scores) s
+  SELECT insert_scores(p_account, array_agg(ROW(s.*, NULL, NULL)::history_row)) FROM unnest(p_scores) s
 $$;
 
 -- What an answer needs of a row beside its id and score, as one number: the revision, where the score comes from, and
@@ -61,7 +62,7 @@ RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHE
 -- a snapshot knows exactly which transactions it has seen, except for its own: a transaction that has written already hands no snapshot out, as
 -- what it writes next would count as seen. `p_before` answers as of an earlier request instead: ids sort by time.
 DROP FUNCTION IF EXISTS latest_scores(bigint, text[], text[], text[], bigint);
-CREATE FUNCTION latest_scores(
+CREATE OR REPLACE FUNCTION latest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
   OUT snapshots text[], OUT are_new boolean[]
@@ -122,7 +123,7 @@ END $$;
 -- one with promoted scores in the window was chosen. Planned for the values at hand, as what fits
 -- one window walks a million rows for another.
 DROP FUNCTION IF EXISTS scoped_scores(bigint, text[], text[], jsonb, bigint);
-CREATE FUNCTION scoped_scores(
+CREATE OR REPLACE FUNCTION scoped_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_window jsonb, p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
   OUT clusters bytea[], OUT chosen int[]

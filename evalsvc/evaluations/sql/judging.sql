@@ -250,7 +250,7 @@ BEGIN
       w.project_id, w.experiment_id, NULL, NULL, w.created_at, w.sample_hash, w.batch_id)::history_row) FILTER (WHERE w.in_history)
     INTO finished, places, entries FROM written w;
     IF entries IS NOT NULL THEN
-      PERFORM remember_scores(part.account, entries);
+      PERFORM insert_scores(part.account, entries);
     END IF;
     UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
     WHERE q.account_id = part.account AND q.id = ANY(part.requests) AND q.id BETWEEN part.first AND part.final

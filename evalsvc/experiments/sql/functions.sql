@@ -352,7 +352,7 @@ BEGIN
   PERFORM add_sums(
     p_account, unit.config_id, 'all', scored_metrics, scored_values, scored_denominators, scored_errors);
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_account, entries);
+    PERFORM insert_scores(p_account, entries);
   END IF;
 
   IF unit.addition > 0 THEN

@@ -224,7 +224,7 @@ BEGIN
   JOIN experiments_output o ON o.config_id = p_config.id AND o.pos = s.pos
   WHERE s.value IS NOT NULL AND r.evaluator_id IS NOT NULL;
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_config.account_id, entries);
+    PERFORM insert_scores(p_config.account_id, entries);
   END IF;
   PERFORM advance_addition(p_config, d.number) FROM experiments_addition d
   WHERE d.experiment_id = p_config.experiment_id AND NOT d.by_caller;
