@@ -167,7 +167,7 @@ def test_printing_shows_the_interval_and_the_advice(client: Client) -> None:
     assert result[0].interval is not None and result[0].interval.advice is not None
     assert "pass rate 1.000 [1.000, 1.000]" in str(result)
     assert "clopper-pearson [0.478, 1.000]" in str(result)
-    assert "clopper-pearson [0.478, 1.000]" in str(client.history("exact-match"))
+    assert "clopper-pearson [0.478, 1.000]" in str(client.history("exact-match", strategy="full-history"))
 
 
 def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> None:

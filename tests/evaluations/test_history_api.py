@@ -14,8 +14,8 @@ from evalsvc.stats import history_interval
 from tests import leftovers
 from tests.conftest import Caller
 
-PATH = "/v1/history?evaluator=exact-match"
-BLEU = "/v1/history?evaluator=metrics&profile=compute-bleu"
+PATH = "/v1/history?evaluator=exact-match&strategy=full-history"
+BLEU = "/v1/history?evaluator=metrics&profile=compute-bleu&strategy=full-history"
 NUMBERS = ("n", "lower", "median", "upper")
 THOUSAND = 1000
 _ids = itertools.count(1)

@@ -15,7 +15,7 @@ from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 LEVELS = (0.8, 0.999)
 LEVEL = 0.95
 AUTO = "auto"
-DEFAULT_STRATEGY = "full-history"
+DEFAULT_STRATEGY = AUTO
 OF = ("pass", "score")
 INCLUDE = ("none", "promoted", "all")
 SCOPES = ("app", "project", "experiment", "tags")

@@ -29,6 +29,8 @@ RESAMPLES = 2000
 BOOTSTRAP_T_SCORES = 8
 # With fewer scores there are too few runs to resample: measured coverage was below that of single scores.
 BLOCK_SCORES = 50
+# `auto` resamples from here on.
+AUTO_SCORES = 100
 # At a level this small, arch returns the point where the two bounds meet: the median.
 MEETING_LEVEL = 1e-6
 
@@ -131,6 +133,14 @@ def _interval_around_mean(history: CheckedHistory, ends: tuple[float, float], me
     """Answer with the observed share as the median: both intervals shrink to it as the level goes to zero."""
     lower, upper = ends
     return _answer(history, (lower, float(history.row.mean()), upper), method)
+
+
+def _auto(history: CheckedHistory) -> HistoryInterval:
+    """Choose by the declared kind and the number of scores: below 100, resampling covers less than it says."""
+    n = history.row.size
+    if history.binary:
+        return _clopper_pearson(history) if n < AUTO_SCORES else _wilson(history)
+    return _betting(history) if history.limits is not None and n < AUTO_SCORES else _full_history(history)
 
 
 def _bca(history: CheckedHistory) -> HistoryInterval:
@@ -264,6 +274,7 @@ def _cut(history: CheckedHistory, ends: tuple[float, float, float]) -> tuple[flo
 HISTORY_RULES = {
     "none": HistoryRule(_none),
     "full-history": HistoryRule(_full_history),
+    "auto": HistoryRule(_auto),
     "full-history-bca": HistoryRule(_bca, draws=True),
     "full-history-block": HistoryRule(_block, _if_short, draws=True),
     "wilson": HistoryRule(_wilson, _unless_binary),
