@@ -28,7 +28,7 @@ def test_the_gate_case(alice: Caller) -> None:
         assert found["score_raw"] == found["score_normalized"] == float(found["pass"])
         assert 0 <= extra["raw_score"] <= 1
         assert found["pass"] == (extra["raw_score"] >= extra["threshold"])
-    history = ok(alice.get(f"/v1/history?evaluator={name}"))
+    history = ok(alice.get(f"/v1/history?evaluator={name}&strategy={FULL}"))
     interval = history["confidence_interval"]
 
     assert history["pass_rate"] == pytest.approx(19 / 30)
@@ -38,7 +38,7 @@ def test_the_gate_case(alice: Caller) -> None:
     assert [interval["lower"], interval["median"], interval["upper"]] == pytest.approx(ends, abs=1e-9)
     assert history["points"][0]["score"] not in (0.0, 1.0)
     assert history["points"][0]["threshold"] == extra["threshold"]
-    mean = of_history(alice, "&of=score", f"/v1/history?evaluator={name}")
+    mean = of_history(alice, f"&of=score&strategy={FULL}", f"/v1/history?evaluator={name}")
     assert mean["of"] == "score" and mean["median"] == pytest.approx(history["mean"], abs=0.05)
     wilson = of_history(alice, "&strategy=wilson&level=0.8", f"/v1/history?evaluator={name}")
     assert wilson["alpha"] == 0.8 and interval["lower"] < wilson["lower"] < 19 / 30
@@ -193,7 +193,7 @@ def test_levels(alice: Caller, level: float) -> None:
     assert [found["lower"], found["upper"]] == pytest.approx(
         [binom.ppf(p, 300, 2 / 3) / 300 for p in (tail, 1 - tail)], abs=1e-9
     )
-    assert found == of_history(alice, f"&level={level}")
+    assert found == of_history(alice, f"&strategy={FULL}&level={level}")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ evalsvc evaluate exact-match pii --file answers.jsonl --check
 @click.option("--context", "contexts", multiple=True, help="A passage that was retrieved; as often as needed.")
 @click.option("--file", "path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="Samples in place of options: JSON lines with input, output, gold, contexts; or CSV.")  # fmt: skip
-@click.option("--strategy", help="Interval of the history beside each verdict, such as full-history.")
+@click.option("--strategy", help="Interval of the history beside each verdict, such as auto.")
 @click.option("--capture", type=click.Choice(["all", "fails-only", "none"]), help="Which verdicts are kept.")
 @click.option("--app", help="App that they belong to.")
 @click.option("--project", help="Project of the app.")

@@ -134,6 +134,9 @@ class IntervalBody(TypedDict, total=False):
     include_experiments: str | None
     suggested_since: Mapping[str, int] | None
     drift: Mapping[str, object] | None
+    n_distinct: int | None
+    rows: Mapping[str, object] | None
+    cluster_by: str | None
 
 
 class AdditionalInfoBody(TypedDict, total=False):

@@ -20,7 +20,16 @@ from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import history_shapes, shapes
-from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalOptions, read_query
+from evalsvc.evaluations.wire.interval_request import (
+    DEFAULT_STRATEGY,
+    INCLUDE,
+    LEVEL,
+    LEVELS,
+    OF,
+    SCOPES,
+    IntervalOptions,
+    read_query,
+)
 from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
@@ -39,7 +48,7 @@ class HistoryIn(serializers.Serializer[Any]):
     cursor = serializers.CharField(required=False, max_length=500)
 
 
-ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments")
+ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by")
 
 
 def is_interval_parameter(name: str) -> bool:
@@ -51,11 +60,12 @@ def build_parameters() -> list[OpenApiParameter]:
     """Return the OpenAPI parameters for the options of the interval."""
     level = {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL}
     return [
-        OpenApiParameter("strategy", str, enum=HISTORY_STRATEGIES, default="full-history"),
+        OpenApiParameter("strategy", str, enum=HISTORY_STRATEGIES, default=DEFAULT_STRATEGY),
         OpenApiParameter("level", level),
         OpenApiParameter("of", str, enum=OF, description="Default: `pass` for families whose verdict is the answer."),
         OpenApiParameter("scope", str, enum=["account"], description="The whole account, as without any."),
-        OpenApiParameter("include_experiments", str, enum=INCLUDE, description="`promoted`, or `none` in a scope."),
+        OpenApiParameter("include_experiments", str, enum=INCLUDE, description="`none`, or `all` in an experiment."),
+        OpenApiParameter("cluster_by", str, description="The name of a tag: equal values are one cluster."),
         *(OpenApiParameter(f"scope.{name}", str, description="At most one scope.") for name in SCOPES[:3]),
         OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="From this time on."),
         OpenApiParameter("since.scores", int, description="The newest so many, 2 to 1000."),
@@ -88,7 +98,7 @@ class HistoryView(AccountView):
 
         What the interval is of is asked for as in `confidence_interval_strategy`, flat: `level`, `of`, `scope.app`,
         `scope.project`, `scope.experiment`, `scope.tags.KEY`, `since`, `since.scores`, `since.revision`,
-        `include_experiments`. The points are those of the same scope.
+        `include_experiments`, `cluster_by`. The points are those of the same scope.
         """
         query = get_query_params(request)
         query_values = validate_strict(

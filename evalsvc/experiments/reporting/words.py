@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.text import Truncator
 
 from evalsvc.digits import digits_text, format_places, level_text
+from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE
 from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC
 
@@ -120,7 +121,9 @@ def format_history(found: Mapping[str, Any] | None, *, is_binary: bool = False) 
     ends = " in every score" if is_flat else f" {interval(found['lower'], found['upper'])}"
     what = "share that passes" if found["of"] == "pass" or is_binary else "mean score"
     whose = "the account's history before, for orientation (other samples and apps, so no baseline)"
-    return f"{whose}: {what} {number(found['value'])}{ends}, n {found['n']}"
+    # Reports of earlier versions do not have the rows.
+    rows = IntervalRows(**(found.get("rows") or {"n": found["n"]}))
+    return f"{whose}: {what} {number(found['value'])}{ends}, {describe_rows(rows, 'scores')}"
 
 
 LED = {

@@ -245,6 +245,12 @@ BEGIN
   END IF;
 END $$;
 
+-- The hash of an example in a history: equal contents have equal hashes, whatever dataset or version they are in.
+CREATE OR REPLACE FUNCTION example_hash(p_example datasets_example) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('x' || left(md5(
+  (p_example.input)::text || chr(31) || coalesce((p_example.expected)::text, '') || chr(31)
+  || coalesce((p_example.contexts)::text, '')), 16))::bit(64)::bigint;
+
 -- Record what a worker has of its unit, in one transaction: outputs once per position, the scores of those positions
 -- once, the sums and the history from those scores only, then the unit's state and the watermark. A worker whose lease
 -- has passed to another changes nothing. p_close: 'keep' the lease, or 'release' it: what is missing is given back, and
@@ -262,7 +268,7 @@ DECLARE
   n_unscored int;
   reached int;
   is_scoring boolean;
-  entries history_entry[];
+  entries history_row[];
   has_additions boolean;
   scored_metrics text[];
   scored_values double precision[];
@@ -344,7 +350,8 @@ BEGIN
   -- One row for each evaluator and profile, however many metrics read them: what it said, not what a metric made of it.
   SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, a.value), a.passed,
     'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = unit.experiment_id),
-    unit.experiment_id, unit.config_id, o.id, o.created_at)::history_entry),
+    unit.experiment_id, unit.config_id, o.id, o.created_at,
+    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL)::history_row),
     (SELECT array_agg(a.metric) FROM added a), (SELECT array_agg(a.value) FROM added a),
     (SELECT array_agg(a.denominator) FROM added a), (SELECT array_agg(a.error_code) FROM added a)
   INTO entries, scored_metrics, scored_values, scored_denominators, scored_errors
@@ -354,7 +361,7 @@ BEGIN
   PERFORM add_sums(
     p_account, unit.config_id, 'all', scored_metrics, scored_values, scored_denominators, scored_errors);
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_account, entries);
+    PERFORM insert_scores(p_account, entries);
   END IF;
 
   IF unit.addition > 0 THEN

@@ -185,7 +185,7 @@ RETURNS void LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   former experiments_score[];
   present experiments_score[];
-  entries history_entry[];
+  entries history_row[];
 BEGIN
   SELECT array_agg(s) INTO former FROM experiments_score s
   JOIN jsonb_to_recordset(p_scores) AS r(pos int, metric text) ON r.pos = s.pos AND r.metric = s.metric
@@ -216,7 +216,8 @@ BEGIN
   PERFORM swap_sums(p_config, former, present);
   SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, s.value), s.passed,
     'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = p_config.experiment_id),
-    p_config.experiment_id, p_config.id, o.id, o.created_at)::history_entry)
+    p_config.experiment_id, p_config.id, o.id, o.created_at,
+    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL)::history_row)
   INTO entries FROM unnest(present) s
   JOIN jsonb_to_recordset(p_scores) AS r(
     pos int, metric text, evaluator_id text, profile_name text, profile_revision int, ranking double precision)
@@ -224,7 +225,7 @@ BEGIN
   JOIN experiments_output o ON o.config_id = p_config.id AND o.pos = s.pos
   WHERE s.value IS NOT NULL AND r.evaluator_id IS NOT NULL;
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_config.account_id, entries);
+    PERFORM insert_scores(p_config.account_id, entries);
   END IF;
   PERFORM advance_addition(p_config, d.number) FROM experiments_addition d
   WHERE d.experiment_id = p_config.experiment_id AND NOT d.by_caller;

@@ -59,7 +59,7 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
     """Load the history that a body names; raises Invalid if it does not exist or the body does not apply to it."""
     _check(body)
     options = {name: getattr(wanted, name) for name in ("scope", "since", "include_experiments")}
-    ask, errors = parse_interval_options({"strategy": "full-history", **options}, "/history")
+    ask, errors = parse_interval_options(options, "/history")
     if errors:
         raise Invalid(*errors)
     evaluator_id, profile_name, run = _resolved(account, epoch, wanted)

@@ -142,7 +142,7 @@ def _history_fields(account: Account) -> list[FormField]:
     names = [f"{evaluator} · {profile}" if profile else evaluator for evaluator, profile in pairs]
     return [
         FormField("evaluator", "Evaluator and profile", options=[(name, name) for name in names], is_required=True),
-        FormField("app", "App", help="Empty: of the whole account, with what experiments have promoted."),
+        FormField("app", "App", help="Empty: the whole account."),
         FormField("scores", "Of the newest scores, how many", "number", help="Empty: all that are kept."),
         FormField(
             "rule_metric", "Metric", "select", "pass", [("pass", "the share that passes"), ("score", "the score")]
