@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -12,8 +12,10 @@ import numpy as np
 from evalsvc.stats.basics.checks import (
     FloatArray,
 )
-from evalsvc.stats.basics.results import HistoryInterval
+from evalsvc.stats.basics.results import NO_RANGE, HistoryInterval
+from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.formulas.bca import bca_quantiles
+from evalsvc.stats.formulas.extremes import guarded_t, hides_an_end
 from evalsvc.stats.formulas.intervals import clopper_pearson, wilson
 from evalsvc.stats.histories.percentile import (
     all_equal,
@@ -24,12 +26,20 @@ from evalsvc.stats.histories.percentile import (
     no_interval,
     percentile_limit,
 )
+from evalsvc.stats.histories.saddlepoint import effective_size
 
 RESAMPLES = 2000
 # With fewer scores a resample repeats so few values that its own standard error means nothing.
 BOOTSTRAP_T_SCORES = 8
 # With fewer scores there are too few runs to resample: measured coverage was below that of single scores.
 BLOCK_SCORES = 50
+# `auto` changes to the large-sample formula from so many scores on: all scores for a share, and those that carry the
+# variance for others.
+MANY = 100
+NO_RANGE_REASON = (
+    "The mean of scores without a declared range has no interval that can be trusted. Declare a value_range, or ask "
+    "for a quantile."
+)
 
 
 class StrategyNotApplicable(ValueError):
@@ -114,6 +124,35 @@ def _none(history: CheckedHistory) -> HistoryInterval:
 
 def _full_history(history: CheckedHistory) -> HistoryInterval:
     return percentile_limit(history.row, history.level, history.limits, history.binary)
+
+
+def _auto(history: CheckedHistory) -> HistoryInterval:
+    """Choose by what is declared, and by how many scores carry the variance; `method` names the formula chosen."""
+    if history.binary:
+        return _clopper_pearson(history) if history.row.size < MANY else _wilson(history)
+    if history.limits is None:
+        found = no_interval(history.row.size)
+        return replace(found, warnings=(*found.warnings, NO_RANGE), reason=NO_RANGE_REASON)
+    return _full_history(history) if _resampling_suffices(history, history.limits) else _t_with_guard(history)
+
+
+def _resampling_suffices(history: CheckedHistory, limits: tuple[float, float]) -> bool:
+    """Return whether the scores show all that a resample must: their variance, and no end of the range is hidden."""
+    # Fewer scores cannot have that effective size, and equal ones have none.
+    if history.row.size < MANY or history.flat:
+        return False
+    low, width, unit = history.unit()
+    variance = width**2 * float(unit.var(ddof=1))
+    is_hidden = hides_an_end(unit.size, low, low + width, variance, limits)
+    return not is_hidden and effective_size(unit) >= MANY
+
+
+def _t_with_guard(history: CheckedHistory) -> HistoryInterval:
+    """Return Student's interval with scores added at the ends of the range (`extremes.guarded_t`)."""
+    if history.limits is None:
+        raise StrategyNotApplicable(NO_RANGE_REASON)
+    lower, upper = guarded_t(compute_sums(history.row), history.limits, history.level)
+    return _answer(history, (lower, float(history.row.mean()), upper), "guarded-t")
 
 
 def _wilson(history: CheckedHistory) -> HistoryInterval:
@@ -254,6 +293,7 @@ def _cut(history: CheckedHistory, ends: tuple[float, float, float]) -> tuple[flo
 
 HISTORY_RULES = {
     "none": HistoryRule(_none),
+    "auto": HistoryRule(_auto),
     "full-history": HistoryRule(_full_history),
     "full-history-bca": HistoryRule(_bca, draws=True),
     "full-history-block": HistoryRule(_block, _if_short, draws=True),
