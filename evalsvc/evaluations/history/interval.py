@@ -172,7 +172,7 @@ def compute_interval(
             return _build_null_interval(len(window.values), f"{exc}{hint}")
     numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
     numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
-    numbers["reason"] = _explain_missing(interval, window, is_clustered=clusters is not None)
+    numbers["reason"] = interval.reason or _explain_missing(interval, window, is_clustered=clusters is not None)
     if interval.n == 0 and family is not None and window.n_no_verdict:
         numbers["reason"] = NO_THRESHOLD
     return numbers
