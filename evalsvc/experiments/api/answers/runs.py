@@ -68,6 +68,7 @@ class Plan(AnswerShape):
     limit: int | None
     stop_when_decided: bool
     failures: Annotated[str, Meta(description="What a failed output counts as: `worst`, or `exclude`.")]
+    errors: Annotated[str, Meta(description="The same as releases before called it: `worst`, or `favour`.")]
     abort_on_error: str | None
     pause_at_shards: list[int] | None
     promote: bool | None
