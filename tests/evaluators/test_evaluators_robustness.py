@@ -8,6 +8,8 @@ from benchmarks.robustness import ATTACKS, CHANGES, FORMATS, GOAL, Failing, Subj
 from evaluators.base import Sample
 from evaluators.text.unmarked import in_latin
 
+pytestmark = pytest.mark.slow
+
 PER_FAMILY = 5
 SUBJECTS = subjects(PER_FAMILY)
 

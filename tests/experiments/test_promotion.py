@@ -10,7 +10,7 @@ from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
 from tests.experiments.pushing import PUSH, Runner, answering
 
-PATH = "/v1/history?evaluator=exact-match"
+PATH = "/v1/history?evaluator=exact-match&strategy=full-history&include_experiments=promoted"
 GOLDEN = [{"id": str(i), "input": f"q{i}", "output": "yes", "expected": "yes" if i % 3 else "no"} for i in range(6)]
 
 
@@ -27,8 +27,8 @@ def gate(caller: Caller, rows: list[dict[str, Any]] = GOLDEN, **body: Any) -> st
     return ok(caller.post("/v1/score/batch", {"rows": rows, "metrics": [EXACT]} | body))["experiment_id"]
 
 
-def interval(caller: Caller, query: str = "") -> dict[str, Any]:
-    return ok(caller.get(PATH + query))["confidence_interval"]
+def interval(caller: Caller, query: str = "", path: str = PATH) -> dict[str, Any]:
+    return ok(caller.get(path + query))["confidence_interval"]
 
 
 def n_promoted(caller: Caller) -> int:
@@ -46,7 +46,9 @@ def test_fifty_runs_of_a_gate_count_its_examples_once(alice: Caller, charlie: Ca
         gate(alice)
 
     assert interval(alice) == once
-    assert interval(alice, "&include_experiments=all")["sources"]["experiment"]["n"] == 300
+    assert (
+        interval(alice, "&include_experiments=all", path=PATH.rpartition("&")[0])["sources"]["experiment"]["n"] == 300
+    )
     assert interval(alice, "&scope.app=shop")["sources"]["experiment"]["n"] == 0
     # Another account knows nothing of these examples.
     assert n_promoted(charlie) == 0
@@ -70,7 +72,7 @@ def test_each_history_has_the_examples_once(alice: Caller) -> None:
     gate(alice, metrics=[EXACT, longer])
 
     assert n_promoted(alice) == 6
-    assert ok(alice.get("/v1/history?evaluator=metrics&profile=compute-rouge"))["n"] == 6
+    assert ok(alice.get("/v1/history?evaluator=metrics&profile=compute-rouge&include_experiments=promoted"))["n"] == 6
 
 
 def test_the_winner_of_a_comparison_enters_though_its_examples_are_known(alice: Caller) -> None:

@@ -11,6 +11,8 @@ from tests.factories import make_profile
 from tests.judges.asking import Judge
 from tests.judges.working import results, work
 
+pytestmark = pytest.mark.slow
+
 FREE, REPORTED, ESTIMATED, RESERVED = "nothing", "as the endpoint says", "by estimate", "all that was reserved"
 FAMILIES = {
     "judge": ("judge", {"pass_criteria": "The MODEL OUTPUT is polite."}),

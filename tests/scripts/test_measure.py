@@ -150,6 +150,7 @@ def test_the_table_puts_before_and_now_side_by_side() -> None:
     assert measure.table(now, None).splitlines()[0].split() == ["now", "goal"]
 
 
+@pytest.mark.slow
 def test_it_counts_the_checkout_and_prints_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,8 @@ from evaluators.registry import families
 from tests.ways.bench import WAYS, Bench
 from tests.ways.cases import CASES, LEFT_OUT, Found
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("bench", CASES, indirect=True)
 def test_a_system_is_worth_the_same_by_every_way(bench: Bench) -> None:

@@ -9,17 +9,17 @@ from typing import Any
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig
 from evalsvc.evaluations.history.interval import answer_interval
-from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
+from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, IntervalOptions, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
-from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, Counted, count_clusters
-from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.metric_view import metric_view
+from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.live.scene import Scene, load_scene
+from evalsvc.experiments.reporting.live.view import metric_view_in
 from evalsvc.rest.bodies.names import spell_name
 from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import find_evaluator
 
 LIVE = (Config.State.RUNNING, Config.State.COMPLETED)
-REFERENCE = ("lower", "median", "upper", "alpha", "n", "of", "method", "warnings", "reason")
+REFERENCE = ("lower", "median", "upper", "alpha", "n", "of", "method", "warnings", "reason", "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +35,18 @@ class RunningSide:
         if not metrics:
             return None
         with account_scope(self.plan.account_id):
-            rows = Aggregate.objects.filter(config__in=[config.pk for config in self.configs])
-            sums = {(row.config_id, row.metric, row.scope): row for row in rows}
-            clusters = count_clusters(self.plan, self.configs, metrics, most=MOST_WATCHED)
+            scene = load_scene(self.plan)
             return {
                 "experiment_id": str(self.plan.pk),
                 "experiment": self.plan.experiment.name,
                 "state": self.plan.state,
-                "configs": [self._config(config, metrics, sums, clusters) for config in self.configs],
+                "configs": [_config_out(scene, config, metrics) for config in self.configs],
             }
 
-    def _config(self, config: Config, metrics: Sequence[Metric], sums: Any, clusters: Counted) -> dict[str, Any]:
-        views = {metric.name: metric_view(self.plan, config, metric, sums, clusters=clusters) for metric in metrics}
-        return {"id": str(config.pk), "name": config.name, "state": config.state, "metrics": views}
+
+def _config_out(scene: Scene, config: Config, metrics: Sequence[Metric]) -> dict[str, Any]:
+    views = {metric.name: metric_view_in(scene, config, metric) for metric in metrics}
+    return {"id": str(config.pk), "name": config.name, "state": config.state, "metrics": views}
 
 
 def find_running_side(*, account_id: int, experiment_id: int, config: str | None) -> RunningSide | None:
@@ -92,7 +91,7 @@ def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | Non
     pair = (metric.evaluator_id, metric.profile_name or "")
     (history,) = store.read_histories(plan.account_id, [pair], before=first_id(plan.started_at))
     level = min(max(plan.level, 0.8), 0.999)
-    ask = IntervalOptions("full-history", level, "pass" if metric.source == "pass" else "score")
+    ask = IntervalOptions(DEFAULT_STRATEGY, level, "pass" if metric.source == "pass" else "score")
     interval = answer_interval(ask, evaluator[0], history) or {}
     reference = {name: interval.get(name) for name in REFERENCE}
     values = [part for part in interval.get("sources", {}).values() if part["n"]]

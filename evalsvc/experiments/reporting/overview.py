@@ -13,7 +13,7 @@ from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_co
 from evalsvc.experiments.inference.pairs.comparisons import read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
-from evalsvc.experiments.reporting.live.scene import tally_in
+from evalsvc.experiments.reporting.live.scene import select_estimates, tally_in
 from evalsvc.experiments.reporting.live.view import count_queries
 from evalsvc.experiments.reporting.words import level_names
 
@@ -48,16 +48,17 @@ class ExperimentOverview:
 
 
 def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
-    """Return the overview of each experiment: four queries, and one for each that names clusters."""
-    configs: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
-    rows = Config.objects.filter(experiment__in=list(configs)).exclude(state=Config.State.DELETED)
-    for config in rows.order_by("arrival"):
-        configs[config.experiment_id].append(config)
+    """Return the overview of each experiment: five queries, and one for each that names clusters."""
+    ever: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
+    for config in Config.objects.filter(experiment__in=list(ever)).order_by("arrival"):
+        ever[config.experiment_id].append(config)
+    configs = {id: [config for config in rows if config.state != Config.State.DELETED] for id, rows in ever.items()}
     tallies = _tallies(plans, configs)
     commons = read_comparisons(*configs)
     leading = {plan.pk: find_leading_configs(plan, configs[plan.pk], tallies, commons) for plan in plans}
     leaders = {id: found.reference for id, found in leading.items()}
     intervals = watch_all(_iter_series_leaders(plans, leaders))
+    selected = select_estimates((plan, leading[plan.pk], len(ever[plan.pk])) for plan in plans)
     overviews = {}
     for plan in plans:
         leader, metric = leaders[plan.pk], primary_metric(plan)
@@ -65,7 +66,11 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
         leader_intervals = intervals.get((leader.pk, metric.name)) if leader else None
         clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}
         cluster_sums = clusters.get((leader.pk, metric.name)) if leader else None
-        leader_figures = build_figures(plan, metric, tally, leader_intervals, cluster_sums) if tally else None
+        leader_figures = (
+            build_figures(plan, metric, tally, leader_intervals, cluster_sums, selected.get((leader.pk, metric.name)))
+            if tally and leader
+            else None
+        )
         overviews[plan.pk] = _overview(plan, configs[plan.pk], leading[plan.pk], leader_figures, tallies)
     return overviews
 
@@ -83,7 +88,7 @@ def _iter_series_leaders(plans: Sequence[ExperimentPlan], leaders: Mapping[int, 
     for plan in plans:
         leader, metric = leaders[plan.pk], primary_metric(plan)
         if leader is not None and leader.watermark < plan.n_examples and needs_series(metric):
-            yield plan, leader, metric
+            yield plan, leader, metric, plan.level
 
 
 def _overview(

@@ -13,6 +13,7 @@ AUTOCORRELATED = "autocorrelated"
 SKEWED = "skewed"
 HEAVY_TAIL = "heavy_tail"
 WIDE_RANGE = "wide_range"
+NO_RANGE = "no_range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +40,13 @@ class HistoryInterval:
     degenerate : bool
         True when the scores are all equal, so that resampling them cannot show any uncertainty.
     warnings : tuple of str
-        Some of ``n<30``, ``degenerate``, ``skewed``, ``autocorrelated``, in this order.
+        Some of ``n<30``, ``no_range``, ``degenerate``, ``skewed``, ``autocorrelated``, in this order.
     advice : Advice or None
         For a degenerate or skewed history: the interval that theory gives instead.
     autocorrelation_width_factor : float or None
         With the warning ``autocorrelated``: how many times wider an interval that minds the order would be.
+    reason : str or None
+        A sentence that says why there are no numbers although there are two scores or more.
     """
 
     lower: float | None
@@ -55,3 +58,4 @@ class HistoryInterval:
     warnings: Warnings = ()
     advice: Advice | None = None
     autocorrelation_width_factor: float | None = None
+    reason: str | None = None

@@ -20,15 +20,15 @@ Clopper & Pearson (1934), Biometrika 26; Efron (1987), Better bootstrap confiden
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray, validate_level
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
+from evalsvc.stats.formulas.bca import bca_quantiles
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.formulas.intervals import clopper_pearson, normal_quantile
+from evalsvc.stats.formulas.intervals import clopper_pearson
 
 Counts = NDArray[np.int64]
 RESAMPLES = 2000
@@ -179,17 +179,8 @@ def _bca(table: Counts, value: float, level: float, seed: int) -> Ends | None:
     acceleration = _acceleration(table)
     if acceleration is None:
         return None
-    # Ties count half. Clipping the proportion prevents an infinite normal quantile.
-    below = float((resamples < value).mean() + (resamples == value).mean() / 2.0)
-    bias = normal_quantile(min(max(below, 1.0 / resamples.size), 1.0 - 1.0 / resamples.size))
-    shares = [_correct_percentile(tail, bias, acceleration) for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0)]
-    lower, upper = np.quantile(resamples, shares)
-    return float(lower), float(upper)
-
-
-def _correct_percentile(tail: float, bias: float, acceleration: float) -> float:
-    z_score = bias + normal_quantile(tail)
-    return NormalDist().cdf(bias + z_score / (1.0 - acceleration * z_score))
+    lower, upper = bca_quantiles(resamples, value, acceleration, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return lower, upper
 
 
 def _acceleration(table: Counts) -> float | None:

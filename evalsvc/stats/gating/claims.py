@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray, Scores, as_row
 from evalsvc.stats.formulas.finite import Ends
+from evalsvc.stats.gating.pairs import PairedRows
 
 UNIT: Ends = (0.0, 1.0)
 
@@ -38,6 +39,8 @@ class GateClaim:
         Size of the set that the claim is about, scored or not; None for new data.
     clusters : ndarray of int or None
         The cluster of each number, if clusters are the independent units, for new data at one look.
+    pairs : PairedRows or None
+        The scores of both, of a claim about the difference of two configs.
     """
 
     worst: FloatArray
@@ -49,6 +52,7 @@ class GateClaim:
     n_missing: int
     population: int | None = None
     clusters: NDArray[np.int_] | None = None
+    pairs: PairedRows | None = None
 
     @property
     def n_independent(self) -> int:
@@ -59,6 +63,11 @@ class GateClaim:
     def n(self) -> int:
         """How many examples are counted, those with a missing score included."""
         return int(self.worst.size)
+
+    @property
+    def asks_for_verdict(self) -> bool:
+        """Whether it asks if one config is better than another, which has one answer on every surface."""
+        return self.pairs is not None and self.reach is not None and self.limit == 0.0
 
     @property
     def is_whole(self) -> bool:
@@ -76,7 +85,14 @@ class GateClaim:
 
 
 def pair_claim(
-    candidate: Scores, baseline: Scores, *, limit: float, value_range: Ends | None, population: int | None = None
+    candidate: Scores,
+    baseline: Scores,
+    *,
+    limit: float,
+    value_range: Ends | None,
+    binary: bool = False,
+    is_one_run: bool = False,
+    population: int | None = None,
 ) -> GateClaim:
     """Return the claim that the candidate is better than the baseline by more than the limit; not worse, if negative.
 
@@ -87,7 +103,11 @@ def pair_claim(
     limit : float
         In the unit of the scores.
     value_range : pair of float or None
-        Of the scores.
+        Of the scores, turned round where lower scores are better.
+    binary : bool
+        Whether the scores are declared to be 0 or 1.
+    is_one_run : bool
+        Whether both ran in one experiment.
     population : int or None
         How many pairs there are in the set that is spoken of; None for new data.
 
@@ -104,7 +124,11 @@ def pair_claim(
     worst = np.where(np.isnan(first), low, first) - np.where(np.isnan(second), high, second)
     best = np.where(np.isnan(first), high, first) - np.where(np.isnan(second), low, second)
     reach = None if value_range is None else (-width, width)
-    return GateClaim(worst, best, limit, reach, False, False, int(is_missing.sum()), population)
+    unit = (low, width) if value_range is not None else (0.0, 1.0)
+    pairs = PairedRows(
+        (first - unit[0]) / unit[1], (second - unit[0]) / unit[1], unit[1], reach is not None, binary, is_one_run
+    )
+    return GateClaim(worst, best, limit, reach, False, False, int(is_missing.sum()), population, pairs=pairs)
 
 
 def threshold_claim(

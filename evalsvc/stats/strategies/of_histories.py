@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -12,7 +12,10 @@ import numpy as np
 from evalsvc.stats.basics.checks import (
     FloatArray,
 )
-from evalsvc.stats.basics.results import HistoryInterval
+from evalsvc.stats.basics.results import NO_RANGE, HistoryInterval
+from evalsvc.stats.basics.sums import compute_sums
+from evalsvc.stats.formulas.bca import bca_quantiles
+from evalsvc.stats.formulas.extremes import guarded_t, hides_an_end
 from evalsvc.stats.formulas.intervals import clopper_pearson, wilson
 from evalsvc.stats.histories.percentile import (
     all_equal,
@@ -23,14 +26,20 @@ from evalsvc.stats.histories.percentile import (
     no_interval,
     percentile_limit,
 )
+from evalsvc.stats.histories.saddlepoint import effective_size
 
 RESAMPLES = 2000
 # With fewer scores a resample repeats so few values that its own standard error means nothing.
 BOOTSTRAP_T_SCORES = 8
 # With fewer scores there are too few runs to resample: measured coverage was below that of single scores.
 BLOCK_SCORES = 50
-# At a level this small, arch returns the point where the two bounds meet: the median.
-MEETING_LEVEL = 1e-6
+# `auto` changes to the large-sample formula from so many scores on: all scores for a share, and those that carry the
+# variance for others.
+MANY = 100
+NO_RANGE_REASON = (
+    "The mean of scores without a declared range has no interval that can be trusted. Declare a value_range, or ask "
+    "for a quantile."
+)
 
 
 class StrategyNotApplicable(ValueError):
@@ -117,6 +126,35 @@ def _full_history(history: CheckedHistory) -> HistoryInterval:
     return percentile_limit(history.row, history.level, history.limits, history.binary)
 
 
+def _auto(history: CheckedHistory) -> HistoryInterval:
+    """Choose by what is declared, and by how many scores carry the variance; `method` names the formula chosen."""
+    if history.binary:
+        return _clopper_pearson(history) if history.row.size < MANY else _wilson(history)
+    if history.limits is None:
+        found = no_interval(history.row.size)
+        return replace(found, warnings=(*found.warnings, NO_RANGE), reason=NO_RANGE_REASON)
+    return _full_history(history) if _resampling_suffices(history, history.limits) else _t_with_guard(history)
+
+
+def _resampling_suffices(history: CheckedHistory, limits: tuple[float, float]) -> bool:
+    """Return whether the scores show all that a resample must: their variance, and no end of the range is hidden."""
+    # Fewer scores cannot have that effective size, and equal ones have none.
+    if history.row.size < MANY or history.flat:
+        return False
+    low, width, unit = history.unit()
+    variance = width**2 * float(unit.var(ddof=1))
+    is_hidden = hides_an_end(unit.size, low, low + width, variance, limits)
+    return not is_hidden and effective_size(unit) >= MANY
+
+
+def _t_with_guard(history: CheckedHistory) -> HistoryInterval:
+    """Return Student's interval with scores added at the ends of the range (`extremes.guarded_t`)."""
+    if history.limits is None:
+        raise StrategyNotApplicable(NO_RANGE_REASON)
+    lower, upper = guarded_t(compute_sums(history.row), history.limits, history.level)
+    return _answer(history, (lower, float(history.row.mean()), upper), "guarded-t")
+
+
 def _wilson(history: CheckedHistory) -> HistoryInterval:
     ones, n = int(history.row.sum()), history.row.size
     return _interval_around_mean(history, wilson(ones, n, history.level), "wilson")
@@ -134,26 +172,18 @@ def _interval_around_mean(history: CheckedHistory, ends: tuple[float, float], me
 
 
 def _bca(history: CheckedHistory) -> HistoryInterval:
-    """Bias-corrected and accelerated bootstrap (Efron 1987), by arch."""
+    """Bias-corrected and accelerated bootstrap (Efron 1987), with resamples by arch."""
+    from arch.bootstrap import IIDBootstrap
+
     if history.flat:
         return _degenerate(history)
     low, width, unit = history.unit()
-    with np.errstate(all="ignore"):
-        try:
-            lower, median, upper = _bca_ends(unit, history)
-        except (RuntimeError, ValueError):
-            # arch raises where its corrections are undefined; the uncorrected interval is used then.
-            return _full_history(history)
+    means = IIDBootstrap(unit, seed=history.seed).apply(_mean, RESAMPLES)[:, 0]
+    deviations = unit - unit.mean()
+    acceleration = float((deviations**3).sum()) / (6.0 * float(deviations @ deviations) ** 1.5)
+    probabilities = [history.tail, 0.5, 1.0 - history.tail]
+    lower, median, upper = bca_quantiles(means, float(unit.mean()), acceleration, probabilities)
     return _resample_interval(history, (low + width * lower, low + width * median, low + width * upper), "bca")
-
-
-def _bca_ends(unit: FloatArray, history: CheckedHistory) -> tuple[float, float, float]:
-    from arch.bootstrap import IIDBootstrap
-
-    resampler = IIDBootstrap(unit, seed=history.seed)
-    ends = resampler.conf_int(_mean, reps=RESAMPLES, method="bca", size=history.level)
-    middle = resampler.conf_int(_mean, reps=RESAMPLES, method="bca", size=MEETING_LEVEL, reuse=True)
-    return float(ends[0, 0]), float(middle.mean()), float(ends[1, 0])
 
 
 def _mean(row: FloatArray) -> FloatArray:
@@ -263,6 +293,7 @@ def _cut(history: CheckedHistory, ends: tuple[float, float, float]) -> tuple[flo
 
 HISTORY_RULES = {
     "none": HistoryRule(_none),
+    "auto": HistoryRule(_auto),
     "full-history": HistoryRule(_full_history),
     "full-history-bca": HistoryRule(_bca, draws=True),
     "full-history-block": HistoryRule(_block, _if_short, draws=True),

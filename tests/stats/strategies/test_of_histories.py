@@ -49,6 +49,7 @@ def remembering(n: int, phi: float, seed: int = 1) -> Row:
 def test_the_names_are_the_ones_on_the_wire() -> None:
     assert HISTORY_STRATEGIES == (
         "none",
+        "auto",
         "full-history",
         "full-history-bca",
         "full-history-block",
@@ -60,7 +61,7 @@ def test_the_names_are_the_ones_on_the_wire() -> None:
 
 
 def test_it_refuses_an_unknown_name() -> None:
-    with pytest.raises(ValueError, match="`strategy` must be one of none, full-history"):
+    with pytest.raises(ValueError, match="`strategy` must be one of none, auto, full-history"):
         interval_for("bootstrap", [0.0, 1.0])
 
 
@@ -177,6 +178,17 @@ def test_bca_equals_arch() -> None:
     lower, _, upper = ends(interval)
     assert [lower, upper] == pytest.approx((low + spread * expected).tolist(), abs=1e-8)
     assert interval.method == "bca"
+
+
+def test_bca_of_mirrored_grades_is_mirrored() -> None:
+    """arch 8 counts resamples that equal the estimate as above it, which shifts both ends of graded scores."""
+    grades = np.array([1, 2, 3, 4, 5] * 4, dtype=np.float64)
+
+    lower, median, upper = ends(interval_for("full-history-bca", grades, seed=3))
+    mirrored = ends(interval_for("full-history-bca", 6.0 - grades, seed=3))
+
+    assert [6.0 - end for end in reversed(mirrored)] == pytest.approx([lower, median, upper], abs=1e-9)
+    assert 3.0 - lower == pytest.approx(upper - 3.0, abs=0.11)
 
 
 def test_bca_leans_towards_the_long_tail() -> None:
@@ -336,3 +348,62 @@ def test_every_level_is_answered(strategy: str) -> None:
         lower, median, upper = ends(interval_for(strategy, scores, level))
 
         assert lower <= median <= upper
+
+
+@pytest.mark.parametrize(
+    ("scores", "binary", "value_range", "method"),
+    [
+        ([1.0] * 99, True, (0, 1), "clopper-pearson"),
+        ([1.0] * 99, True, None, "clopper-pearson"),
+        ([1.0] * 100, True, (0, 1), "wilson"),
+        ([0.7] * 500, None, (0, 1), "guarded-t"),
+        # Of evenly spread scores five of nine carry the variance.
+        (np.linspace(0, 1, 170), None, (0, 1), "guarded-t"),
+        (np.linspace(0, 1, 190), None, (0, 1), "saddlepoint"),
+        # Of zeros and ones that are not declared binary, the number that carries the variance decides.
+        ([0.0] * 480 + [1.0] * 20, None, (0, 1), "guarded-t"),
+        ([0.0] * 400 + [1.0] * 100, None, (0, 1), "exact-binomial"),
+        # A thousand scores that have not shown the lower end of their range.
+        (np.linspace(0.98, 1, 1000), None, (0, 1), "guarded-t"),
+    ],
+)
+def test_auto_names_the_formula_it_chose(
+    scores: Row | list[float], binary: bool | None, value_range: tuple[int, int] | None, method: str
+) -> None:
+    interval = interval_for("auto", scores, value_range=value_range, binary=binary)
+
+    lower, median, upper = ends(interval)
+    assert interval.method == method
+    assert lower <= median <= upper
+    assert upper > lower
+    assert not interval.degenerate
+    assert interval.reason is None
+
+
+def test_auto_gives_the_numbers_of_the_strategy_it_chose() -> None:
+    shares, scores = [1.0] * 90 + [0.0] * 30, np.random.default_rng(2).random(300)
+
+    assert interval_for("auto", shares[:80], binary=True) == interval_for("clopper-pearson", shares[:80], binary=True)
+    assert interval_for("auto", shares, binary=True) == interval_for("wilson", shares, binary=True)
+    assert interval_for("auto", scores, value_range=(0, 1)) == history_interval(scores, value_range=(0, 1))
+
+
+@pytest.mark.parametrize("n", [2, 40, 2000])
+def test_auto_has_no_interval_of_a_mean_without_a_range(n: int) -> None:
+    interval = interval_for("auto", np.random.default_rng(n).lognormal(size=n))
+
+    assert (interval.lower, interval.median, interval.upper, interval.method) == (None, None, None, None)
+    assert interval.n == n
+    assert interval.warnings == (("n<30", "no_range") if n < 30 else ("no_range",))
+    assert interval.reason is not None
+    assert "value_range" in interval.reason
+    assert "quantile" in interval.reason
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("n", [5, 20, 150])
+def test_auto_covers_bounded_scores(name: str, n: int) -> None:
+    rows, mean = draw(name, 200, n, 1)
+    intervals = [ends(interval_for("auto", row, value_range=(0, 1))) for row in rows]
+
+    assert np.mean([lower <= mean <= upper for lower, _, upper in intervals]) >= 0.92

@@ -30,7 +30,7 @@ def test_the_names_for_sets_are_the_ones_on_the_wire() -> None:
 
 
 def test_one_for_sets_is_none_for_histories() -> None:
-    with pytest.raises(ValueError, match=r"`strategy` must be one of none, full-history, .*, not 'anytime'"):
+    with pytest.raises(ValueError, match=r"`strategy` must be one of none, auto, full-history, .*, not 'anytime'"):
         history_rule("anytime")
     assert set_rule("full-history") is None
     assert set_rule("bayes") is None

@@ -14,8 +14,15 @@ from evalsvc.experiments.inference.clusters.cluster_sums import (
     count_clusters,
     count_pairs,
 )
-from evalsvc.experiments.inference.estimates.figures import Tally, build_tally, needs_series
-from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch
+from evalsvc.experiments.inference.estimates.figures import (
+    SelectedEstimate,
+    Tally,
+    build_tally,
+    needs_series,
+    selected_level,
+)
+from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch, watch_all
+from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
 from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
@@ -37,7 +44,8 @@ class Scene:
     metrics: Sequence[Metric]
     sums: Aggregates
     commons: Comparisons
-    """Of the pairs that `with_pairs` was not asked for the sums alone."""
+    """Of the pairs that `add_pairs` was not asked for the sums alone."""
+    leading: LeadingConfigs
     watched: Mapping[tuple[int, str], WatchedIntervals]
     ever: Sequence[Config]
     """Those that are deleted, too."""
@@ -46,6 +54,8 @@ class Scene:
     """The warnings of each metric whose range is too wide for its scores."""
     clusters: Counted = field(default_factory=dict)
     paired_clusters: CountedPairs = field(default_factory=dict)
+    selected: Mapping[tuple[int, str], SelectedEstimate] = field(default_factory=dict)
+    """The estimates that were chosen for their value: those of the leading configs by the primary metric."""
 
     @property
     def n_ever(self) -> int:
@@ -65,18 +75,43 @@ def load_scene(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Sc
     sums = {(row.config_id, row.metric, row.scope): row for row in rows}
     metrics = [Metric.from_json(row) for row in plan.metrics]
     primary = primary_metric(plan)
+    commons = read_sums(plan.pk) if is_pairable(primary) else {}
+    tallies = {
+        (config.pk, metric.name): tally_in(plan, config, metric, sums) for config in configs for metric in metrics
+    }
+    by_config = {config.pk: tallies[config.pk, primary.name] for config in configs}
+    leading = find_leading_configs(plan, configs, by_config, commons)
     return Scene(
         plan,
         configs,
         metrics,
         sums,
-        read_sums(plan.pk) if is_pairable(primary) else {},
+        commons,
+        leading,
         watch_configs(plan, configs, metrics),
         every,
-        {(config.pk, metric.name): tally_in(plan, config, metric, sums) for config in configs for metric in metrics},
+        tallies,
         {metric.name: wide_in(metric, rows) for metric in metrics},
         count_clusters(plan, configs, metrics, most=MOST_WATCHED),
+        selected=select_estimates([(plan, leading, len(every))]),
     )
+
+
+def select_estimates(
+    found: Iterable[tuple[ExperimentPlan, LeadingConfigs, int]],
+) -> dict[tuple[int, str], SelectedEstimate]:
+    """Return the selected estimates of experiments, by config and metric, each among so many configs: one query."""
+    rows = [(plan, config, primary_metric(plan), n) for plan, leading, n in found if n > 1 for config in leading.best]
+    coming = [
+        (plan, config, metric, selected_level(plan.level, n))
+        for plan, config, metric, n in rows
+        if config.watermark < plan.n_examples and needs_series(metric) and not metric.addition
+    ]
+    watched = watch_all(coming)
+    return {
+        (config.pk, metric.name): SelectedEstimate(n, watched.get((config.pk, metric.name)))
+        for _, config, metric, n in rows
+    }
 
 
 def add_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
@@ -109,4 +144,4 @@ def watch_configs(
 def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
     """Add up the scores from before and after a config's design: estimates cover both."""
     rows = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
-    return build_tally(plan, *rows)
+    return build_tally(plan, metric, *rows)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
 from evalsvc.experiments.inference.clusters.views import remove_bounds
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
-from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
+from evalsvc.experiments.inference.leader import LeadingConfigs
 from evalsvc.experiments.inference.pairs.comparisons import is_pairable
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.pairs.versus import (
@@ -38,8 +39,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     """
     scene = load_scene(plan, ever)
     metric = primary_metric(plan)
-    tallies = {config.pk: scene.tally(config, metric) for config in scene.configs}
-    leading = find_leading_configs(plan, scene.configs, tallies, scene.commons)
+    leading = scene.leading
     leader, baseline = leading.leader, find_baseline(plan, scene.configs)
     counts = [
         (config, metric, scene.tally(config, metric).sums.n) for config in scene.configs for metric in scene.metrics
@@ -131,22 +131,24 @@ def count_queries(config: Config) -> int:
     return (config.n_ok + config.n_error - config.n_reused) * config.n_calls
 
 
+def metric_view_in(scene: Scene, config: Config, metric: Metric) -> dict[str, Any]:
+    """Return one metric of one config, as every page and endpoint shows it."""
+    return metric_view(
+        scene.plan,
+        config,
+        metric,
+        scene.sums,
+        scene.watched.get((config.pk, metric.name)),
+        clusters=scene.clusters,
+        wide=scene.wide[metric.name],
+        selected=scene.selected.get((config.pk, metric.name)),
+    )
+
+
 def _config_view(
     scene: Scene, config: Config, against: Config | None, beside: Mapping[str, Any] | None, pairs: Pairs
 ) -> dict[str, Any]:
-    plan, sums = scene.plan, scene.sums
-    metrics = {
-        metric.name: metric_view(
-            plan,
-            config,
-            metric,
-            sums,
-            scene.watched.get((config.pk, metric.name)),
-            clusters=scene.clusters,
-            wide=scene.wide[metric.name],
-        )
-        for metric in scene.metrics
-    }
+    metrics = {metric.name: metric_view_in(scene, config, metric) for metric in scene.metrics}
     return {
         "id": str(config.pk),
         "name": config.name,
