@@ -257,13 +257,13 @@ def test_the_form_leads_to_what_a_prompt_needs(editor: Visitor, admin: Visitor, 
     assert 'href="/console/connections/new"' in admin.text("experiments/new")
 
 
-def test_chance_alone_names_no_winner(reader: Visitor, alice: Caller) -> None:
+def test_a_tie_names_no_winner(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, *({f"e{(i + k) % 20}" for k in range(4)} for i in range(4)), configs=SIXTEEN[:4])
     text = reader.text(f"experiments/{made['id']}")
     assert "level at the end" in text and 'badge good">level' not in text
     assert '<tr id="config-' in text and not re.search(r'<tr id="config-[^>]*class="good"', text)
     listed = reader.text("experiments")
-    assert "Leader, by the primary metric" in listed and "may do so by chance" in listed
+    assert "Leader, by the primary metric" in listed and "whether it is significantly better" in listed
 
 
 def test_the_form_says_whose_scores_enter_the_history(editor: Visitor, alice: Caller) -> None:

@@ -8,17 +8,17 @@ import pytest
 
 from tests.conftest import Caller
 from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
-from tests.experiments.pushing import PUSH, Runner
+from tests.experiments.pushing import PUSH, Runner, answering
 
 PATH = "/v1/history?evaluator=exact-match&strategy=full-history&include_experiments=promoted"
 GOLDEN = [{"id": str(i), "input": f"q{i}", "output": "yes", "expected": "yes" if i % 3 else "no"} for i in range(6)]
 
 
-def run(caller: Caller, dataset: str, configs: int = 1, **plan: Any) -> dict[str, Any]:
-    """Run an experiment of so many configs to its end, and return it."""
+def run(caller: Caller, dataset: str, configs: int = 1, *, is_tie: bool = False, **plan: Any) -> dict[str, Any]:
+    """Run an experiment of so many configs to its end, and return it; the first one leads, unless it is a tie."""
     made = make_experiment(caller, dataset, [{**PUSH, "name": f"c{i}"} for i in range(configs)], **plan)
     for i in range(configs):
-        Runner(caller, made, i).run()
+        Runner(caller, made, i).run(answering(set() if is_tie else set(range(i))))
     return ok(caller.get(f"/v1/experiments/{made['id']}"))["experiment"]
 
 
@@ -80,6 +80,14 @@ def test_the_winner_of_a_comparison_enters_though_its_examples_are_known(alice: 
     for n in (5, 10, 15):
         run(alice, dataset, configs=2)
         assert n_promoted(alice) == n
+
+
+def test_a_tie_promotes_nothing(alice: Caller) -> None:
+    """Nobody leads; each of the tied configs can be promoted on request."""
+    made = run(alice, make_dataset(alice, n=5), configs=2, is_tie=True)
+    assert n_promoted(alice) == 0
+    config = made["configs"][1]["id"]
+    assert ok(alice.post(f"/v1/experiments/{made['id']}/configs/{config}/promote", {}))["n_promoted"] == 5
 
 
 def test_a_plan_says_whether_its_leader_enters(alice: Caller) -> None:
