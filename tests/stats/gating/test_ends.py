@@ -12,7 +12,8 @@ from scipy.special import gammaln, xlogy  # type: ignore[import-untyped, unused-
 
 from evalsvc.stats.formulas.quantiles import compute_quantiles
 from evalsvc.stats.gating.claims import pair_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.ends import NOTHING, Moments, compute_bounds
+from evalsvc.stats.formulas.clusters import Moments
+from evalsvc.stats.gating.ends import NOTHING, compute_bounds
 from evalsvc.stats.gating.fortunes import GAMBLERS, anytime_bound, growth, is_ruled_out
 
 NAN = math.nan

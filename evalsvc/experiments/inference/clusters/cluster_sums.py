@@ -44,10 +44,10 @@ WITH places AS MATERIALIZED (SELECT array_agg(n.cluster ORDER BY n.pos) AS of FR
 """  # noqa: S608  # nosec B608
 SUMS = f"""{PLACES}
 SELECT c.config_id, c.metric, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
-  sum(c.n * c.n)::float8
+  sum(c.n * c.n)::float8, sum(c.squares)
 FROM (
   SELECT w.config_id, w.metric, (SELECT p.of FROM places p)[s.pos + 1] AS cluster,
-    count(*)::float8 AS n, sum(s.value) AS total
+    count(*)::float8 AS n, sum(s.value) AS total, sum(s.value * s.value) AS squares
   FROM unnest(%s::bigint[], %s::text[], %s::int[]) AS w(config_id, metric, upto)
   JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos < w.upto
   WHERE s.value IS NOT NULL GROUP BY 1, 2, 3) c
@@ -55,10 +55,12 @@ GROUP BY c.config_id, c.metric
 """  # noqa: S608  # nosec B608
 PAIRS = f"""{PLACES}
 SELECT c.first, c.second, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
-  sum(c.n * c.n)::float8, count(*) FILTER (WHERE c.total > {NO_SIGN}), count(*) FILTER (WHERE c.total < -{NO_SIGN})
+  sum(c.n * c.n)::float8, sum(c.squares),
+  count(*) FILTER (WHERE c.total > {NO_SIGN}), count(*) FILTER (WHERE c.total < -{NO_SIGN})
 FROM (
   SELECT w.first, w.second, (SELECT p.of FROM places p)[a.pos + 1] AS cluster,
-    count(*)::float8 AS n, sum((a.value - b.value) * %s) AS total
+    count(*)::float8 AS n, sum((a.value - b.value) * %s) AS total,
+    sum(((a.value - b.value) * %s) ^ 2) AS squares
   FROM unnest(%s::bigint[], %s::bigint[], %s::int[]) AS w(first, second, upto)
   JOIN experiments_score a ON a.config_id = w.first AND a.metric = %s AND a.pos < w.upto
   JOIN experiments_score b ON b.config_id = w.second AND b.metric = a.metric AND b.pos = a.pos
@@ -154,7 +156,7 @@ def count_pairs(
             [upto for _, _, upto in missing],
         ]
         for first, second, *sums, n_up, n_down in _rows(
-            PAIRS, [*_get_query_values(plan), scale, *columns, metric.name]
+            PAIRS, [*_get_query_values(plan), scale, scale, *columns, metric.name]
         ):
             sums_by_pair[first, second] = new_sums = ClusteredPairs(ClusterSums(*sums), n_up, n_down)
             _pairs.put(keys[first, second], new_sums)
