@@ -204,7 +204,7 @@ def test_inputs_may_share_something(client: Client) -> None:
     result = run(client, knows, cluster_by=["west", "west", "west", "east"])
     metric = result.metrics["exact-match"]
 
-    assert (metric.n, metric.n_clusters, metric.method) == (4, 2, "cr1")
+    assert (metric.n, metric.n_clusters, metric.method) == (4, 2, "guarded-cr1")
     assert metric.counts == "4 of 4 in 2 clusters"
     with pytest.raises(ValueError, match="2 clusters"):
         run(client, knows, cluster_by=["west", "east"])

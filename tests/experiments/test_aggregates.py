@@ -12,7 +12,7 @@ from evalsvc.stats.formulas.intervals import clopper_pearson
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok
 from tests.experiments.pushing import PUSH, Runner, answering
-from tests.stats.reference import over_clusters
+from tests.stats.reference import guarded_over_clusters
 
 EXACT = {"name": "accuracy", "evaluator": "exact-match"}
 MINE = {"name": "mine", "source": "client", "value_range": [0, 1]}
@@ -264,10 +264,10 @@ def test_examples_of_one_document_are_one_draw(alice: Caller) -> None:
         for more in ("", "&cluster_by=metadata.doc")
     )
     scores = [float(i < 8) for i in range(24)]
-    lower, upper = over_clusters(scores, [i // 4 if i < 20 else i for i in range(24)], 0.95)
+    expected = guarded_over_clusters(scores, [i // 4 if i < 20 else i for i in range(24)], 0.95, (0.0, 1.0))
 
     assert (together["n"], together["n_clusters"], together["value"]) == (24, 9, apart["value"])
-    assert (together["method"], together["warnings"], apart["n_clusters"]) == ("cr1", ["n<30"], None)
-    assert (together["lower"], together["upper"]) == pytest.approx((max(0.0, lower), upper))
+    assert (together["method"], together["warnings"], apart["n_clusters"]) == ("guarded-cr1", ["n<30"], None)
+    assert (together["lower"], together["upper"]) == pytest.approx(expected)
     wrong = aggregates(alice, made, "by=metadata.none&cluster_by=parameters.k", 422)
     assert wrong["errors"][0]["pointer"] == "/cluster_by"

@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import Caller
 from tests.experiments.conftest import live, make_dataset, make_experiment, ok
 from tests.experiments.pushing import Runner
-from tests.stats.reference import over_clusters
+from tests.stats.reference import guarded_over_clusters
 
 MINE = {"name": "mine", "source": "client", "value_range": [0, 1]}
 BOTH = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
@@ -60,9 +60,9 @@ def test_the_headline_is_the_interval_over_clusters(alice: Caller) -> None:
     made = clustered(alice, DOCUMENTS)
     score(alice, made, 0, of_documents)
     found, head = shown(alice, made), live(alice, made["id"])["experiment"]
-    expected = over_clusters([of_documents(i) for i in range(40)], DOCUMENTS, 0.95)
+    expected = guarded_over_clusters([of_documents(i) for i in range(40)], DOCUMENTS, 0.95, (0.0, 1.0))
 
-    assert (found["n"], found["n_clusters"], found["method"], found["safe"]) == (40, 10, "cr1", "one look")
+    assert (found["n"], found["n_clusters"], found["method"], found["safe"]) == (40, 10, "guarded-cr1", "one look")
     assert (found["lower"], found["upper"]) == pytest.approx(expected)
     assert found["new_data"]["lower"] == found["lower"]
     assert (head["cluster_by"], head["n_unclustered"]) == (DOC, 0)
@@ -91,21 +91,21 @@ def test_examples_without_the_value_are_clusters_of_their_own(alice: Caller) -> 
 
 
 @pytest.mark.parametrize(
-    ("documents", "value", "warning"),
+    ("documents", "value", "width", "warnings"),
     [
-        (["same"] * 12, of_documents, "one_cluster"),
-        (["a", "a", "b"], lambda i: 0.5, "degenerate"),
+        (["same"] * 12, of_documents, 1.0, ["n<30", "one_cluster"]),
+        (["a", "a", "b"], lambda i: 0.5, 0.9, ["n<30"]),
     ],
 )
-def test_where_clusters_tell_nothing_there_is_no_interval(
-    alice: Caller, documents: list[str], value: Any, warning: str
+def test_where_clusters_tell_nothing_the_interval_is_wide(
+    alice: Caller, documents: list[str], value: Any, width: float, warnings: list[str]
 ) -> None:
     made = clustered(alice, documents)
     score(alice, made, 0, value)
     found = shown(alice, made)
 
-    assert (found["lower"], found["upper"], found["method"]) == (None, None, "none")
-    assert warning in found["warnings"]
+    assert found["upper"] - found["lower"] >= width
+    assert (found["method"], found["warnings"]) == ("guarded-cr1", warnings)
 
 
 def test_three_rows_have_a_wide_one(alice: Caller) -> None:
@@ -144,10 +144,11 @@ def test_differences_are_over_clusters_and_have_a_verdict_at_the_end(alice: Call
     ids = [config["id"] for config in made["configs"]]
     whole = ok(alice.get(f"/v1/compare?a={ids[0]}&b={ids[1]}"))
     versus = next(one for one in live(alice, made["id"])["configs"] if one["versus_leader"])["versus_leader"]
-    expected = over_clusters(np.array([of_documents(i) for i in range(40)]) - second, DOCUMENTS, 0.955)
+    differences = np.array([of_documents(i) for i in range(40)]) - second
+    expected = guarded_over_clusters(differences, DOCUMENTS, 0.955, (-1.0, 1.0))
 
     found = whole["comparison"]
-    assert (whole["cluster_by"], found["n"], found["n_clusters"], found["method"]) == (DOC, 40, 10, "cr1")
+    assert (whole["cluster_by"], found["n"], found["n_clusters"], found["method"]) == (DOC, 40, 10, "guarded-cr1")
     assert (found["lower"], found["upper"]) == pytest.approx(expected)
     assert (found["joint_level"], found["rests_on"]) == (pytest.approx(0.955), None)
     assert (found["word"], found["label"], found["reason"]) == ("better", "planned_end", None)
@@ -230,8 +231,8 @@ def test_aggregates_and_the_front_follow_the_plan(alice: Caller) -> None:
     front = ok(alice.get(f"{path}/pareto?metrics=mine,latency"))
     (beaten,) = [config for config in front["configs"] if config["dominated_by"]] or [None]
 
-    assert (row["method"], row["n_clusters"]) == ("cr1", 10)
-    assert beaten is None or beaten["dominated_by"][0]["better_by"]["mine"]["method"] == "cr1"
+    assert (row["method"], row["n_clusters"]) == ("guarded-cr1", 10)
+    assert beaten is None or beaten["dominated_by"][0]["better_by"]["mine"]["method"] == "guarded-cr1"
 
 
 def test_a_later_metric_asks_for_no_strategy(alice: Caller) -> None:

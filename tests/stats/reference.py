@@ -8,6 +8,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft as scipy_fft
+from scipy.stats import norm as normal
 from scipy.stats import t as student
 
 Row = NDArray[np.float64]
@@ -28,6 +29,29 @@ def over_clusters(scores: Sequence[float] | Row, clusters: Sequence[Hashable], l
     effective = row.size**2 / sum(int(mine.sum()) ** 2 for mine in members)
     margin = float(student.ppf((1.0 + level) / 2.0, effective - 1.0)) * error
     return float(row.mean()) - margin, float(row.mean()) + margin
+
+
+def guarded_over_clusters(
+    scores: Sequence[float] | Row, clusters: Sequence[Hashable], level: float, limits: tuple[float, float]
+) -> tuple[float, float]:
+    """The same, with some clusters at the far end of the range added to the effective ones, at each end."""
+    row, names = np.asarray(scores, dtype=float), list(dict.fromkeys(clusters))
+    members = [np.array([one == name for one in clusters]) for name in names]
+    effective = row.size**2 / sum(int(mine.sum()) ** 2 for mine in members)
+    squares = sum(float((row[mine] - row.mean()).sum()) ** 2 for mine in members)
+    variance = effective * len(names) / (len(names) - 1) * squares / row.size**2
+    # How much less extreme a cluster is than a score: not less than the mean of independent scores.
+    nearer = float(np.clip(np.sqrt(variance / row.var()), np.sqrt(effective / row.size), 1.0)) if row.var() else 1.0
+    tail = (1.0 - level) / 2.0
+    added = 1.25 * max(1.0, float(normal.ppf(1.0 - tail / 2.0) / normal.ppf(0.975)) ** 2)
+    quantile = float(student.ppf(1.0 - tail, effective - 1.0))
+    ends = []
+    for limit, side in zip(limits, (-1.0, 1.0), strict=True):
+        far = row.mean() + nearer * (limit - row.mean())
+        centre = (effective * row.mean() + added * far) / (effective + added)
+        around = effective * (variance + (row.mean() - centre) ** 2) + added * (far - centre) ** 2
+        ends.append(float(centre + side * quantile * np.sqrt(around) / (effective + added)))
+    return max(limits[0], ends[0]), min(limits[1], ends[1])
 
 
 def brute_force(scores: Row, probabilities: tuple[float, ...] = TAILS) -> list[float]:

@@ -28,17 +28,12 @@ tests and equivalence confidence sets, Statistical Science 11.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.betting import betting_interval
-from evalsvc.stats.formulas.clusters import cluster_quantile, effective_clusters
-from evalsvc.stats.formulas.extremes import added_scores
-from evalsvc.stats.formulas.finite import t_quantile
+from evalsvc.stats.formulas.clusters import Moments
 from evalsvc.stats.formulas.intervals import clopper_pearson
 from evalsvc.stats.gating.claims import GateClaim
 from evalsvc.stats.gating.fortunes import anytime_bound, is_ruled_out
@@ -139,52 +134,3 @@ def _one_look(claim: GateClaim, alpha: float) -> ConfidenceBounds:
     lower = min(worst.mean, max(low, worst.end(low, alpha)))
     upper = max(best.mean, min(high, best.end(high, alpha)))
     return ConfidenceBounds(lower, upper, "guarded-t" if claim.clusters is None else OVER_CLUSTERS)
-
-
-@dataclass(frozen=True, slots=True)
-class Moments:
-    """Number, mean and variance (with n) of scores; or the same for the effective number of clusters.
-
-    `spread` is the variation of a cluster mean relative to that of a score: an unseen observation is a cluster, not a
-    score.
-    """
-
-    n: float
-    mean: float
-    variance: float
-    spread: float = 1.0
-    is_of_clusters: bool = False
-
-    @classmethod
-    def from_row(cls, row: FloatArray, clusters: NDArray[np.int_] | None = None) -> Moments:
-        r"""Compute the moments of a row; over clusters
-
-        .. math:: G^* = \frac{n^2}{\sum_g n_g^2}, \qquad v = G^*\,\frac{G}{G-1}\sum_g D_g^2/n^2
-
-        with the sum :math:`D_g` of the deviations from the mean in a cluster. Equal scores carry no information about
-        the
-        correlation in clusters: the spread is then 1, as for scores.
-        """
-        mean, variance = float(row.mean()), float(row.var())
-        if clusters is None:
-            return cls(float(row.size), mean, variance)
-        sums, sizes = np.bincount(clusters, weights=row - mean), np.bincount(clusters).astype(np.float64)
-        n, groups = float(row.size), int((sizes > 0.0).sum())
-        effective = effective_clusters(n, float((sizes**2).sum()))
-        of_clusters = effective * groups / max(1, groups - 1) * float((sums**2).sum()) / n**2
-        relative_spread = min(1.0, math.sqrt(of_clusters / variance)) if variance > 0.0 else 1.0
-        return cls(effective, mean, of_clusters, relative_spread, True)
-
-    def end(self, extreme: float, alpha: float) -> float:
-        """Return the end on the side of the extreme, which errs with probability alpha."""
-        # As many as a two-sided interval with alpha on both sides adds: with fewer, exact sums exceed small alphas.
-        added = added_scores(1.0 - alpha)
-        size = self.n + added
-        far = (extreme - self.mean) * self.spread
-        centre = added * far / size
-        variance = max(0.0, (self.n * self.variance + added * far * far) / size - centre * centre)
-        if self.is_of_clusters:
-            quantile = cluster_quantile(self.n, 1.0 - 2.0 * alpha)
-        else:
-            quantile = t_quantile(max(1, round(self.n) - 1), 1.0 - 2.0 * alpha)
-        return self.mean + centre + math.copysign(quantile * math.sqrt(variance / size), far)

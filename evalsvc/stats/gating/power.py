@@ -22,9 +22,9 @@ from dataclasses import replace
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray
+from evalsvc.stats.formulas.clusters import Moments
 from evalsvc.stats.formulas.intervals import z_quantile
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.ends import Moments
 from evalsvc.stats.gating.fortunes import growth
 
 POWER = 0.8

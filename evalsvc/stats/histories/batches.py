@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
@@ -18,10 +17,14 @@ from evalsvc.stats.basics.checks import (
     validate_scores,
 )
 from evalsvc.stats.basics.results import FEW_SCORES, HistoryInterval
+from evalsvc.stats.formulas.clusters import (
+    IntArray,
+    cluster_mean_interval,
+    cluster_method,
+    number_clusters,
+    sum_clusters,
+)
 from evalsvc.stats.histories.percentile import interval_with_warnings, no_interval
-from evalsvc.stats.pairs.paired import cluster_interval
-
-IntArray: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 # A source of fewer scores has too uncertain a rate.
 FEWEST = 10
@@ -30,18 +33,22 @@ FEW_BATCHES = "batches<30"
 
 
 def batched_interval(
-    scores: Scores, batches: Sequence[Hashable], level: float = 0.95, *, value_range: ValueRange | None = None
+    scores: Scores,
+    batches: Sequence[Hashable] | IntArray,
+    level: float = 0.95,
+    *,
+    value_range: ValueRange | None = None,
 ) -> HistoryInterval:
     """Return the interval for the mean of a history of batches of scores, such as nightly runs.
 
-    Batches, not scores, are independent: the standard error is that of their sums (CR1), the quantile Student's
-    with one degree of freedom less than the batches. Repeated scores of one question are such a batch as well.
+    Batches, not scores, are independent: the standard error is that of their sums, and both ends are guarded where a
+    range is declared (`formulas.clusters`). Repeated scores of one question are such a batch as well.
 
     Parameters
     ----------
     scores : sequence of float
         In any order.
-    batches : sequence of hashable
+    batches : sequence of hashable, or ndarray of int
         The batch of each score: the value of a tag, or the id of an example.
     level, value_range
         As in `history_interval`.
@@ -49,8 +56,8 @@ def batched_interval(
     Returns
     -------
     HistoryInterval
-        Method ``cr1``. Without numbers for fewer than two batches, or for batches of equal means. Fewer than 30 batches
-        warn ``batches<30``.
+        Method ``guarded-cr1`` with a range; a single batch then has the range. Without a range ``cr1``, and no numbers
+        for fewer than two batches or for batches of equal totals. Fewer than 30 batches warn ``batches<30``.
 
     References
     ----------
@@ -61,20 +68,22 @@ def batched_interval(
     --------
     >>> found = batched_interval([1, 1, 0, 0, 1, 0] * 5, ["a", "a", "b", "b", "c", "c"] * 5, value_range=(0, 1))
     >>> found.lower, found.median, found.upper, found.method
-    (0.0, 0.5, 1.0, 'cr1')
+    (0.0, 0.5, 1.0, 'guarded-cr1')
     """
     row, limits = validate_scores(scores), validate_range(value_range)
     check_declared(row, limits, None)
-    interval = cluster_interval(row, batches, validate_level(level))
-    if interval.value is None or interval.lower is None or interval.upper is None:
+    if row.size != len(batches):
+        raise ValueError(f"`batches` must be as many as the scores, {row.size}, not {len(batches)}.")
+    sums = sum_clusters(row, number_clusters(batches))
+    ends, _ = cluster_mean_interval(sums, level=validate_level(level), value_range=limits)
+    if ends is None:
         return no_interval(int(row.size))
-    low, high = limits or (-math.inf, math.inf)
-    ends = (max(low, interval.lower), interval.value, min(high, interval.upper))
-    answer = interval_with_warnings(row, ends, "cr1")
+    method = cluster_method(ends, limits)
+    answer = interval_with_warnings(row, (ends[0], float(row.mean()), ends[1]), method)
     # What neighbours have in common is in the batches already.
     few = (FEW_SCORES,) if row.size < 30 else ()
-    few_batches = (FEW_BATCHES,) if len(set(batches)) < 30 else ()
-    return HistoryInterval(answer.lower, answer.median, answer.upper, answer.n, "cr1", warnings=(*few, *few_batches))
+    few_batches = (FEW_BATCHES,) if sums.groups < 30 else ()
+    return HistoryInterval(answer.lower, answer.median, answer.upper, answer.n, method, warnings=(*few, *few_batches))
 
 
 def homogeneity_p_value(scores: Scores, sources: Sequence[Hashable] | IntArray) -> float | None:
@@ -119,17 +128,9 @@ def homogeneity_p_value(scores: Scores, sources: Sequence[Hashable] | IntArray) 
 
 def _groups(row: FloatArray, sources: Sequence[Hashable] | IntArray) -> list[FloatArray]:
     """Return the scores of each source that has enough of them."""
-    which = _number_sources(sources)
+    which = number_clusters(sources)
     numbers = np.flatnonzero(np.bincount(which) >= FEWEST)
     return [row[which == number] for number in numbers]
-
-
-def _number_sources(sources: Sequence[Hashable] | IntArray) -> IntArray:
-    """Number the sources from 0."""
-    if isinstance(sources, np.ndarray):
-        return np.unique(sources, return_inverse=True)[1]
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(source, len(numbers)) for source in sources], dtype=np.int64)
 
 
 def _chi_square_tail(value: float, degrees: int) -> float:

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray, validate_level
-from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, cluster_mean_interval
+from evalsvc.stats.formulas.clusters import (
+    NO_CLUSTERS,
+    ClusterSums,
+    cluster_mean_interval,
+    cluster_method,
+    sum_clusters,
+    total_clusters,
+)
 from evalsvc.stats.pairs.paired import NEW_DATA, PairedInterval
 
 # The rounding residue of differences that cancel out in a cluster has a meaningless sign.
@@ -28,7 +35,7 @@ class ClusteredPairs:
     n_down: int
 
 
-NO_PAIRS = ClusteredPairs(ClusterSums(0, 0, 0.0, 0.0, 0.0, 0.0), 0, 0)
+NO_PAIRS = ClusteredPairs(NO_CLUSTERS, 0, 0)
 
 
 def sum_by_cluster(differences: FloatArray, clusters: NDArray[np.int_]) -> ClusteredPairs:
@@ -36,27 +43,21 @@ def sum_by_cluster(differences: FloatArray, clusters: NDArray[np.int_]) -> Clust
 
     Examples
     --------
-    >>> sum_by_cluster(np.array([1.0, 0.0, -1.0]), np.array([0, 0, 4])).sums
-    ClusterSums(groups=2, n=3, total=0.0, squares=2.0, cross=1.0, sizes=5.0)
+    >>> pairs = sum_by_cluster(np.array([1.0, 0.0, -1.0]), np.array([0, 0, 4]))
+    >>> pairs.sums.groups, pairs.n_up, pairs.n_down
+    (2, 1, 1)
     """
     if not differences.size:
         return NO_PAIRS
-    sizes = np.bincount(clusters).astype(np.float64)
-    totals = np.bincount(clusters, weights=differences)[sizes > 0.0]
-    sizes = sizes[sizes > 0.0]
-    sums = ClusterSums(
-        int(sizes.size),
-        int(differences.size),
-        float(differences.sum()),
-        float((totals**2).sum()),
-        float((totals * sizes).sum()),
-        float((sizes**2).sum()),
-    )
-    return ClusteredPairs(sums, int((totals > NO_SIGN).sum()), int((totals < -NO_SIGN).sum()))
+    _, totals = total_clusters(differences, clusters)
+    n_up, n_down = int((totals > NO_SIGN).sum()), int((totals < -NO_SIGN).sum())
+    return ClusteredPairs(sum_clusters(differences, clusters), n_up, n_down)
 
 
 def cluster_difference_interval(pairs: ClusteredPairs, *, level: float, reach: float | None) -> PairedInterval:
-    """Return the interval for the mean difference on new clusters, at one look; none for fewer than two clusters.
+    """Return the interval for the mean difference on new clusters, at one look.
+
+    With `reach` there always is one; without, none for fewer than two clusters or equal ones.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def cluster_difference_interval(pairs: ClusteredPairs, *, level: float, reach: f
     if lower is not None and upper is not None and _may_be_chance(pairs, level):
         lower, upper = min(lower, 0.0), max(upper, 0.0)
     value = sums.total / sums.n if sums.n else None
-    method = CLUSTERED if ends is not None else "none"
+    method = cluster_method(ends, limits)
     return PairedInterval(value, lower, upper, sums.n, None, method, level, NEW_DATA, warnings)
 
 

@@ -10,10 +10,9 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from evalsvc.stats.basics.checks import FloatArray, Scores, as_row, validate_level
+from evalsvc.stats.basics.checks import Scores, as_row, validate_level
 from evalsvc.stats.basics.results import DEGENERATE, FEW_SCORES
+from evalsvc.stats.formulas.clusters import cluster_mean_interval, cluster_method, number_clusters, sum_clusters
 from evalsvc.stats.formulas.extremes import added_scores
 from evalsvc.stats.formulas.finite import Ends, squared_correction, t_margin, t_quantile
 
@@ -184,10 +183,10 @@ def _adjusted(pairs: Differences, reach: float, population: int | None, level: f
     return max(-reach, min(centre - margin, pairs.mean)), min(reach, max(centre + margin, pairs.mean))
 
 
-def cluster_interval(differences: Scores, clusters: Sequence[Hashable], level: float) -> PairedInterval:
-    r"""Return an interval for the mean difference on new data when examples come in clusters, such as one document's.
-
-    .. math:: \bar d \pm t_{G-1}\sqrt{\frac{G}{G-1}\sum_g\Big(\sum_{i\in g}(d_i-\bar d)\Big)^2}\,/\,n
+def cluster_interval(
+    differences: Scores, clusters: Sequence[Hashable], level: float, *, reach: float | None = None
+) -> PairedInterval:
+    """Return an interval for the mean difference on new data when examples come in clusters, such as one document's.
 
     Parameters
     ----------
@@ -197,16 +196,14 @@ def cluster_interval(differences: Scores, clusters: Sequence[Hashable], level: f
         Which cluster each example belongs to.
     level : float
         Confidence level.
+    reach : float, optional
+        Largest possible difference, as in `pair_interval`.
 
     Returns
     -------
     PairedInterval
-        Fewer than two clusters have no interval.
-
-    References
-    ----------
-    Liang & Zeger (1986), Longitudinal data analysis using generalized linear models, Biometrika 73; Miller (2024),
-    Adding error bars to evals.
+        By the formulas of `formulas.clusters`: with `reach` there always is an interval; without, none for fewer than
+        two clusters or equal ones.
 
     Examples
     --------
@@ -217,24 +214,11 @@ def cluster_interval(differences: Scores, clusters: Sequence[Hashable], level: f
     row, level = as_row(differences), validate_level(level)
     if row.size != len(clusters):
         raise ValueError(f"`clusters` must be as many as the differences, {row.size}, not {len(clusters)}.")
-    n = int(row.size)
-    sums = _cluster_sums(row, clusters)
-    value = float(row.mean()) if n else None
-    groups = int(sums.size)
-    few = (FEW_SCORES,) if groups < 30 else ()
-    if value is None or groups < 2:
-        return PairedInterval(value, None, None, n, None, "none", level, NEW_DATA, few)
-    error = math.sqrt(groups / (groups - 1) * float((sums**2).sum())) / n
-    if error == 0.0:
-        return PairedInterval(value, None, None, n, None, "none", level, NEW_DATA, (*few, DEGENERATE))
-    margin = t_quantile(groups - 1, level) * error
-    return PairedInterval(value, value - margin, value + margin, n, None, "cr1", level, NEW_DATA, few)
-
-
-def _cluster_sums(row: FloatArray, clusters: Sequence[Hashable]) -> FloatArray:
-    """Return the sum of the deviations from the mean within each cluster."""
-    numbers: dict[Hashable, int] = {}
-    which = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
-    if not which:
-        return np.zeros(0)
-    return np.bincount(which, weights=row - row.mean()).astype(np.float64)
+    limits = None if reach is None else (-reach, reach)
+    ends, warnings = cluster_mean_interval(
+        sum_clusters(row, number_clusters(clusters)), level=level, value_range=limits
+    )
+    lower, upper = ends if ends is not None else (None, None)
+    value = float(row.mean()) if row.size else None
+    method = cluster_method(ends, limits)
+    return PairedInterval(value, lower, upper, int(row.size), None, method, level, NEW_DATA, warnings)

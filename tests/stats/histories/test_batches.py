@@ -59,14 +59,39 @@ def test_several_answers_to_one_question_are_a_batch() -> None:
     assert hits / 300 >= 0.92
 
 
-def test_it_stays_within_the_range_and_needs_two_batches() -> None:
+def test_it_stays_within_the_range_and_needs_two_batches_without_one() -> None:
     found = batched_interval([1.0, 1.0, 0.0, 0.0], ["a", "a", "b", "b"], value_range=(0, 1))
 
     assert (found.lower, found.upper) == (0.0, 1.0)
     assert batched_interval([0.2, 0.4], ["a", "a"]).lower is None
     assert batched_interval([0.5] * 40, list(range(40))).lower is None
-    with pytest.raises(ValueError, match="clusters"):
+    one = batched_interval([0.2, 0.4], ["a", "a"], value_range=(0, 1))
+    assert (one.lower, one.median, one.upper, one.method) == (0.0, 0.3, 1.0, "guarded-cr1")
+    with pytest.raises(ValueError, match="`batches`"):
         batched_interval([0.2, 0.4], ["a"])
+
+
+def test_batches_may_be_an_array_of_numbers() -> None:
+    row, names = in_batches(6, 0.1, 1)
+    hashes = np.array(names) * 7919 + 2**40
+
+    assert batched_interval(row, hashes, value_range=(0, 1)) == batched_interval(row, names, value_range=(0, 1))
+
+
+@pytest.mark.parametrize(("n_questions", "repeats", "share"), [(50, 20, 0.85), (20, 50, 0.85), (200, 5, 0.98)])
+def test_repeats_of_golden_questions_are_covered(n_questions: int, repeats: int, share: float) -> None:
+    rng, hits = np.random.default_rng(12), 0
+    questions = np.tile(np.arange(n_questions), repeats)
+    for _ in range(300):
+        # Nine answers of ten to a question are the same on every night.
+        is_right = rng.random(n_questions) < share
+        row = np.where(rng.random(questions.size) < 0.9, is_right[questions], rng.random(questions.size) < share)
+        found = batched_interval(row.astype(float), questions, value_range=(0, 1))
+        assert found.lower is not None
+        assert found.upper is not None
+        hits += found.lower <= share <= found.upper
+
+    assert hits / 300 >= 0.95
 
 
 def test_sources_of_shares_are_compared_as_pearson_does() -> None:

@@ -184,8 +184,9 @@ def test_clustered_covers_where_the_plain_interval_does_not() -> None:
     assert plain / 500 < 0.75
 
 
-def test_one_cluster_has_no_interval() -> None:
+def test_one_cluster_has_no_interval_without_a_reach() -> None:
     assert cluster_interval([0.1, 0.2], ["a", "a"], 0.95).lower is None
+    assert ends(cluster_interval([0.1, 0.2], ["a", "a"], 0.95, reach=1.0)) == (-1.0, 1.0)
     assert cluster_interval([], [], 0.95).value is None
     with pytest.raises(ValueError, match="clusters"):
         cluster_interval([0.1, 0.2], ["a"], 0.95)

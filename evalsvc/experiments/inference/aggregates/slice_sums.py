@@ -60,10 +60,11 @@ CLUSTERS = """, grouped AS MATERIALIZED (
   SELECT l.pos, dense_rank() OVER (ORDER BY coalesce('=' || l.label, l.pos::text))::int AS cluster FROM ({labels}) l
 )
 SELECT g.number, c.place, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
-  sum(c.n * c.n)::float8
+  sum(c.n * c.n)::float8, sum(c.squares)
 FROM jsonb_to_recordset(%s::jsonb) AS g(number int, config_ids bigint[], upto int)
 CROSS JOIN LATERAL (
-  SELECT x.place, x.cluster, count(x.value)::float8 AS n, sum(x.value) AS total
+  SELECT x.place, x.cluster, count(x.value)::float8 AS n, sum(x.value) AS total,
+    sum(x.value * x.value) AS squares
   FROM (
     SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
       (SELECT array_agg(l.cluster ORDER BY l.pos) FROM grouped l)[s.pos + 1] AS cluster, avg({value}) AS value

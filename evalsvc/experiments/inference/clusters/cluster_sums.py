@@ -45,10 +45,10 @@ WITH places AS MATERIALIZED (SELECT array_agg(n.cluster ORDER BY n.pos) AS of FR
 """  # noqa: S608  # nosec B608
 SUMS = f"""{PLACES}
 SELECT c.config_id, c.metric, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
-  sum(c.n * c.n)::float8
+  sum(c.n * c.n)::float8, sum(c.squares)
 FROM (
   SELECT w.config_id, w.metric, (SELECT p.of FROM places p)[s.pos + 1] AS cluster,
-    count(*)::float8 AS n, sum(v.value) AS total
+    count(*)::float8 AS n, sum(v.value) AS total, sum(v.value * v.value) AS squares
   FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::float8[]) AS w(config_id, metric, upto, worst)
   JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos < w.upto
   CROSS JOIN LATERAL (
@@ -58,10 +58,12 @@ GROUP BY c.config_id, c.metric
 """  # noqa: S608  # nosec B608
 PAIRS = f"""{PLACES}
 SELECT c.first, c.second, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
-  sum(c.n * c.n)::float8, count(*) FILTER (WHERE c.total > {NO_SIGN}), count(*) FILTER (WHERE c.total < -{NO_SIGN})
+  sum(c.n * c.n)::float8, sum(c.squares),
+  count(*) FILTER (WHERE c.total > {NO_SIGN}), count(*) FILTER (WHERE c.total < -{NO_SIGN})
 FROM (
   SELECT w.first, w.second, (SELECT p.of FROM places p)[a.pos + 1] AS cluster,
-    count(*)::float8 AS n, sum((x.value - y.value) * w.scale) AS total
+    count(*)::float8 AS n, sum((x.value - y.value) * w.scale) AS total,
+    sum(((x.value - y.value) * w.scale) ^ 2) AS squares
   FROM (
     SELECT u.*, %s::float8 AS scale, %s::float8 AS worst
     FROM unnest(%s::bigint[], %s::bigint[], %s::int[]) AS u(first, second, upto)) w

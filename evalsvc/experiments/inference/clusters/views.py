@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.stats.basics.words import ONE_LOOK
-from evalsvc.stats.formulas.clusters import CLUSTERED, ClusterSums, cluster_mean_interval
+from evalsvc.stats.formulas.clusters import ClusterSums, cluster_mean_interval, cluster_method
 
 NO_CLUSTERED = "not_over_clusters"
 """Its number is not one of single examples, or its interval is of another kind: there is none over clusters."""
@@ -28,7 +28,7 @@ def build_clustered_interval(metric: Metric, sums: ClusterSums | None, level: fl
         if sums is not None:
             ends, warnings = cluster_mean_interval(sums, level=level, value_range=metric.value_range)
     lower, upper = ends if ends is not None else (None, None)
-    method = CLUSTERED if ends is not None else "none"
+    method = cluster_method(ends, metric.value_range)
     return {"lower": lower, "upper": upper, "method": method, "safe": ONE_LOOK, "warnings": list(warnings)}
 
 
