@@ -257,6 +257,12 @@ class CloneIn(Strict):
     changes = serializers.DictField(default=dict)
 
 
+class PromoteIn(Strict):
+    """The optional body of a promotion; `force` for examples that a history already has."""
+
+    force = serializers.BooleanField(default=False)
+
+
 class LabelIn(Strict):
     """A label for the prompt revision of a config; `force` for one that has not won."""
 

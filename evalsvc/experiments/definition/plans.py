@@ -66,6 +66,7 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
         )
         raise Invalid(FieldError("/plan/policy", detail))
     fields: dict[str, Any] = {field: body.get(field) for field in PASSED_ON} | choice | _failures(body)
+    fields["promote"] = bool(fields["promote"])
     _check_race(body)
     _check_samples(body, modes)
     if fields["epsilon"] is not None and primary.value_range is not None:

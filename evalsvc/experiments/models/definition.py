@@ -220,6 +220,11 @@ class Config(TenantModel):
         return f"{self.name} {self.state} ({self.id})"
 
     @property
+    def is_paused(self) -> bool:
+        """Return whether it waits at the end of a shard to be resumed."""
+        return self.state == Config.State.STOPPED and self.stop_reason == Config.StopReason.PAUSE
+
+    @property
     def is_in_race(self) -> bool:
         """Return whether it competes with the others: it runs, is completed, has won, or is only paused."""
         if self.state == Config.State.STOPPED:

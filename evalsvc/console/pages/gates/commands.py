@@ -118,7 +118,7 @@ def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
         f"{OWN_NAME}\n"
         f"printf '%s\\n' {json_word(plan_body)} > plan.json\n"
         f"evalsvc run {shell_word(candidate.config)}=app:answer {evaluator_option}\\\n"
-        f"  --data {candidate.dataset_id}@{candidate.dataset_version} --plan plan.json --name {MADE} --no-promote"
+        f"  --data {candidate.dataset_id}@{candidate.dataset_version} --plan plan.json --name {MADE}"
     )
 
 
