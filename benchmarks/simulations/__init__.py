@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchmarks.simulations import gates, histories, means, measured, pairs, rankings, watched
+from benchmarks.simulations import gates, histories, means, measured, pairs, rankings, verdicts, watched
 from benchmarks.simulations.report import Table
 
 Family = Callable[[float, int], Iterator[Table]]
@@ -16,6 +16,7 @@ FAMILIES: dict[str, Family] = {
     "watched": watched.tables,
     "histories": histories.tables,
     "pairs": pairs.tables,
+    "verdicts": verdicts.tables,
     "measured": measured.tables,
     "rankings": rankings.tables,
     "gates": gates.tables,

@@ -16,7 +16,7 @@ from tests.console.conftest import Visitor
 from tests.experiments.conftest import by_name, live
 from tests.experiments.pushing import Runner, add, post_next
 from tests.experiments.surfaces import assert_surfaces_agree, check_pair, compare_pair
-from tests.factories import make_dataset, make_experiment
+from tests.factories import make_dataset, make_experiment, ok
 from tests.reports.shapes import page, report
 
 NEW, OLD = (config["name"] for config in TWO)
@@ -117,12 +117,13 @@ def test_two_runs_on_one_dataset_are_compared_post_hoc(alice: Caller, reader: Vi
     assert said in reader.text("compare", a=configs[0], b=configs[1])
 
 
-def test_without_a_range_the_verdict_comes_at_the_planned_end(alice: Caller) -> None:
+def test_without_a_range_there_is_no_verdict_even_at_the_end(alice: Caller, reader: Visitor) -> None:
+    """One score that is yet to come may outweigh all that are in."""
     metric = {"name": "ms", "source": "client", "higher_is_better": False}
     made = make_experiment(alice, make_dataset(alice, n=40), list(TWO), metrics=[metric])
     runners = [Runner(alice, made, i) for i in range(2)]
     answers = []
-    for step in range(4):
+    for _ in range(4):
         for level, runner in zip((5, 46), runners, strict=True):
             unit = runner.lease()["unit"]
             rows = [
@@ -130,13 +131,39 @@ def test_without_a_range_the_verdict_comes_at_the_planned_end(alice: Caller) -> 
             ]
             runner.post(unit, rows)
         answers.append(assert_surfaces_agree(alice, made["id"])[tuple(ids(made))])  # type: ignore[index]
-        reason = by_name(live(alice, made["id"]))[OLD]["versus_leader"]["reason"]
-        assert reason == ("no_range" if step < 3 else None)
+        assert by_name(live(alice, made["id"]))[OLD]["versus_leader"]["reason"] == "no_range"
+
+    assert [(answer.word, answer.label) for answer in answers] == [("inconclusive", "monitoring")] * 3 + [
+        ("inconclusive", "planned_end")
+    ]
+    assert [answer.lower for answer in answers] == [0.0] * 4
+    assert "has no declared range" in reader.text("compare", a=ids(made)[0], b=ids(made)[1])
+
+
+@pytest.mark.parametrize("cluster_by", [None, "metadata.topic"])
+def test_a_bounded_metric_has_its_verdict_at_the_planned_end(alice: Caller, cluster_by: str | None) -> None:
+    """Clusters are not monitored, so theirs comes then and not before."""
+    metric = {"name": "grade", "source": "client", "value_range": [0, 1]}
+    rows = [{"id": f"e{i}", "input": i, "expected": "x", "metadata": {"topic": f"t{i // 2}"}} for i in range(40)]
+    plan = {"metrics": [metric], "num_shards": 4} | ({"cluster_by": cluster_by} if cluster_by else {})
+    made = make_experiment(alice, make_dataset(alice, rows), list(TWO), **plan)
+    runners = [Runner(alice, made, i) for i in range(2)]
+    answers = []
+    for _ in range(4):
+        for level, runner in zip((0.6, 0.4), runners, strict=True):
+            unit = runner.lease()["unit"]
+            outputs = [
+                {"pos": e["pos"], "output": "x", "scores": {"grade": level + 0.01 * (e["pos"] * round(10 * level) % 7)}}
+                for e in unit["examples"]
+            ]
+            runner.post(unit, outputs)
+        answers.append(assert_surfaces_agree(alice, made["id"])[tuple(ids(made))])  # type: ignore[index]
 
     assert [(answer.word, answer.label) for answer in answers] == [("inconclusive", "monitoring")] * 3 + [
         ("better", "planned_end")
     ]
-    assert answers[2].lower == 0.0 < answers[3].lower  # type: ignore[operator]
+    reason = ok(alice.get(f"/v1/compare?a={ids(made)[0]}&b={ids(made)[1]}"))["comparison"]["reason"]
+    assert reason is None
 
 
 def test_a_tie_has_no_leader_on_any_surface(alice: Caller, reader: Visitor) -> None:

@@ -130,6 +130,11 @@ def test_further_comparisons_never_turn_inconclusive_into_a_verdict(case: Case, 
 
 
 @given(cases())
+def test_without_a_range_there_is_no_verdict(case: Case) -> None:
+    assert replace(case, reach=None, binary=False).decide().word == INCONCLUSIVE
+
+
+@given(cases())
 def test_before_the_planned_end_there_are_only_verdicts_of_the_e_values(case: Case) -> None:
     analysis = replace(case.analysis, basis=MONITORING)
     without = replace(case, analysis=analysis, evidence=None)
