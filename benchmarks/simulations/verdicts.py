@@ -46,7 +46,7 @@ def tables(scale: float, seed: int) -> Iterator[Table]:
     )
     yield Table(
         "Four equal configs, 20 metrics, 200 examples, analysed at 8 shard ends.",
-        "At most 5 % of runs have a wrong verdict on the primary metric, and at most 5 % one on any of the 19 others.",
+        "At most 5 % of runs have a wrong verdict on any metric; the primary one has the whole error, the others share it.",
         ("scores", "correlation of metrics", "primary", "others", "any"),
         tuple(((name, f"{rho:g}"), _equal_metrics(name, rho, scale, seed)) for name in SCORES for rho in CORRELATIONS),
     )
@@ -150,7 +150,7 @@ def _equal_metrics(name: str, rho: float, scale: float, seed: int) -> tuple[Figu
         rows = differences[1:].reshape(-1, METRIC_EXAMPLES)
         others.append(bool(_decided(rows, m * (N_METRICS - 1), binary=name == BINARY).any()))
     either = np.array(primary) | np.array(others)
-    return share(primary, most=0.05), share(others, most=0.05), share(either)
+    return share(primary, most=0.05), share(others, most=0.05), share(either, most=0.05)
 
 
 def _decided(differences: Row, m: int, *, binary: bool) -> Marks:

@@ -116,7 +116,8 @@ def select_estimates(
 
 def add_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Scene:
     """Return a scene that has read all of these pairs, and counted their clusters, where its plan names clusters."""
-    pair_ends, pairs = [], list(pairs)
+    # A pair that is asked for twice must not be counted twice.
+    pair_ends, pairs = [], list(dict.fromkeys(pairs))
     others = {other.pk for _, other in pairs if other is not None}
     if scene.commons:
         scene = replace(scene, commons={**scene.commons, **read_comparisons(scene.plan.pk, of=others)})
