@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
+from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
@@ -31,10 +32,11 @@ MOST_SCORES = 1_000_000
 CLEARLY, BY_CHANCE = "clearly", "may be chance"
 # Without a declared range a metric lacks an anytime-valid interval, which is not the same as an inconclusive result.
 UNTOLD = "no verdict"
-SCORES = """
-SELECT metric, config_id, pos, value FROM experiments_score
-WHERE config_id = ANY (%s) AND metric = ANY (%s) AND value IS NOT NULL
-"""
+SCORES = f"""
+SELECT s.metric, s.config_id, s.pos, {build_counted_value(worst="w.worst")} FROM experiments_score s
+JOIN unnest(%s::text[], %s::float8[]) AS w(metric, worst) ON w.metric = s.metric
+WHERE s.config_id = ANY (%s) AND (s.value IS NOT NULL OR s.error_code = 'failed_output')
+"""  # noqa: S608  # nosec B608  names are ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +124,11 @@ def _field(plan: ExperimentPlan, metrics: Sequence[Metric], ever: Sequence[Confi
     rows = {config.pk: i for i, config in enumerate(configs)}
     layers = {metric.name: i for i, metric in enumerate(metrics)}
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SCORES, [list(rows), list(layers)])
+        cursor.execute(
+            SCORES, [list(layers), [metric.get_failure_value(plan.failures) for metric in metrics], list(rows)]
+        )
         for name, config_id, pos, value in cursor.fetchall():
-            scores[layers[name], rows[config_id], pos] = value
+            scores[layers[name], rows[config_id], pos] = np.nan if value is None else value
     # Deleted ones have been looked at too, before they went.
     clusters = load_clusters(plan.pk, read_cluster(plan.cluster_by)).of if plan.cluster_by is not None else None
     return Field(plan, metrics, configs, scores, n_comparisons(max(1, len(ever))), clusters)

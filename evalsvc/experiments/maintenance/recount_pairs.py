@@ -17,7 +17,7 @@ PAIRS_DIFFER = "the comparison of two configs differs from their scores"
 EVIDENCE_DIFFERS = "the evidence of a pair differs from its scores"
 LOOKS_DIFFER = "a look at a shard's end differs from the scores"
 CHECKS = (PAIRS_DIFFER, EVIDENCE_DIFFERS, LOOKS_DIFFER)
-LOOK_FIELDS = ("n", "n_error", "n_na", "value", "lower", "upper", "set_lower", "set_upper")
+LOOK_FIELDS = ("n", "n_error", "n_failed", "n_na", "value", "lower", "upper", "set_lower", "set_upper")
 Ends = dict[tuple[int, int], int]
 
 
@@ -30,7 +30,7 @@ def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None
     configs = select_comparable_configs(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
     metric = primary_metric(plan)
     if is_pairable(metric):
-        sheet = Sheet(metric, [config.pk for config in configs])
+        sheet = Sheet(metric, [config.pk for config in configs], plan.failures)
         yield from _diff_comparisons(plan, configs, sheet, is_complete)
         if metric.is_comparable:
             yield from _diff_evidence(plan, configs, sheet, is_complete)

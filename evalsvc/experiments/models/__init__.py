@@ -4,9 +4,9 @@ from evalsvc.experiments.models.definition import (
     Abort,
     Addition,
     Config,
-    Errors,
     ExperimentItem,
     ExperimentPlan,
+    Failures,
     Policy,
 )
 from evalsvc.experiments.models.outputs import Output, Score, StageOutput, WorkUnit
@@ -23,10 +23,10 @@ __all__ = [
     "Config",
     "ControlOp",
     "Decision",
-    "Errors",
     "Evidence",
     "ExperimentItem",
     "ExperimentPlan",
+    "Failures",
     "Look",
     "Output",
     "Policy",

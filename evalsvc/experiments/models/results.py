@@ -38,6 +38,9 @@ class Aggregate(TenantRow):
     scope = models.CharField(max_length=10, choices=Scope.choices)
     n = models.PositiveIntegerField(default=0)
     n_error = models.PositiveIntegerField(default=0)
+    n_failed = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Of those without a score, how many the config itself failed to answer."
+    )
     n_na = models.PositiveIntegerField(default=0, db_default=0, help_text="To which the metric does not apply.")
     total = models.FloatField(default=0.0)
     squares = models.FloatField(default=0.0)
@@ -60,6 +63,7 @@ class Look(TenantRow):
     shard = models.PositiveSmallIntegerField(help_text="1 for the first.")
     n = models.PositiveIntegerField()
     n_error = models.PositiveIntegerField()
+    n_failed = models.PositiveIntegerField(default=0, db_default=0)
     n_na = models.PositiveIntegerField(default=0, db_default=0)
     value = models.FloatField(null=True)
     lower = models.FloatField(null=True, help_text="For new data.")

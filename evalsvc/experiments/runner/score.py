@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, score_sample, validation_error
+from evalsvc.experiments.definition.failures import FAILED_OUTPUT, OWN_FAULTS
 from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
 from evalsvc.experiments.definition.fields.mapper import (
+    OUTPUT,
     UNMAPPED,
     MappedSample,
     is_of_answer,
@@ -56,8 +58,9 @@ def score_output(
     """Score one output with every metric.
 
     `example` and `output` are rows as stored (`output["output"]` by component). `pointers` is the plan's mapping, which
-    the mappings of the metrics override field by field. A failed output gets an error for each metric, so that n and
-    the number of failures add up; so does every output for a metric in `stopped`, which maps metrics to reasons.
+    the mappings of the metrics override field by field. An output without an answer gets an error for each metric, so
+    that n and the number of errors add up: `failed_output` if the config is at fault, else `no_output`. So does every
+    output for a metric in `stopped`, which maps metrics to reasons.
     Metrics use the judges of `account_id`; without it, metrics that need a judge fail.
     """
     pos = output["pos"]
@@ -67,13 +70,18 @@ def score_output(
     view_of = OutputView(example, output, pointers, account_id)
     return [
         # What a component made of expected inputs does not need the others to have succeeded.
-        failed_score(pos, metric, NO_OUTPUT, message)
+        failed_score(pos, metric, get_failure_code(output.get("error_type")), message)
         if not is_there and not (metric.mode == ISOLATED and ran_alone)
         else failed_score(pos, metric, UNMAPPED, stopped[metric.name])
         if stopped and metric.name in stopped
         else _score(metric, pos, output, client_scores or {}, view_of(metric))
         for metric in metrics
     ]
+
+
+def get_failure_code(error_type: str | None) -> str:
+    """Return the error of the scores of an output that failed by this error."""
+    return FAILED_OUTPUT if error_type in OWN_FAULTS else NO_OUTPUT
 
 
 def needs_worker(metrics: Sequence[Metric]) -> bool:
@@ -99,7 +107,8 @@ def _score(
     view: OutputVerdicts | NoPart,
 ) -> Row:
     if isinstance(view, NoPart):
-        return failed_score(pos, metric, NO_OUTPUT if view.is_error else NOT_APPLICABLE, view.why)
+        code = get_failure_code(view.error_type) if view.error_type else NOT_APPLICABLE
+        return failed_score(pos, metric, code, view.why)
     if metric.source in EVALUATOR_SOURCES:
         return _convert_verdict(metric, pos, view(metric))
     if metric.source not in (CLIENT, *MEASURED_SOURCES):
@@ -120,6 +129,8 @@ def _score(
 def _score_by_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> Row:
     """Score what lies in the output where the metric's pointers lead; where they lead nowhere, it is `unmapped`."""
     values: dict[str, Any] = {}
+    if components.get(OUTPUT, MISSING) is None:
+        return failed_score(pos, metric, FAILED_OUTPUT, "The output is null.")
     for name, pointer in get_number_pointers(metric.source, metric.denominator).items():
         values[name] = look_up_answer(components, pointer)
         if values[name] is MISSING:
@@ -233,9 +244,11 @@ def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict 
         return validation_error(UNMAPPED, " ".join(dict.fromkeys(messages)))
     if family.find_unread_fields(mapped.sample, settings):
         return None  # reported with the same message as elsewhere
-    lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
-    if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
-        return None
+    lacking = family.missing_fields(mapped.sample, settings)
+    if not lacking or family.unsupported_fields(mapped.sample, settings):
+        return None  # likewise
+    if Field.OUTPUT in lacking:
+        return validation_error(FAILED_OUTPUT, "The metric needs text in `output`, which is empty or null.")
     names = ", ".join(f"`{name}`" for name in lacking)
     return validation_error(NOT_APPLICABLE, f"The metric needs {names}, which the dataset does not have here.")
 

@@ -176,8 +176,25 @@ BEGIN
 END $$;
 
 -- What is kept of scores, by metric. It takes them as columns, each an array, and is the only place that says what the sums
--- are; its twin is `sums_of` in evalsvc/stats/basics/sums.py. What a metric does not apply to (the dataset lacks what it
--- needs) is counted apart from what failed.
+-- are; its twin is `compute_sums` in evalsvc/stats/basics/sums.py. What a metric does not apply to (the dataset lacks what it
+-- needs) is counted apart from what failed, and what the config failed to answer is counted once more by itself.
+CREATE OR REPLACE FUNCTION sum_scores(
+  p_metrics text[], p_values double precision[], p_denominators double precision[], p_errors text[])
+RETURNS TABLE (
+  metric text, n bigint, n_error bigint, n_failed bigint, n_na bigint, total double precision, squares double precision,
+  lowest double precision, highest double precision, den_total double precision, den_squares double precision,
+  "cross" double precision
+) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
+  SELECT s.metric, count(s.value), count(*) FILTER (WHERE s.error_code <> 'not_applicable'),
+    count(*) FILTER (WHERE s.error_code = 'failed_output'),
+    count(*) FILTER (WHERE s.error_code = 'not_applicable'), coalesce(sum(s.value), 0),
+    coalesce(sum(s.value * s.value), 0), min(s.value), max(s.value), coalesce(sum(s.denominator), 0),
+    coalesce(sum(s.denominator * s.denominator), 0), coalesce(sum(s.value * s.denominator), 0)
+  FROM unnest(p_metrics, p_values, p_denominators, p_errors) AS s(metric, value, denominator, error_code)
+  GROUP BY s.metric;
+$$;
+
+-- The same without the number of failed outputs: what processes of 0.3 call. It is dropped a release later.
 CREATE OR REPLACE FUNCTION sums_of_scores(
   p_metrics text[], p_values double precision[], p_denominators double precision[], p_errors text[])
 RETURNS TABLE (
@@ -185,12 +202,8 @@ RETURNS TABLE (
   lowest double precision, highest double precision, den_total double precision, den_squares double precision,
   "cross" double precision
 ) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
-  SELECT s.metric, count(s.value), count(*) FILTER (WHERE s.error_code <> 'not_applicable'),
-    count(*) FILTER (WHERE s.error_code = 'not_applicable'), coalesce(sum(s.value), 0),
-    coalesce(sum(s.value * s.value), 0), min(s.value), max(s.value), coalesce(sum(s.denominator), 0),
-    coalesce(sum(s.denominator * s.denominator), 0), coalesce(sum(s.value * s.denominator), 0)
-  FROM unnest(p_metrics, p_values, p_denominators, p_errors) AS s(metric, value, denominator, error_code)
-  GROUP BY s.metric;
+  SELECT s.metric, s.n, s.n_error, s.n_na, s.total, s.squares, s.lowest, s.highest, s.den_total, s.den_squares, s."cross"
+  FROM sum_scores(p_metrics, p_values, p_denominators, p_errors) s;
 $$;
 
 -- Add the sums of scores to one scope of a config's aggregates.
@@ -199,13 +212,14 @@ CREATE OR REPLACE FUNCTION add_sums(
   p_denominators double precision[], p_errors text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   INSERT INTO experiments_aggregate AS a (
-    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, lowest, highest, den_total, den_squares,
-    "cross")
-  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, s.n_na, s.total, s.squares, s.lowest, s.highest,
+    account_id, config_id, metric, scope, n, n_error, n_failed, n_na, total, squares, lowest, highest, den_total,
+    den_squares, "cross")
+  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, s.n_failed, s.n_na, s.total, s.squares, s.lowest, s.highest,
     s.den_total, s.den_squares, s."cross"
-  FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
+  FROM sum_scores(p_metrics, p_values, p_denominators, p_errors) s
   ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_na = a.n_na + excluded.n_na,
+    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_failed = a.n_failed + excluded.n_failed,
+    n_na = a.n_na + excluded.n_na,
     total = a.total + excluded.total, squares = a.squares + excluded.squares,
     lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest),
     den_total = a.den_total + excluded.den_total, den_squares = a.den_squares + excluded.den_squares,

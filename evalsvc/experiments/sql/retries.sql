@@ -80,14 +80,14 @@ CREATE OR REPLACE FUNCTION take_sums(
   p_errors text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   UPDATE experiments_aggregate a SET
-    n = a.n - s.n, n_error = a.n_error - s.n_error, n_na = a.n_na - s.n_na,
+    n = a.n - s.n, n_error = a.n_error - s.n_error, n_failed = a.n_failed - s.n_failed, n_na = a.n_na - s.n_na,
     -- Nothing is left of the sums of nothing, not even what rounding leaves.
     total = CASE WHEN a.n = s.n THEN 0 ELSE a.total - s.total END,
     squares = CASE WHEN a.n = s.n THEN 0 ELSE greatest(a.squares - s.squares, 0) END,
     den_total = CASE WHEN a.n = s.n THEN 0 ELSE a.den_total - s.den_total END,
     den_squares = CASE WHEN a.n = s.n THEN 0 ELSE greatest(a.den_squares - s.den_squares, 0) END,
     "cross" = CASE WHEN a.n = s.n THEN 0 ELSE a."cross" - s."cross" END
-  FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
+  FROM sum_scores(p_metrics, p_values, p_denominators, p_errors) s
   WHERE a.config_id = p_config AND a.scope = p_scope AND a.metric = s.metric;
 $$;
 

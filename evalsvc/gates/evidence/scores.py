@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import Clusters
-from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE, build_counted_value
 from evalsvc.experiments.inference.pairs.compare import build_pair_params, build_paired_sql, hash_joins
 from evalsvc.gates.evidence.subjects import GateSubject
 from evalsvc.rest.problems import FieldError, Invalid
@@ -47,7 +47,7 @@ class GateScores:
 def read_gate_scores(
     subject: GateSubject, metric: Metric, *, watched: bool, clusters: Clusters | None = None
 ) -> GateScores:
-    """Return the scores of one config.
+    """Return the scores of one config; a failed output has the value that it counts as.
 
     In a fixed-sample gate, an example without an answer is missing; in an anytime-valid gate it is left out.
     Anytime-valid gates use first answers: a failure that was counted once cannot be retried until it comes out better.
@@ -59,10 +59,12 @@ def read_gate_scores(
         "experiment": subject.plan.experiment_id,
         "metric": metric.name,
         "upto": upto,
+        "worst": metric.get_failure_value(subject.plan.failures),
     }
     value, error = (FIRST_VALUE, FIRST_ERROR) if watched else ("s.value", "s.error_code")
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SINGLE.format(value=value, error=error), values)
+        counted_value = build_counted_value(value, error, worst="%(worst)s")
+        cursor.execute(SINGLE.format(value=counted_value, error=error), values)
         rows = [row for row in cursor.fetchall() if row[1] != NOT_APPLICABLE]
     n_na = upto - len(rows)
     return GateScores(_column(rows, 0), None, n_na, subject.plan.n_examples - n_na, _clusters_at(rows, 2, clusters))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,25 @@ class Sums:
             return 0.0
         return max(0.0, (self.squares - self.total * self.mean) / (self.n - 1))
 
+    def add_repeated(self, value: float, n: int) -> Sums:
+        """Return the sums with n more scores that all have this value; of a ratio there are no such scores.
+
+        Examples
+        --------
+        >>> compute_sums([1, 1]).add_repeated(0.0, 2) == compute_sums([1, 1, 0, 0])
+        True
+        """
+        if not n:
+            return self
+        return replace(
+            self,
+            n=self.n + n,
+            total=self.total + n * value,
+            squares=self.squares + n * value * value,
+            lowest=value if self.lowest is None else min(self.lowest, value),
+            highest=value if self.highest is None else max(self.highest, value),
+        )
+
     def residual_variance(self) -> float:
         r"""Return the variance of the linearised residuals of a ratio R, :math:`(x_i - R y_i)/\bar y`, with n-1."""
         if self.n < 2 or self.den_total == 0.0:
@@ -69,7 +88,7 @@ class Sums:
 def compute_sums(scores: Scores, denominators: Scores | None = None) -> Sums:
     """Return the sums of these scores, or of these numerators and denominators.
 
-    `sums_of_scores` of evalsvc/experiments/sql/functions.sql does the same in the database, which rounds at each step.
+    `sum_scores` of evalsvc/experiments/sql/functions.sql does the same in the database, which rounds at each step.
 
     Examples
     --------

@@ -67,7 +67,7 @@ class Plan(AnswerShape):
     baseline: str | None
     limit: int | None
     stop_when_decided: bool
-    errors: str
+    failures: str
     abort_on_error: str | None
     pause_at_shards: list[int] | None
     promote: bool | None

@@ -10,24 +10,27 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.aggregates.slice_sums import Slicing
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
+from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.inference.reached import get_finished_positions
-from evalsvc.experiments.models import Config
+from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.pairs.comparison import new_data_difference
 from evalsvc.stats.pairs.paired import Differences
 from evalsvc.tenancy.scope import current_role
 
 # Positions are of an experiment, examples are of both: each has drawn an order of its own.
-PAIRED_BY_SLICE = """, paired AS (
-  SELECT l.place, (b.value - a.value) * %s AS d, coalesce(a.error_code, b.error_code) AS error_code
+PAIRED_BY_SLICE = f""", paired AS (
+  SELECT l.place, (v.second - v.first) * %s AS d, coalesce(a.error_code, b.error_code) AS error_code
   FROM placed l
   JOIN experiments_score a ON a.config_id = %s AND a.metric = %s AND a.pos = l.pos AND a.pos < %s
   JOIN experiments_experimentitem i ON i.experiment_id = %s AND i.example_id = l.example_id
   JOIN experiments_score b ON b.config_id = %s AND b.metric = %s AND b.pos = i.pos AND b.pos < %s
+  CROSS JOIN LATERAL (SELECT {build_counted_value("a.value", "a.error_code")} AS first,
+    {build_counted_value("b.value", "b.error_code")} AS second) v
 )
 SELECT place, count(d), coalesce(sum(d), 0), coalesce(sum(d * d), 0), count(*) FILTER (WHERE d > 0),
   count(*) FILTER (WHERE d < 0), count(*) FILTER (WHERE d IS NULL AND error_code <> 'not_applicable')
 FROM paired GROUP BY place
-"""
+"""  # noqa: S608  # nosec B608  names are ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +39,14 @@ class FinishedConfig:
 
     config: Config
     upto: int
+    worst: float | None
+    """The value that a failed output counts as; None if it is left out."""
 
     @classmethod
-    def from_config(cls, metric: Metric, config: Config) -> FinishedConfig:
+    def from_config(cls, plan: ExperimentPlan, metric: Metric, config: Config) -> FinishedConfig:
         """Return a config with the position up to which it has finished a metric."""
-        return cls(config, get_finished_positions(metric, [config])[config.pk])
+        upto = get_finished_positions(metric, [config])[config.pk]
+        return cls(config, upto, metric.get_failure_value(plan.failures))
 
 
 def differences_by_place(
@@ -58,7 +64,8 @@ def differences_by_place(
     other: list[Any] = [second.config.pk, metric.name, second.upto]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(
-            with_placed + PAIRED_BY_SLICE, [*values, scale, *first_values, second.config.experiment_id, *other]
+            with_placed + PAIRED_BY_SLICE,
+            [*values, scale, *first_values, second.config.experiment_id, *other, first.worst, second.worst],
         )
         differences = {
             place: _build_difference(metric, Differences(*pairs), missing, level) for place, *pairs, missing in cursor

@@ -11,6 +11,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.inference.labels import LABELS
 from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config
@@ -34,29 +35,30 @@ COUNTS = "SELECT place, count(*) FROM placed GROUP BY place"
 # configs of the group first: it is the unit, and sixteen configs are not sixteen examples. Rounding may carry a mean of
 # equal scores beyond them, and so out of their range. The place is looked up and not joined: where the planner expects
 # few scores, a loop over all places for each score would never end.
-SUMS = """
-SELECT g.number, c.place, t.n, t.n_error, t.n_na, c.n_partial,
+SUMS = f"""
+SELECT g.number, c.place, t.n, t.n_error, c.n_counted, t.n_failed, t.n_na, c.n_partial,
   t.total, t.squares, t.lowest, t.highest, t.den_total, t.den_squares, t."cross"
 FROM jsonb_to_recordset(%s::jsonb) AS g(number int, config_ids bigint[], upto int)
 CROSS JOIN LATERAL (
   SELECT x.place, array_agg(''::text) AS metrics, array_agg(x.value) AS numbers,
     array_agg(x.denominator) AS denominators, array_agg(x.error_code) AS errors,
-    count(*) FILTER (WHERE x.is_partial) AS n_partial
+    count(*) FILTER (WHERE x.is_partial) AS n_partial,
+    count(*) FILTER (WHERE x.error_code IS NOT NULL AND x.value IS NOT NULL) AS n_counted
   FROM (
     SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
-      least(max(s.value), greatest(min(s.value), avg(s.value))) AS value, avg(s.denominator) AS denominator,
+      least(max(v.value), greatest(min(v.value), avg(v.value))) AS value, avg(s.denominator) AS denominator,
       CASE WHEN count(s.value) > 0 THEN NULL WHEN bool_and(s.error_code = 'not_applicable') THEN 'not_applicable'
-        ELSE 'error' END AS error_code,
-      count(s.value) > 0 AND count(*) > count(s.value) AS is_partial
-    FROM experiments_score s
+        WHEN bool_or(s.error_code = 'failed_output') THEN 'failed_output' ELSE 'error' END AS error_code,
+      count(v.value) > 0 AND count(*) > count(v.value) AS is_partial
+    FROM experiments_score s CROSS JOIN LATERAL (SELECT {build_counted_value()} AS value) v
     WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto GROUP BY s.pos) x
   GROUP BY x.place) c
-CROSS JOIN LATERAL sums_of_scores(c.metrics, c.numbers, c.denominators, c.errors) t
-"""
+CROSS JOIN LATERAL sum_scores(c.metrics, c.numbers, c.denominators, c.errors) t
+"""  # noqa: S608  # nosec B608  names are ours
 
 # The same by cluster: an example without the key is a cluster of its own.
-CLUSTERS = """, grouped AS MATERIALIZED (
-  SELECT l.pos, dense_rank() OVER (ORDER BY coalesce('=' || l.label, l.pos::text))::int AS cluster FROM ({labels}) l
+CLUSTERS = f""", grouped AS MATERIALIZED (
+  SELECT l.pos, dense_rank() OVER (ORDER BY coalesce('=' || l.label, l.pos::text))::int AS cluster FROM ({{labels}}) l
 )
 SELECT g.number, c.place, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c.total), sum(c.total * c.n),
   sum(c.n * c.n)::float8
@@ -65,36 +67,43 @@ CROSS JOIN LATERAL (
   SELECT x.place, x.cluster, count(x.value)::float8 AS n, sum(x.value) AS total
   FROM (
     SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
-      (SELECT array_agg(l.cluster ORDER BY l.pos) FROM grouped l)[s.pos + 1] AS cluster, avg(s.value) AS value
-    FROM experiments_score s
-    WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto AND s.value IS NOT NULL
+      (SELECT array_agg(l.cluster ORDER BY l.pos) FROM grouped l)[s.pos + 1] AS cluster, avg(v.value) AS value
+    FROM experiments_score s CROSS JOIN LATERAL (SELECT {build_counted_value()} AS value) v
+    WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto AND v.value IS NOT NULL
     GROUP BY s.pos) x
   GROUP BY x.place, x.cluster) c
 GROUP BY g.number, c.place
-"""
+"""  # noqa: S608  # nosec B608  names are ours
 
 
 @dataclass(frozen=True, slots=True)
 class CountedSlice:
-    """What one group of configs has in one slice."""
+    """What one group of configs has in one slice.
+
+    `n_error` examples have no score of any config; `n_counted` of them are in the sums all the same, as failed.
+    """
 
     sums: Sums
     n_error: int
+    n_counted: int
+    n_failed: int
     n_na: int
     n_partial: int
 
 
-NOTHING_COUNTED = CountedSlice(Sums(0, 0.0, 0.0, None, None), 0, 0, 0)
+NOTHING_COUNTED = CountedSlice(Sums(0, 0.0, 0.0, None, None), 0, 0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Slicing:
     """How the examples of one experiment are divided: by the label at a path of their metadata, or not at all.
 
-    `labels` are those with a slice of their own, in their order; what has another label is in the rest.
+    `labels` are those with a slice of their own, in their order; what has another label is in the rest. `failures` is
+    the plan's option.
     """
 
     experiment_id: int
+    failures: str
     path: Path | None
     labels: tuple[str, ...] = ()
 
@@ -121,10 +130,12 @@ class Slicing:
     def count_slices(self, metric: Metric, groups: Sequence[Sequence[Config]]) -> dict[tuple[int, int], CountedSlice]:
         """Return, by (number of the group, place), the sums of what every config of the group has finished."""
         with_placed, values = self.build_places_table()
-        rows = _rows(with_placed + SUMS, [*values, _dump_groups(metric, groups), metric.name])
+        worst = metric.get_failure_value(self.failures)
+        rows = _rows(with_placed + SUMS, [*values, _dump_groups(metric, groups), worst, metric.name])
         return {
-            (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial)
-            for number, place, n, n_error, n_na, n_partial, *sums in rows
+            (number, place): CountedSlice(Sums(n, *sums), *counts)
+            for number, place, n, *counts_and_sums in rows
+            for counts, sums in [(counts_and_sums[:5], counts_and_sums[5:])]
         }
 
     def sum_clusters(
@@ -133,7 +144,8 @@ class Slicing:
         """Return the same over the clusters that share the value at a path of the metadata."""
         with_placed, values = self.build_places_table()
         statement = with_placed + CLUSTERS.format(labels=LABELS[True])
-        cluster_values = [list(path), self.experiment_id, _dump_groups(metric, groups), metric.name]
+        worst = metric.get_failure_value(self.failures)
+        cluster_values = [list(path), self.experiment_id, _dump_groups(metric, groups), worst, metric.name]
         return {
             (number, place): ClusterSums(*sums) for number, place, *sums in _rows(statement, [*values, *cluster_values])
         }

@@ -115,9 +115,9 @@ def aggregate_table(runs: Sequence[SlicedRun], question: AggregateQuery, *, is_p
 def _slicings(runs: Sequence[SlicedRun], question: AggregateQuery) -> tuple[list[Slicing], int]:
     """Divide every run by the same labels, the most frequent of all runs; return how many labels there are."""
     path = question.axes.topic[1] if question.axes.topic else None
-    bare = [Slicing(run.plan.pk, path) for run in runs]
+    bare = [Slicing(run.plan.pk, run.plan.failures, path) for run in runs]
     if path is None:
-        return [Slicing(base.experiment_id, None, ("",)) for base in bare], 0
+        return [replace(base, labels=("",)) for base in bare], 0
     sizes: Counter[str] = Counter()
     n_distinct = 0
     for slicing in bare:
@@ -126,7 +126,7 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuery) -> tuple[list
         n_distinct = max(n_distinct, n - (None in slice_sizes))
         sizes.update({label: size for label, size in slice_sizes.items() if label is not None})
     top_labels = sorted(sizes, key=lambda label: (-sizes[label], label))[: question.max_slices]
-    return [Slicing(base.experiment_id, path, tuple(top_labels)) for base in bare], n_distinct
+    return [replace(base, labels=tuple(top_labels)) for base in bare], n_distinct
 
 
 def _build_rows(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuery) -> list[_Row]:
@@ -163,9 +163,9 @@ def _apply_clusters(row: _Row, found: PartEstimate, metric: Metric, level: float
 def _compare(
     rows: Sequence[_Row], runs: Sequence[SlicedRun], slicing: Slicing, question: AggregateQuery, level: float
 ) -> None:
-    first = FinishedConfig.from_config(question.metric, runs[0].configs[0])
+    first = FinishedConfig.from_config(runs[0].plan, question.metric, runs[0].configs[0])
     for run, metric in zip(runs[1:], question.metrics[1:], strict=True):
-        second = FinishedConfig.from_config(metric, run.configs[0])
+        second = FinishedConfig.from_config(run.plan, metric, run.configs[0])
         differences = differences_by_place(slicing, metric, first, second, level, is_plain=question.cluster_by is None)
         for row in rows:
             if row.run is run:
@@ -175,7 +175,8 @@ def _compare(
 def _build_row(row: _Row, found: PartEstimate, slicing: Slicing, question: AggregateQuery) -> dict[str, Any]:
     counted_slice, topic = row.counted, question.axes.topic
     label = slicing.labels[row.place - 1] if row.place > 0 else None
-    finished = counted_slice.sums.n + counted_slice.n_error + counted_slice.n_na
+    n_scored = counted_slice.sums.n - counted_slice.n_counted
+    finished = n_scored + counted_slice.n_error + counted_slice.n_na
     return {
         "experiment_id": str(row.run.plan.pk),
         "values": {**row.group.values, **({topic[0]: label} if topic else {})},
@@ -184,7 +185,7 @@ def _build_row(row: _Row, found: PartEstimate, slicing: Slicing, question: Aggre
         "configs": [config.name for config in row.group.configs],
         "n_configs": len(row.group.configs),
         "n_examples": row.n_examples,
-        "n": found.n,
+        "n": n_scored,
         "n_error": counted_slice.n_error,
         "n_na": counted_slice.n_na,
         "n_pending": row.n_examples - finished,

@@ -15,6 +15,7 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.views import build_clustered_interval
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
+from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
@@ -25,10 +26,12 @@ from evalsvc.stats.formulas.extremes import guarded_t
 from evalsvc.stats.formulas.finite import Ends, feasible
 from evalsvc.tenancy.scope import current_role
 
-SERIES = """
-SELECT value FROM experiments_score
-WHERE config_id = %s AND metric = %s AND pos < %s AND value IS NOT NULL ORDER BY pos LIMIT %s
-"""
+SERIES = f"""
+SELECT c.value FROM (
+  SELECT s.pos, {build_counted_value()} AS value FROM experiments_score s
+  WHERE s.config_id = %s AND s.metric = %s AND s.pos < %s) c
+WHERE c.value IS NOT NULL ORDER BY c.pos LIMIT %s
+"""  # noqa: S608  # nosec B608  names are ours
 NO_RANGE = "no_range"
 # The outputs might have been seen before the metric was added: nothing about it was planned, so it is valid for one
 # look.
@@ -37,14 +40,46 @@ ADDED_LATER = "added_later"
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What is known of one metric of one config: its scores below the watermark, and those that are missing."""
+    """What is known of one metric of one config: its scores below the watermark, and those that are missing.
+
+    Estimates read `sums`, in which failed outputs have the value that they count as; `scored` are the scores alone.
+    """
 
     sums: Sums
+    scored: Sums
     n_error: int
+    """Examples without a score, failed or missing."""
+    n_failed: int
     n_na: int
     n_examples: int
     n_asked: int | None = None
     """How many of the examples the plan asks for; None for all."""
+
+    @classmethod
+    def from_scored(
+        cls,
+        scored: Sums,
+        n_error: int,
+        n_failed: int,
+        n_na: int,
+        n_examples: int,
+        n_asked: int | None = None,
+        *,
+        failure_value: float | None,
+    ) -> Tally:
+        """Return a tally in which each failed output counts as `failure_value`; with None they are left out."""
+        sums = scored if failure_value is None else scored.add_repeated(failure_value, n_failed)
+        return cls(sums, scored, n_error, n_failed, n_na, n_examples, n_asked)
+
+    @property
+    def n_missing(self) -> int:
+        """Examples without a score and without a value that they count as, failed outputs that are left out aside."""
+        return self.n_error - self.n_failed
+
+    @property
+    def n_unknown(self) -> int:
+        """Examples that no estimate counts, although they have been tried: missing ones and failures left out."""
+        return self.n_error - (self.sums.n - self.scored.n)
 
     @property
     def n_applicable(self) -> int:
@@ -53,8 +88,8 @@ class Tally:
 
     @property
     def n_scorable(self) -> int:
-        """Of those, the ones that have a score or may get one."""
-        return self.n_applicable - self.n_error
+        """Of those, the ones that are counted or may still be."""
+        return self.n_applicable - self.n_unknown
 
     @property
     def n_pending(self) -> int:
@@ -70,15 +105,22 @@ class Tally:
     def is_at_end(self) -> bool:
         """Whether every example in the plan has been tried, so that no further looks follow."""
         n_planned = self.n_examples if self.n_asked is None else self.n_asked
-        return self.sums.n + self.n_error + self.n_na >= n_planned
+        return self.sums.n + self.n_unknown + self.n_na >= n_planned
 
 
-def build_tally(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
+def build_tally(plan: ExperimentPlan, metric: Metric, *rows: Aggregate | None) -> Tally:
     """Add up the aggregates of a config: those from before its design, and those from after it."""
     aggregates = [row for row in rows if row is not None]
-    sums = add_sums([sums_of_row(row) for row in aggregates])
-    n_error, n_na = sum(row.n_error for row in aggregates), sum(row.n_na for row in aggregates)
-    return Tally(sums, n_error, n_na, plan.n_examples, plan.run_length)
+    scored = add_sums([sums_of_row(row) for row in aggregates])
+    return Tally.from_scored(
+        scored,
+        sum(row.n_error for row in aggregates),
+        sum(row.n_failed for row in aggregates),
+        sum(row.n_na for row in aggregates),
+        plan.n_examples,
+        plan.run_length,
+        failure_value=metric.get_failure_value(plan.failures),
+    )
 
 
 def sums_of_row(row: Aggregate) -> Sums:
@@ -131,17 +173,17 @@ def _interval(found: NewDataInterval) -> dict[str, Any]:
 def build_set_interval(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | None:
     """Return the interval for this set, at one look: of zero width, and exact, once every example is scored.
 
-    What failed is not left out: it may have been worst, or best, so the interval is never narrower than the bounds
+    What is missing is not left out: it may have been worst, or best, so the interval is never narrower than the bounds
     under failures, and is these bounds in the end.
     """
     if metric.kind.covers is None or not tally.sums.n:
         return None
     ends, method = _set_ends(metric, tally, level)
-    if ends is not None and tally.n_error:
-        ends, method = _widen_for_failures(metric, tally, ends), f"{method}, failures worst and best"
+    if ends is not None and tally.n_unknown:
+        ends, method = _widen_for_missing(metric, tally, ends), f"{method}, failures worst and best"
     scale = metric.kind.scale(tally.n_applicable)
     lower, upper = (ends[0] * scale, ends[1] * scale) if ends is not None else (None, None)
-    is_exact = tally.is_over and not tally.n_error
+    is_exact = tally.is_over and not tally.n_unknown
     return {"lower": lower, "upper": upper, "method": method if ends else "none", "safe": ONE_LOOK, "exact": is_exact}
 
 
@@ -169,11 +211,11 @@ def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, 
     return ends, result.method
 
 
-def _widen_for_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
+def _widen_for_missing(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
     if metric.value_range is None or not metric.kind.is_of_single_scores:
         return None
     low, high = (
-        (end * tally.n_scorable + bound * tally.n_error) / tally.n_applicable
+        (end * tally.n_scorable + bound * tally.n_unknown) / tally.n_applicable
         for end, bound in zip(ends, metric.value_range, strict=True)
     )
     return low, high
@@ -188,7 +230,8 @@ def estimate_requested(
         return None
     if plan.strategy is None and strategy == metric.kind.default_strategy(metric.binary):
         return None
-    scores = _series(config_id, metric.name, end, tally.sums.n) if strategy == "anytime" and not metric.binary else None
+    needs_scores = strategy == "anytime" and not metric.binary
+    scores = _read_series(plan, metric, config_id, end, tally.sums.n) if needs_scores else None
     result = estimate(
         metric.kind,
         tally.sums,
@@ -283,8 +326,8 @@ def build_figures(
     }
 
 
-def _series(config_id: int, metric: str, last: int, n: int) -> Sequence[float]:
-    """Return the scores that the sums are of; a metric that was added later can have more than they count."""
+def _read_series(plan: ExperimentPlan, metric: Metric, config_id: int, last: int, n: int) -> Sequence[float]:
+    """Return the values that the sums are of; a metric that was added later can have more than they count."""
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SERIES, [config_id, metric, last, n])
+        cursor.execute(SERIES, [metric.get_failure_value(plan.failures), config_id, metric.name, last, n])
         return [value for (value,) in cursor.fetchall()]

@@ -28,7 +28,7 @@ SELECT t.* FROM (
   SELECT array_agg(s.metric) AS metrics, array_agg({FIRST_VALUE}) AS numbers,
     array_agg({FIRST_DENOMINATOR}) AS denominators, array_agg({FIRST_ERROR}) AS errors
   FROM experiments_score s WHERE s.config_id = %s AND s.pos < %s) c
-CROSS JOIN LATERAL sums_of_scores(c.metrics, c.numbers, c.denominators, c.errors) t
+CROSS JOIN LATERAL sum_scores(c.metrics, c.numbers, c.denominators, c.errors) t
 """  # noqa: S608  # nosec B608  names are ours
 
 MAX_REMEMBERED = 10_000
@@ -115,8 +115,9 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
         cursor.execute(SUMS, [config.pk, end])
         rows: list[Any] = cursor.fetchall()
     looks = []
-    for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
-        tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
+    for name, n, n_error, n_failed, n_na, *sums in (row for row in rows if row[0] in metrics):
+        failure_value = metrics[name].get_failure_value(plan.failures)
+        tally = Tally.from_scored(Sums(n, *sums), n_error, n_failed, n_na, plan.n_examples, failure_value=failure_value)
         once = build_new_data_interval(metrics[name], tally, plan.level, is_watched=False)
         # A total is defined for this set only, and clusters are not counted at each shard.
         is_shown = metrics[name].kind.covers != THIS_SET and plan.cluster_by is None
@@ -130,6 +131,7 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
                 shard=shard,
                 n=n,
                 n_error=n_error,
+                n_failed=n_failed,
                 n_na=n_na,
                 value=estimate_value(metrics[name], tally),
                 lower=new_data["lower"] if new_data else None,

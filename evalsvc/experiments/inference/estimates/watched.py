@@ -14,7 +14,7 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE, build_counted_value
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.formulas.betting import Betting
@@ -22,8 +22,9 @@ from evalsvc.stats.formulas.finite import Ends
 from evalsvc.tenancy.scope import current_role
 
 SERIES = f"""
-SELECT s.config_id, s.metric, s.pos, {FIRST_VALUE}, {FIRST_ERROR} = 'not_applicable'
-FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS w(config_id, metric, first, last)
+SELECT s.config_id, s.metric, s.pos, {build_counted_value(FIRST_VALUE, FIRST_ERROR, worst="w.worst")},
+  {FIRST_ERROR} = 'not_applicable'
+FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[], %s::float8[]) AS w(config_id, metric, first, last, worst)
 JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos >= w.first AND s.pos < w.last
 ORDER BY s.config_id, s.metric, s.pos
 """  # noqa: S608  # nosec B608  names are ours
@@ -45,7 +46,7 @@ class WatchedIntervals:
 class _State:
     """What has been computed for one metric of one config, up to the position `upto`.
 
-    `lowest` counts a failure as the worst score, and `highest` counts it as the best.
+    `lowest` counts a missing score as the worst, and `highest` counts it as the best.
     """
 
     limits: Ends
@@ -89,11 +90,10 @@ def watch_all(wanted: Iterable[tuple[ExperimentPlan, Config, Metric]]) -> dict[t
     """Return the same of configs of several experiments, by one query."""
     active = [(plan, config, metric) for plan, config, metric in wanted if config.watermark]
     states = {(config.pk, metric.name): _state(plan, config, metric) for plan, config, metric in active}
-    pairs = [(config, metric) for _, config, metric in active]
-    outdated = [(config, metric) for config, metric in pairs if states[config.pk, metric.name].upto < config.watermark]
+    outdated = [item for item in active if states[item[1].pk, item[2].name].upto < item[1].watermark]
     new_rows = _read(outdated, states)
     views = {}
-    for config, metric in pairs:
+    for _, config, metric in active:
         state = states[config.pk, metric.name]
         with state.lock:
             rows = [row for pos, *row in new_rows.get((config.pk, metric.name), ()) if pos >= state.upto]
@@ -113,13 +113,18 @@ def _state(plan: ExperimentPlan, config: Config, metric: Metric) -> _State:
 
 
 def _read(
-    due: Sequence[tuple[Config, Metric]], states: dict[tuple[int, str], _State]
+    due: Sequence[tuple[ExperimentPlan, Config, Metric]], states: dict[tuple[int, str], _State]
 ) -> dict[tuple[int, str], list[tuple[int, float | None, bool]]]:
     rows_by_key: dict[tuple[int, str], list[tuple[int, float | None, bool]]] = {}
     if not due:
         return rows_by_key
-    starts = [states[config.pk, metric.name].upto for config, metric in due]
-    columns: list[Any] = [[c.pk for c, _ in due], [m.name for _, m in due], starts, [c.watermark for c, _ in due]]
+    columns: list[Any] = [
+        [config.pk for _, config, _ in due],
+        [metric.name for _, _, metric in due],
+        [states[config.pk, metric.name].upto for _, config, metric in due],
+        [config.watermark for _, config, _ in due],
+        [metric.get_failure_value(plan.failures) for plan, _, metric in due],
+    ]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SERIES, columns)
         for config_id, metric, *row in cursor.fetchall():

@@ -15,7 +15,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.pairs import resolve_cluster, sum_pairs_by_cluster
-from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE, build_counted_value
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT, ComparisonQuestion, comparison_out
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -31,11 +31,11 @@ MEASURED_ALIKE = ("kind", "value_range", "binary", "higher_is_better")
 # One version: an example is itself. Two: the caller's own id, and every field of the row the same (the digest).
 PAIRED = """
 WITH a AS MATERIALIZED (
-  SELECT i.example_id, i.pos, {value} AS value, {error} AS error_code FROM experiments_experimentitem i
+  SELECT i.example_id, i.pos, {value_a} AS value, {error} AS error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(a)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_a)s AND i.pos < %(watermark_a)s
 ), b AS MATERIALIZED (
-  SELECT i.example_id, i.pos, {value} AS value, {error} AS error_code FROM experiments_experimentitem i
+  SELECT i.example_id, i.pos, {value_b} AS value, {error} AS error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(b)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_b)s AND i.pos < %(watermark_b)s
 ), paired AS MATERIALIZED ({matched})
@@ -190,10 +190,15 @@ def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: s
 
 
 def build_paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: bool = False) -> str:
-    """Return a CTE `paired` of the examples below both watermarks with both scores; `firsts`: as before any retry."""
+    """Return a CTE `paired` of the examples below both watermarks with both scores; `firsts`: as before any retry.
+
+    A failed output has the value that it counts as, and its error.
+    """
     value, error = (FIRST_VALUE, FIRST_ERROR) if firsts else ("s.value", "s.error_code")
     matched = SAME if _is_one_version(first, second) else ALIKE
-    return PAIRED.replace("{matched}", matched).replace("{value}", value).replace("{error}", error)
+    value_a, value_b = (build_counted_value(value, error, worst=f"%(worst_{name})s") for name in ("a", "b"))
+    parts = {"matched": matched, "value_a": value_a, "value_b": value_b, "error": error}
+    return PAIRED.format(**parts)
 
 
 def matched_by(first: ComparisonSide, second: ComparisonSide) -> str:
@@ -238,6 +243,7 @@ def build_pair_params(first: ComparisonSide, second: ComparisonSide) -> dict[str
             f"experiment_{name}": side.config.experiment_id,
             f"watermark_{name}": side.config.watermark,
             f"version_{name}": side.plan.dataset_version_id,
+            f"worst_{name}": side.metric.get_failure_value(side.plan.failures),
         }
     return facts
 

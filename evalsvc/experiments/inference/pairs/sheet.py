@@ -7,22 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 from django.db import connections
 
+from evalsvc.experiments.definition.failures import OWN_FAULTS
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE, build_counted_value
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.tenancy.scope import current_role
 
 NOT_APPLICABLE = "not_applicable"
 SCORES = f"""
-SELECT s.config_id, s.pos, s.value, s.error_code, {FIRST_VALUE}, {FIRST_ERROR} FROM experiments_score s
-WHERE s.config_id = ANY (%s) AND s.metric = %s AND s.pos >= %s AND s.pos < %s
-  AND (s.value IS NOT NULL OR s.error_code = 'not_applicable' OR s.first IS NOT NULL)
+SELECT s.config_id, s.pos, {build_counted_value(worst="%(worst)s")}, s.error_code,
+  {build_counted_value(FIRST_VALUE, FIRST_ERROR, worst="%(worst)s")}, {FIRST_ERROR}
+FROM experiments_score s
+WHERE s.config_id = ANY (%(configs)s) AND s.metric = %(metric)s AND s.pos >= %(first)s AND s.pos < %(last)s
+  AND (s.value IS NOT NULL OR s.error_code IN ('not_applicable', 'failed_output') OR s.first IS NOT NULL)
 """  # noqa: S608  # nosec B608  names are ours
-
-
-# Errors that a config itself causes. An outage, a limit or an exhausted budget is not its fault and does not lose a
-# race.
-OWN_FAULTS = ("timeout", "refused", "bad_output", "bug")
+# Outputs of earlier releases, the scores of which do not tell who was at fault.
 FAULTS = """
 SELECT config_id, pos FROM experiments_output
 WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND coalesce(first_error, error_type) = ANY (%s)
@@ -30,11 +29,15 @@ WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND coalesce(first_error, 
 
 
 class Sheet:
-    """Reads scores by position; the last range is cached, because two kinds of pairs request the same one."""
+    """Reads scores by position; the last range is cached, because two kinds of pairs request the same one.
 
-    def __init__(self, metric: Metric, config_ids: Sequence[int]) -> None:
+    A failed output has the value that it counts as with the plan's `failures`.
+    """
+
+    def __init__(self, metric: Metric, config_ids: Sequence[int], failures: str) -> None:
         self._metric = metric
         self._config_ids = list(config_ids)
+        self._worst = metric.get_failure_value(failures)
         self._range = (0, 0)
         self._scores: dict[int, FloatArray] = {}
         self._firsts: dict[int, FloatArray] = {}
@@ -59,7 +62,8 @@ class Sheet:
             {config_id: np.full(last - first, np.nan) for config_id in self._config_ids} for _ in range(2)
         )
         with connections[current_role()].cursor() as cursor:
-            cursor.execute(SCORES, [self._config_ids, self._metric.name, first, last])
+            values = {"configs": self._config_ids, "metric": self._metric.name, "worst": self._worst}
+            cursor.execute(SCORES, values | {"first": first, "last": last})
             for config_id, pos, value, error, first_value, first_error in cursor.fetchall():
                 scores[config_id][pos - first] = self._scale_score(value, error)
                 firsts[config_id][pos - first] = self._scale_score(first_value, first_error)

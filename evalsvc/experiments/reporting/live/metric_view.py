@@ -12,8 +12,8 @@ from evalsvc.experiments.inference.estimates.figures import (
     Tally,
     build_decision_interval,
     build_figures,
+    build_tally,
     estimate_requested,
-    sums_of_row,
 )
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
@@ -43,7 +43,7 @@ def metric_view(
     decision, reason = build_decision_interval(plan, metric, tally, watched)
     return {
         "type": metric.kind.name,
-        "n": tally.sums.n,
+        "n": tally.scored.n,
         **_n_clusters(plan, cluster_sums),
         "N": plan.n_examples,
         "n_error": tally.n_error,
@@ -58,10 +58,10 @@ def metric_view(
         "decision_interval": decision,
         "reason": reason,
         "bounds_if_failures": _bounds(metric, tally),
-        "provisional": _mean(metric, sums.get((config.pk, metric.name, Scope.ALL))),
+        "provisional": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.ALL))),
         "designed_after": config.fresh_from or None,
-        "seen_before_design": _mean(metric, sums.get((config.pk, metric.name, Scope.SEEN))),
-        "fresh": _mean(metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
+        "seen_before_design": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.SEEN))),
+        "fresh": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
     }
 
 
@@ -78,12 +78,11 @@ def design_warnings(plan: ExperimentPlan, config: Config) -> list[str]:
 
 def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:
     bounds = bounds_under_failures(
-        metric.kind, tally.sums, tally.n_error, value_range=metric.value_range, population=tally.n_applicable
+        metric.kind, tally.sums, tally.n_unknown, value_range=metric.value_range, population=tally.n_applicable
     )
     return {"lower": bounds[0], "upper": bounds[1]} if bounds else None
 
 
-def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
-    if row is None or not row.n:
-        return None
-    return {"n": row.n, "value": metric.kind.quotient(sums_of_row(row))}
+def _mean(plan: ExperimentPlan, metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
+    sums = build_tally(plan, metric, row).sums
+    return {"n": sums.n, "value": metric.kind.quotient(sums)} if sums.n else None

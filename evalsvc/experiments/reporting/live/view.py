@@ -43,7 +43,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     leader = find_leader(plan, scene.configs, tallies, scene.commons)
     baseline = find_baseline(plan, scene.configs)
     counts = [
-        (config, metric, scene.tally(config, metric).sums.n) for config in scene.configs for metric in scene.metrics
+        (config, metric, scene.tally(config, metric).scored.n) for config in scene.configs for metric in scene.metrics
     ]
     quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
     question = build_question(plan, metric, scene.n_ever, has_baseline=is_declared(plan, baseline))
