@@ -10,6 +10,7 @@ from typing import Any
 from evalsvc.digits import digits_text, level_text
 from evalsvc.experiments.reporting.words import get_reason
 from evalsvc.rest.answering.renderers import dumps
+from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 
 NOTHING = "—"
 WHOLE = 1e7
@@ -100,7 +101,7 @@ def leading_sentence(summary: Mapping[str, Any]) -> str:
     return (
         f"{summary['leader']} leads with {summary['primary_metric']} {number_text(estimate['value'])}, "
         f"{interval_text(estimate)} at {level_text(estimate['level'])} for {estimate['covers'] or 'no statement'} "
-        f"(n = {number_text(estimate['n'])}). {conclusion}"
+        f"({describe_rows(IntervalRows(**estimate['rows']))}). {conclusion}"
     )
 
 
@@ -119,7 +120,7 @@ def build_basis_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("Primary metric", f"{plan.primary_metric} ({'higher' if is_higher_better(report) else 'lower'} is better)"),
         ("Baseline", plan.baseline or "none declared"),
         ("Limits", ", ".join(limits) or "none"),
-        ("Failed outputs count as", FAILURES[plan.failures]),
+        ("Failed outputs count as", FAILURES.get(plan.failures, NOTHING)),
         ("State", head["state"]),
         ("Started, finished", f"{moment_text(head['started_at'])}, {moment_text(head['finished_at'])}"),
         ("Queries", number_text(head["n_queries"])),

@@ -157,9 +157,12 @@ class _Block:
         return {name: cells.sum(axis=1).tolist() for name, cells in columns.items()}
 
     def compute_growth(self) -> tuple[FloatArray, FloatArray]:
-        """Return by how much the log fortunes grow; a missing score counts as if it spoke against the gambler."""
-        better = np.where(self.is_fresh, self.difference + self.low, 0.0)
-        worse = np.where(self.is_fresh, -self.difference - self.high, 0.0)
+        """Return by how much the log fortunes grow; nothing is bet on an example of which a score is missing.
+
+        A missing score counted against the gambler would make evidence of an outage that hits both alike.
+        """
+        better = np.where(self.is_fresh, self.difference, 0.0)
+        worse = np.where(self.is_fresh, -self.difference, 0.0)
         return _log_growth(better), _log_growth(worse)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType
 
 from evalsvc.rest.answering.shapes import AnswerShape
+from evalsvc.stats.basics.rows import IntervalRows
 
 
 class Ends(AnswerShape):
@@ -118,6 +119,7 @@ class MetricEstimate(Ends):
     n_error: int
     n_na: int
     n_pending: int
+    rows: IntervalRows
     value: float | None
     mean: MeanEstimate | None
     method: str
@@ -153,6 +155,7 @@ class PushedEstimate(Ends):
     n_na: int
     n_pending: int
     N: int
+    rows: IntervalRows
     value: float | None
     mean: MeanEstimate | None
     covers: str | None

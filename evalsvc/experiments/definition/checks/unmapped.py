@@ -9,6 +9,7 @@ from django.db import connections
 
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.failures import FAILED_OUTPUT
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, get_root, is_of_answer
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, get_number_pointers
@@ -183,7 +184,11 @@ def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 def _message(config: Config, metric: str) -> str | None:
     """Return why a metric of a config has to stop; None when it need not."""
-    scores = Score.objects.filter(config=config, metric=metric).exclude(error_code="no_output").order_by("pos")
+    scores = (
+        Score.objects.filter(config=config, metric=metric)
+        .exclude(error_code__in=("no_output", FAILED_OUTPUT))
+        .order_by("pos")
+    )
     first = list(scores.values_list("error_code", "error_message")[:N_FIRST])
     if len(first) < N_FIRST or any(code != UNMAPPED for code, _ in first):
         return None

@@ -18,8 +18,17 @@ from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
+from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.estimates.estimator import Sums, estimate
+from evalsvc.stats.estimates.missing import (
+    BOUNDED,
+    FAILURES_EXCLUDED,
+    MISSING,
+    is_notable,
+    is_only_bounded,
+    widen_for_missing,
+)
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
 from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.stats.formulas.extremes import guarded_t
@@ -80,6 +89,13 @@ class Tally:
     def n_unknown(self) -> int:
         """Examples that no estimate counts, although they have been tried: missing ones and failures left out."""
         return self.n_error - (self.sums.n - self.scored.n)
+
+    @property
+    def rows(self) -> IntervalRows:
+        """The rows that an interval is computed from."""
+        is_counted = self.sums.n > self.scored.n
+        failed_as: FailedAs | None = ("worst" if is_counted else "excluded") if self.n_failed else None
+        return IntervalRows(self.scored.n, n_failed=self.n_failed, failed_as=failed_as, n_missing=self.n_missing)
 
     @property
     def n_applicable(self) -> int:
@@ -295,6 +311,8 @@ def build_figures(
 ) -> dict[str, Any]:
     """Return the figures of a metric: the estimate, its interval for new data as the headline, and that for this set.
 
+    Where one score in a hundred is missing, the headline is widened by the bounds of what they may have been; where one
+    in ten is missing, these bounds are all there is, and the estimate is None.
     A total is defined for this set only; its headline is the `mean`. Where the plan has clusters, the interval for new
     data is over them.
     """
@@ -306,13 +324,17 @@ def build_figures(
             metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
         )
     warnings = new_data.pop("warnings") if new_data else []
+    warnings += warn_of_missing(tally)
+    new_data = widen_headline(metric, tally, new_data)
+    is_bounded = is_only_bounded(tally.sums.n, tally.n_missing) and metric.is_comparable
     if metric.addition:
         warnings.append(ADDED_LATER)
     this_set = build_set_interval(metric, tally, level)
     covers = metric.kind.covers
-    view: dict[str, Any] = {"value": estimate_value(metric, tally), "mean": None}
+    view: dict[str, Any] = {"value": None if is_bounded else estimate_value(metric, tally), "mean": None}
     if covers == THIS_SET and new_data is not None:
-        view["mean"] = {"value": metric.kind.value(tally.sums), "new_data": new_data, "covers": NEW_DATA}
+        mean = None if is_bounded else metric.kind.value(tally.sums)
+        view["mean"] = {"value": mean, "new_data": new_data, "covers": NEW_DATA}
         view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
         new_data = None
     headline = new_data or {"lower": None, "upper": None, "method": "none", "safe": None}
@@ -324,6 +346,33 @@ def build_figures(
         "this_set": this_set,
         "warnings": warnings,
     }
+
+
+def warn_of_missing(tally: Tally) -> list[str]:
+    """Return the warnings of an estimate that leaves out one in a hundred rows or more, by the reason for it."""
+    warnings = [MISSING] if is_notable(tally.sums.n, tally.n_missing) else []
+    n_excluded = tally.n_unknown - tally.n_missing
+    return warnings + ([FAILURES_EXCLUDED] if is_notable(tally.sums.n, n_excluded) else [])
+
+
+def widen_headline(metric: Metric, tally: Tally, view: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return an interval for new data that holds whatever the missing scores would have been.
+
+    A metric without a range has no such bounds: its interval stays as it is.
+    """
+    n, n_missing, limits = tally.sums.n, tally.n_missing, metric.value_range
+    if view is None or limits is None or not metric.is_comparable or not is_notable(n, n_missing):
+        return view
+
+    def widen(part: dict[str, Any]) -> dict[str, Any]:
+        if part["lower"] is None or part["upper"] is None:
+            return part
+        lower, upper = widen_for_missing((part["lower"], part["upper"]), n, n_missing, limits)
+        method = "bounds" if is_only_bounded(n, n_missing) else part["method"]
+        return part | {"lower": lower, "upper": upper, "method": f"{method}, {BOUNDED}"}
+
+    once = view.get("one_look")
+    return widen(view) | ({"one_look": widen(once)} if once is not None else {})
 
 
 def _read_series(plan: ExperimentPlan, metric: Metric, config_id: int, last: int, n: int) -> Sequence[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
@@ -20,6 +21,7 @@ from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Aggregates, Scope, tally_in
 from evalsvc.stats.estimates.estimator import bounds_under_failures
 from evalsvc.stats.formulas.clusters import ClusterSums
+from evalsvc.stats.pairs.failures import NOT_AT_RANDOM
 
 
 def metric_view(
@@ -31,15 +33,18 @@ def metric_view(
     *,
     clusters: Counted,
     wide: Sequence[str] | None = None,
+    fails_nonrandomly: bool = False,
 ) -> dict[str, object]:
     """Return one metric of one config: its estimate with both intervals, and values that are only displayed.
 
-    `wide` are the warnings about the metric's range, for callers that have already read the scores of all configs.
+    `wide` are the warnings about the metric's range, for callers that have already read the scores of all configs;
+    likewise `fails_nonrandomly`: whether the config fails on the examples that the others find hard.
     """
     tally = tally_in(plan, config, metric, sums)
     cluster_sums = clusters.get((config.pk, metric.name))
     estimate = build_figures(plan, metric, tally, watched, cluster_sums)
     range_warnings = wide_in(metric, sums.values()) if wide is None else wide
+    failure_warnings = [NOT_AT_RANDOM] if fails_nonrandomly else []
     decision, reason = build_decision_interval(plan, metric, tally, watched)
     return {
         "type": metric.kind.name,
@@ -49,10 +54,11 @@ def metric_view(
         "n_error": tally.n_error,
         "n_na": tally.n_na,
         "n_pending": tally.n_pending,
+        "rows": asdict(tally.rows),
         **estimate,
         "strategy": metric.strategy,
         "requested": estimate_requested(plan, metric, tally, config_id=config.pk, end=config.watermark),
-        "warnings": [*estimate["warnings"], *design_warnings(plan, config), *range_warnings],
+        "warnings": [*estimate["warnings"], *failure_warnings, *design_warnings(plan, config), *range_warnings],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
         "decision_interval": decision,

@@ -16,6 +16,7 @@ from evalsvc.experiments.inference.clusters.cluster_sums import (
 )
 from evalsvc.experiments.inference.estimates.figures import Tally, build_tally, needs_series
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch
+from evalsvc.experiments.inference.failures import find_nonrandom_failures
 from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
@@ -44,6 +45,8 @@ class Scene:
     tallies: Mapping[tuple[int, str], Tally]
     wide: Mapping[str, Sequence[str]]
     """The warnings of each metric whose range is too wide for its scores."""
+    nonrandom: frozenset[int] = frozenset()
+    """The configs that fail on the examples that the others find hard, by the primary metric."""
     clusters: Counted = field(default_factory=dict)
     paired_clusters: CountedPairs = field(default_factory=dict)
 
@@ -65,6 +68,10 @@ def load_scene(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Sc
     sums = {(row.config_id, row.metric, row.scope): row for row in rows}
     metrics = [Metric.from_json(row) for row in plan.metrics]
     primary = primary_metric(plan)
+    tallies = {
+        (config.pk, metric.name): tally_in(plan, config, metric, sums) for config in configs for metric in metrics
+    }
+    of_primary = {config.pk: tallies[config.pk, primary.name] for config in configs}
     return Scene(
         plan,
         configs,
@@ -73,8 +80,9 @@ def load_scene(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Sc
         read_sums(plan.pk) if is_pairable(primary) else {},
         watch_configs(plan, configs, metrics),
         every,
-        {(config.pk, metric.name): tally_in(plan, config, metric, sums) for config in configs for metric in metrics},
+        tallies,
         {metric.name: wide_in(metric, rows) for metric in metrics},
+        find_nonrandom_failures(plan, primary, configs, of_primary),
         count_clusters(plan, configs, metrics, most=MOST_WATCHED),
     )
 

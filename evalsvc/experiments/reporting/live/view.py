@@ -155,6 +155,7 @@ def _config_view(
             scene.watched.get((config.pk, metric.name)),
             clusters=scene.clusters,
             wide=scene.wide[metric.name],
+            fails_nonrandomly=metric.name == plan.primary_metric and config.pk in scene.nonrandom,
         )
         for metric in scene.metrics
     }
