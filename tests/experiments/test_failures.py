@@ -12,7 +12,7 @@ from tests.experiments.pushing import Runner
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 N = 60
 EVEN = range(0, N, 2)
-ROWS = {"n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "chosen_among": None}
+ROWS: dict[str, Any] = {"n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "chosen_among": None}
 ROWS |= {"weighted": False, "sources": {}}
 
 

@@ -115,8 +115,9 @@ def _lines(results: Sequence[SampleResult]) -> Iterator[str]:
             yield f"{result.index}: {verdict}" + (f": {verdict.error_message}" if verdict.error_message else "")
     if len(results) > 1:
         for name, n in _count(results).items():
-            without = f", {n['n_without_score']} without a score" if n["n_without_score"] else ""
-            yield f"{name}: {n['n_passed']} of {n['n']} passed{without}"
+            n_missing, n_scored = n["n_without_score"], n["n"] - n["n_without_score"]
+            missing = f", {n_missing} missing" if n_missing else ""
+            yield f"{name}: {n['n_passed']} of {n_scored} passed, {n_scored} scored of {n['n']}{missing}"
 
 
 def _explain(problem: Mapping[str, Any]) -> str:

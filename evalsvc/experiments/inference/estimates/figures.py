@@ -20,8 +20,7 @@ from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
 from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
-from evalsvc.stats.estimates.estimator import Sums, estimate
-from evalsvc.stats.estimates.missing import (
+from evalsvc.stats.estimates.bounds import (
     BOUNDED,
     FAILURES_EXCLUDED,
     MISSING,
@@ -29,6 +28,7 @@ from evalsvc.stats.estimates.missing import (
     is_only_bounded,
     widen_for_missing,
 )
+from evalsvc.stats.estimates.estimator import Sums, estimate
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
 from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.stats.formulas.extremes import guarded_t

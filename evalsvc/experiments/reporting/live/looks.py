@@ -13,7 +13,7 @@ from evalsvc.experiments.inference.estimates.looks import compute_added_looks
 from evalsvc.experiments.inference.pairs.versus import AFTER_THE_FACT
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
-from evalsvc.stats.estimates.missing import is_notable, is_only_bounded, widen_for_missing
+from evalsvc.stats.estimates.bounds import is_notable, is_only_bounded, widen_for_missing
 from evalsvc.stats.kinds import kind_named
 from evalsvc.tenancy.scope import current_role
 
@@ -51,26 +51,25 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
     totals = {row["name"] for row in plan.metrics if kind_named(row["kind"]).covers == THIS_SET}
     names = ("metric", "shard", "n", "n_error", "n_na", "value", "lower", "upper")
     views: dict[str, list[dict[str, Any]]] = {str(config.pk): [] for config in configs}
-    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics}
     added = {row["name"] for row in plan.metrics if row.get("addition")}
     for look in load_interim_results(plan, configs):
         this_set = {"lower": look.set_lower, "upper": look.set_upper}
         covers = THIS_SET if look.metric in totals else NEW_DATA
         point = {name: getattr(look, name) for name in names} | {"covers": covers, "this_set": this_set}
-        point |= _mind_missing(plan, metrics[look.metric], look)
         point["label"] = AFTER_THE_FACT if look.metric in added else ONE_LOOK
         views[str(look.config_id)].append(point)
     return views
 
 
-def _mind_missing(plan: ExperimentPlan, metric: Metric, look: InterimResult) -> dict[str, float | None]:
-    """Return the estimate and its interval as the headline of a live view has them where scores are missing."""
+def _mind_missing(plan: ExperimentPlan, metric: Metric, look: InterimResult) -> InterimResult:
+    """Return a look with its estimate and its interval as the headline of a live view: widened for missing scores."""
     n = look.n + (look.n_failed if metric.get_failure_value(plan.failures) is not None else 0)
     n_missing, limits = look.n_error - look.n_failed, metric.value_range
     if look.lower is None or look.upper is None or limits is None or not is_notable(n, n_missing):
-        return {}
+        return look
     lower, upper = widen_for_missing((look.lower, look.upper), n, n_missing, limits)
-    return {"value": None if is_only_bounded(n, n_missing) else look.value, "lower": lower, "upper": upper}
+    value = None if is_only_bounded(n, n_missing) else look.value
+    return look._replace(value=value, lower=lower, upper=upper)
 
 
 def load_interim_results(plan: ExperimentPlan, configs: Sequence[Config]) -> list[InterimResult]:
@@ -79,4 +78,6 @@ def load_interim_results(plan: ExperimentPlan, configs: Sequence[Config]) -> lis
         cursor.execute(LOOKS, [[config.pk for config in configs]])
         results = [InterimResult(*row) for row in cursor.fetchall()]
     results += [InterimResult(*FIELDS_OF_LOOK(look)) for look in compute_added_looks(plan, configs)]
+    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics}
+    results = [_mind_missing(plan, metrics[look.metric], look) for look in results]
     return sorted(results, key=lambda look: (look.shard, look.metric))
