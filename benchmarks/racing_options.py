@@ -68,9 +68,9 @@ def measured(races: int) -> list[str]:
         lines.append(line)
         print(line, flush=True)
 
-    for name, worst in (("favour", False), ("worst", True)):
+    for name, worst in (("exclude", False), ("worst", True)):
         queries, left = failing(races, worst=worst)
-        add(f"| eight of 16 fail at half, `errors` `{name}` | {queries:.0f} | {left:.1f} |")
+        add(f"| eight of 16 fail at half, `failures` `{name}` | {queries:.0f} | {left:.1f} |")
     for name, stop in (("false", False), ("true", True)):
         add(f"| two on {N_LARGE}, `stop_when_decided` {name} | {decided(races, stop=stop):.0f} | 1.0 |")
     for low, high in RANGES:

@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsvc.digits import digits_text, level_text
 from evalsvc.rest.answering.renderers import dumps
+from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 
 NOTHING = "—"
 WHOLE = 1e7
@@ -22,7 +23,7 @@ POLICIES = {
     "race_fast": "race by paired t tests",
     "halving": "successive halving at shard ends",
 }
-FAILURES = {"worst": "count as the worst value of each metric's range", "exclude": "are left out"}
+FAILURES = {"worst": "the worst value of each metric's range", "exclude": "nothing; they are left out"}
 LIMITS = (
     "Intervals that say “new data” are about examples like these that nobody has seen; those that say “this set” are "
     "about these examples alone. A difference is called better or worse if the test at the planned end, or the "
@@ -101,7 +102,7 @@ def leading_sentence(summary: Mapping[str, Any]) -> str:
     return (
         f"{summary['leader']} leads with {summary['primary_metric']} {number_text(estimate['value'])}, "
         f"{interval_text(estimate)} at {level_text(estimate['level'])} for {estimate['covers'] or 'no statement'} "
-        f"(n = {number_text(estimate['n'])}). {conclusion}"
+        f"({describe_rows(IntervalRows(**estimate['rows']))}). {conclusion}"
     )
 
 
@@ -120,7 +121,7 @@ def build_basis_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("Primary metric", f"{plan.primary_metric} ({'higher' if is_higher_better(report) else 'lower'} is better)"),
         ("Baseline", plan.baseline or "none declared"),
         ("Limits", ", ".join(limits) or "none"),
-        ("Failed outputs", FAILURES[plan.failures]),
+        ("Failed outputs count as", FAILURES.get(plan.failures, NOTHING)),
         ("State", head["state"]),
         ("Started, finished", f"{moment_text(head['started_at'])}, {moment_text(head['finished_at'])}"),
         ("Queries", number_text(head["n_queries"])),

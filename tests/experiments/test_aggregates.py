@@ -71,7 +71,9 @@ def test_the_slices_add_up_to_what_the_live_view_has(alice: Caller) -> None:
     assert sum(row["n"] for row in table["rows"]) == whole["n"] == 27
     assert sum(row["n_error"] for row in table["rows"]) == whole["n_error"] == 3
     assert sum(row["n_pending"] for row in table["rows"]) == whole["n_pending"] == 10
-    assert sum(row["n"] * row["value"] for row in table["rows"]) == pytest.approx(27 * whole["value"])
+    assert sum((row["n"] + row["n_error"]) * row["value"] for row in table["rows"]) == pytest.approx(
+        30 * whole["value"]
+    )
     assert {method for row in table["rows"] for method in [row["method"]]} == {"guarded-t"}
 
 
@@ -135,7 +137,7 @@ def test_a_group_is_counted_as_far_as_all_of_it_has_come(alice: Caller) -> None:
     runner = Runner(alice, made, 1)
     unit = runner.lease()["unit"]
     rows: list[dict[str, Any]] = [{"pos": e["pos"], "output": "x", "scores": {"mine": 0.5}} for e in unit["examples"]]
-    runner.post(unit, [{"pos": rows[0]["pos"], "error": {"type": "bug"}}, *rows[1:]])
+    runner.post(unit, [{"pos": rows[0]["pos"], "error": {"type": "connection"}}, *rows[1:]])
     one, two = aggregates(alice, made, "by=parameters.retriever.k")["rows"]
 
     assert (one["n"], one["n_partial"], one["n_pending"]) == (10, 1, 30)

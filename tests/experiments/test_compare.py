@@ -151,7 +151,7 @@ def test_a_metric_where_lower_is_better_and_missing_halves(alice: Caller) -> Non
     assert (found["comparison"]["delta"], found["comparison"]["n_missing"]) == (2.0, 1)
     assert found["comparison"]["this_set"]["exact"] is False
     assert [row["difference"] for row in found["examples"]] == [2.0, 2.0, 2.0, None]
-    assert found["examples"][3]["b"]["error_code"] == "no_output"
+    assert found["examples"][3]["b"]["error_code"] == "failed_output"
 
 
 def test_it_says_what_cannot_be_compared(alice: Caller, charlie: Caller) -> None:

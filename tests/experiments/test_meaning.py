@@ -234,17 +234,19 @@ def test_while_it_runs_the_headline_may_be_watched_and_one_look_stands_beside(al
         assert decided["lower"] <= shown["stars"]["value"] <= decided["upper"]
 
 
-def test_with_failures_left_this_set_is_the_bounds_under_failures(alice: Caller) -> None:
+def test_with_missing_scores_this_set_is_the_bounds_under_failures(alice: Caller) -> None:
     made = make_experiment(alice, make_dataset(alice, n=10), TWO)
     for i in range(2):
         runner = Runner(alice, made, i)
         unit = runner.lease()["unit"]
         rows = [{"pos": e["pos"], "output": e["expected"] if e["pos"] > 1 else "wrong"} for e in unit["examples"][:8]]
-        rows += [{"pos": pos, "error": {"type": "bug"}} if i else {"pos": pos, "output": "wrong"} for pos in (8, 9)]
+        rows += [
+            {"pos": pos, "error": {"type": "connection"}} if i else {"pos": pos, "output": "wrong"} for pos in (8, 9)
+        ]
         runner.post(unit, rows)
     view = by_name(live(alice, made["id"]))
     shown = view["b"]["metrics"]["accuracy"]
-    assert (shown["n"], shown["n_error"], shown["value"]) == (8, 2, 0.75)
+    assert (shown["n"], shown["n_error"], shown["value"]) == (8, 2, None)
     assert (shown["this_set"]["lower"], shown["this_set"]["upper"]) == (pytest.approx(0.6), pytest.approx(0.8))
     assert shown["this_set"]["exact"] is False
     assert (shown["bounds_if_failures"]["lower"], shown["bounds_if_failures"]["upper"]) == (0.6, 0.8)
@@ -261,7 +263,9 @@ def test_the_page_says_what_a_metric_without_an_interval_is_of(alice: Caller) ->
     ms, lost = rows_of(alice, made["id"])["a"].others
     assert (ms.value, ms.interval, ms.this_set) == ("5.000", "", "this set: 5.000 on the 6 scored")
     assert lost.value == "-"
-    assert lost.this_set.startswith("0 of 10 scored; 10 failed; Stopped: none of the first 5 outputs has")
+    assert lost.this_set.startswith(
+        "0 of 10 examples, 4 failed and left out, 6 missing; Stopped: none of the first 5 outputs has"
+    )
 
 
 def test_a_strategy_asked_for_by_name_gives_the_seeds_numbers(alice: Caller) -> None:

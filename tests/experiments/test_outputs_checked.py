@@ -81,10 +81,10 @@ def test_a_pushed_output_that_breaks_its_schema_is_an_error_and_no_score(alice: 
 
     (bad,) = results(alice, made, "status=failed")
     assert (bad["pos"], bad["output"], bad["error_type"], bad["error_message"]) == (2, None, "bad_output", message)
-    assert {score["error_code"] for score in bad["scores"].values()} == {"no_output"}
+    assert {score["error_code"] for score in bad["scores"].values()} == {"failed_output"}
     assert (bad["output_tokens"], bad["trace_id"]) == (5, "a" * 32)
     metric = by_name(live(alice, made["id"]))["mine"]["metrics"]["accuracy"]
-    assert (metric["n"], metric["n_error"], metric["value"]) == (5, 1, 1.0)
+    assert (metric["n"], metric["n_error"], metric["value"]) == (5, 1, pytest.approx(5 / 6))
     assert len(scores_of(alice, "exact-match")) == 5
     assert recounted(alice, made["id"]) == []
 
@@ -136,7 +136,7 @@ def test_an_answer_of_an_application_that_breaks_its_schema_is_an_error(alice: C
     assert bad["latency_ms"] is not None
     assert "at '/output/answer' it has the number 3, where `type` is \"string\"" in bad["error_message"]
     found = by_name(live(alice, made["id"]))["app"]
-    assert (found["n_ok"], found["n_error"], found["metrics"]["accuracy"]["value"]) == (5, 1, 1.0)
+    assert (found["n_ok"], found["n_error"], found["metrics"]["accuracy"]["value"]) == (5, 1, pytest.approx(5 / 6))
     assert len(application.asked) == 6
 
     # A config that declares something else asks the same: what has been answered is not asked again.

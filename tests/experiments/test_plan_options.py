@@ -119,17 +119,19 @@ def test_workers_stop_with_the_race(alice: Caller, stub: RunningStub) -> None:
 
 
 @pytest.mark.parametrize(
-    ("errors", "error_type", "state"),
+    ("failures", "error_type", "state"),
     [
         ("worst", "timeout", "stopped"),
         ("worst", "bug", "stopped"),
         ("worst", "connection", "running"),
         ("worst", "rate_limited", "running"),
-        ("favour", "timeout", "running"),
+        ("exclude", "timeout", "running"),
     ],
 )
-def test_its_own_failures_speak_against_a_config(alice: Caller, errors: str, error_type: str, state: str) -> None:
-    made = make_experiment(alice, make_dataset(alice, n=100), TWO, policy="race_default", errors=errors, num_shards=2)
+def test_its_own_failures_speak_against_a_config(alice: Caller, failures: str, error_type: str, state: str) -> None:
+    made = make_experiment(
+        alice, make_dataset(alice, n=100), TWO, policy="race_default", failures=failures, num_shards=2
+    )
     steady, broken = runners_of(alice, made)
     rng = random.Random(1)
     for _ in range(6):
@@ -144,16 +146,16 @@ def test_its_own_failures_speak_against_a_config(alice: Caller, errors: str, err
             broken.post(unit, rows)
     row = by_name(live(alice, made["id"]))["b"]
     assert row["state"] == state
-    # What people see leaves failures out, whatever they mean to the race.
     metric = row["metrics"]["accuracy"]
-    assert (metric["value"], metric["n"]) == (1.0, row["n_ok"])
+    assert metric["n"] == row["n_ok"]
     assert metric["n_error"] == row["n_error"] > 0
-    assert row["versus_leader"] is None or row["versus_leader"]["delta"] == 0.0
+    is_counted = state == "stopped"
+    assert metric["rows"]["failed_as"] == ("worst" if is_counted else "excluded" if error_type == "timeout" else None)
+    assert (row["versus_leader"]["delta"] < 0.0) == is_counted
     assert recounted(alice, made["id"]) == []
 
 
-def test_options_of_a_race_need_one(alice: Caller) -> None:
-    assert refused(alice, errors="worst") == ["/plan/errors"]
+def test_an_option_of_a_race_needs_one(alice: Caller) -> None:
     assert refused(alice, stop_when_decided=True) == ["/plan/stop_when_decided"]
 
 

@@ -82,13 +82,13 @@ def test_an_error_is_never_a_score(alice: Caller) -> None:
     runner.post(unit, rows)
     found = live(alice, made["id"])["configs"][0]
     metric = found["metrics"]["accuracy"]
-    assert (found["n_ok"], found["n_error"], metric["n"], metric["n_error"], metric["value"]) == (3, 1, 3, 1, 1.0)
-    assert metric["bounds_if_failures"] == {"lower": 0.75, "upper": 1.0}
+    assert (found["n_ok"], found["n_error"], metric["n"], metric["n_error"], metric["value"]) == (3, 1, 3, 1, 0.75)
+    assert metric["bounds_if_failures"] == {"lower": 0.75, "upper": 0.75}
     assert len(scores_of(alice, "exact-match")) == 3
     rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
     failed = next(row for row in rows if row["pos"] == 3)
     assert (failed["status"], failed["error_type"], failed["error_message"]) == ("error", "bug", "ValueError: boom")
-    assert failed["scores"]["accuracy"]["error_code"] == "no_output"
+    assert failed["scores"]["accuracy"]["error_code"] == "failed_output"
 
 
 @pytest.mark.parametrize("n", [3, 30])
@@ -130,7 +130,7 @@ def test_numbers_of_the_caller_are_checked(alice: Caller) -> None:
     ]
     runner.post(unit, rows)
     metrics_out = live(alice, made["id"])["configs"][0]["metrics"]
-    assert (metrics_out["stars"]["n"], metrics_out["stars"]["value"], metrics_out["stars"]["n_error"]) == (1, 4.0, 3)
+    assert (metrics_out["stars"]["n"], metrics_out["stars"]["value"], metrics_out["stars"]["n_error"]) == (1, None, 3)
     assert metrics_out["rate"]["value"] == (1 + 1) / (2 + 4)
     assert metrics_out["words"]["value"] == 60.0
     results = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]

@@ -156,7 +156,8 @@ def test_the_prefix_decides_not_what_came_back_first(alice: Caller) -> None:
 
 def test_an_error_counts_in_favour_of_the_one_that_would_be_dropped(alice: Caller) -> None:
     configs = [{"name": n, "kind": "push"} for n in ("steady", "broken")]
-    made = make_experiment(alice, make_dataset(alice, n=60), configs, policy="race_default")
+    plan = {"policy": "race_default", "failures": "exclude"}
+    made = make_experiment(alice, make_dataset(alice, n=60), configs, **plan)
     steady, broken = (Runner(alice, made, i) for i in range(2))
     rng = random.Random(1)
     for _ in range(4):

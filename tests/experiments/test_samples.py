@@ -54,14 +54,25 @@ def test_samples_are_no_examples(alice: Caller, made: Any) -> None:
     assert recounted(alice, made["id"]) == []
 
 
-def test_a_sample_that_failed_is_no_score(alice: Caller, made: Any) -> None:
+def test_a_sample_that_failed_counts_as_the_worst(alice: Caller, made: Any) -> None:
     sampled(Runner(alice, made), lambda e: [BUG, right(e), WRONG, BUG] if e["pos"] else [BUG] * 4)
     found = accuracy(alice, made)
-    assert (found["n"], found["n_error"], found["value"]) == (9, 1, 0.5)
+    assert (found["n"], found["n_error"], found["value"]) == (9, 1, pytest.approx(9 * 0.25 / 10))
     failed, *others = sorted(results(alice, made), key=lambda row: row["pos"])
     assert (failed["status"], failed["error_type"]) == ("error", "bug")
-    assert failed["scores"]["accuracy"]["error_code"] == "no_output"
+    assert failed["scores"]["accuracy"]["error_code"] == "failed_output"
     assert {row["status"] for row in others} == {"ok"}
+    assert {row["scores"]["accuracy"]["n_scored"] for row in others} == {4}
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_sample_that_is_missing_is_no_score(alice: Caller, made: Any) -> None:
+    lost = {"error": {"type": "connection"}}
+    sampled(Runner(alice, made), lambda e: [lost, right(e), WRONG, lost] if e["pos"] else [lost] * 4)
+    found = accuracy(alice, made)
+    assert (found["n"], found["n_error"], found["mean"]) == (9, 1, None)
+    failed, *others = sorted(results(alice, made), key=lambda row: row["pos"])
+    assert failed["scores"]["accuracy"]["error_code"] == "no_output"
     assert {row["scores"]["accuracy"]["n_scored"] for row in others} == {2}
     assert recounted(alice, made["id"]) == []
 
@@ -143,9 +154,9 @@ def test_a_metric_that_is_added_scores_each_sample(alice: Caller, made: Any) -> 
     ok(alice.post(f"/v1/experiments/{made['id']}/metrics", {"metrics": [added]}))
     run_units()
     scores = results(alice, made)[0]["scores"]
-    assert scores["again"]["value"] == scores["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert scores["again"]["value"] == scores["accuracy"]["value"] == 0.5
     split = by_name(live(alice, made["id"]))["mine"]["metrics"]["again"]["variance_split"]
-    assert (split["n"], split["within"], split["between"]) == (10, pytest.approx(1 / 3), pytest.approx(-1 / 9))
+    assert (split["n"], split["within"], split["between"]) == (10, pytest.approx(1 / 3), pytest.approx(-1 / 12))
     assert recounted(alice, made["id"]) == []
 
 
@@ -166,7 +177,7 @@ def test_a_retry_asks_for_all_samples_of_what_failed(alice: Caller, made: Any) -
     assert ok(alice.post(f"/v1/experiments/{made['id']}/retry", {}))["n_outputs"] == 1
     assert sampled(runner, lambda e: [right(e), right(e), WRONG, WRONG]) == [3]
     found = accuracy(alice, made)
-    assert (found["n"], found["value"]) == (10, 0.95)
+    assert (found["n"], found["value"]) == (10, 0.725)
     assert recounted(alice, made["id"]) == []
 
 

@@ -16,7 +16,9 @@ def examples(n: int, first: int = 0) -> list[dict[str, Any]]:
     return [{"id": f"e{i}", "input": f"question {i}", "expected": f"answer {i}"} for i in range(first, first + n)]
 
 
-def answers(wrong: set[int], gone: set[int] | None = None, latency_ms: float = 100.0) -> Any:
+def answers(
+    wrong: set[int], gone: set[int] | None = None, latency_ms: float = 100.0, *, error: str = "connection"
+) -> Any:
     """What a config answers: wrongly to some examples, and not at all to others."""
 
     def rows(unit: Any) -> list[dict[str, Any]]:
@@ -24,7 +26,7 @@ def answers(wrong: set[int], gone: set[int] | None = None, latency_ms: float = 1
         for e in unit["examples"]:
             i, row = int(e["id"][1:]), {"pos": e["pos"]}
             if i in (gone or ()):
-                found.append(row | {"error": {"type": "bug", "message": "broke"}})
+                found.append(row | {"error": {"type": error, "message": "broke"}})
             else:
                 said = f"wrong <b>{i}</b>" if i in wrong else e["expected"]
                 found.append(row | {"output": said, "latency_ms": latency_ms + i % 10})

@@ -53,7 +53,19 @@ def test_a_worse_candidate_fails_and_its_regressions_are_listed(alice: Caller) -
     assert first["input"] == f"question {first['example_id'][1:]}"
 
 
-def test_a_candidate_that_only_fails_neither_passes_nor_is_dropped(alice: Caller) -> None:
+def test_a_candidate_that_only_fails_is_worse(alice: Caller) -> None:
+    made = finished(alice, 60, answers(set()), answers(set(), gone=set(range(60)), error="bug"))
+    gate = ask(alice, against(made), NOT_WORSE)
+
+    assert gate["outcome"] == "fail"
+    # It is stopped after 20 failures: the others were never asked for.
+    assert (gate["rules"][0]["n_missing"], gate["rules"][0]["estimate"]) == (40, -1.0)
+    assert gate["regressions"][0]["candidate"] | {"output": None} == {
+        "pos": 0, "value": 0.0, "passed": None, "error_code": "failed_output", "output": None, "is_cut": False
+    }  # fmt: skip
+
+
+def test_a_candidate_without_any_answer_neither_passes_nor_is_dropped(alice: Caller) -> None:
     made = finished(alice, 60, answers(set()), answers(set(), gone=set(range(60))))
     gate = ask(alice, against(made), NOT_WORSE, {"metric": "latency_ms", "quantile": 0.5, "at_most": 1e6})
 

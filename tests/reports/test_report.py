@@ -254,6 +254,7 @@ def large_report() -> dict[str, Any]:
 
     text = "&" * 2000
     shown = {"value": 0.123456, "lower": 0.1, "upper": 0.2, "n": 100, "n_error": 0, "covers": "new data", "level": 0.95}
+    shown["rows"] = {"n": 100}
     names = [f"{i} {'&' * 90}" for i in range(50)]
     blank: dict[str, Any] = dict.fromkeys(PlannedMetric.__struct_fields__)
     planned = [PlannedMetric(**blank | {"name": name, "source": "score", "higher_is_better": True}) for name in names]

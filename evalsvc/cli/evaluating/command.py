@@ -131,11 +131,12 @@ def _lines(results: Sequence[SampleResult]) -> Iterator[str]:
             yield f"{result.index}: {verdict}" + (f": {verdict.error_message}" if verdict.error_message else "")
     if len(results) > 1:
         for name, n in _count(results).items():
-            without = f", {n['n_without_score']} without a score" if n["n_without_score"] else ""
-            n_judged = n["n"] - n["n_no_threshold"]
-            passed = [f"{n['n_passed']} of {n_judged} passed"] if n_judged else []
-            scored = [f"{n['n_no_threshold']} scored, no threshold"] if n["n_no_threshold"] else []
-            yield f"{name}: {', '.join(passed + scored)}{without}"
+            n_missing, n_scored = n["n_without_score"], n["n"] - n["n_without_score"]
+            n_judged = n_scored - n["n_no_threshold"]
+            parts = [f"{n['n_passed']} of {n_judged} passed"] if n_judged else []
+            parts += [f"{n_scored} scored of {n['n']}"]
+            parts += [f"{n['n_no_threshold']} without a threshold"] if n["n_no_threshold"] else []
+            yield f"{name}: {', '.join(parts)}{f', {n_missing} missing' if n_missing else ''}"
 
 
 def _explain(problem: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import Data, read_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
 from evalsvc.client import Client
-from evalsvc.client.results.live import Live
+from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.scorers import CustomMetric, build_plan_metrics
 from evalsvc.client.service.bodies import ExperimentBody
@@ -65,7 +65,7 @@ def run_configs(
 
     A TARGET is a function or an object with `run` in a module of this folder (module:name), or a .json file with one
     config, or a list of them, that the service runs: http, chat, pipeline. Ends with 0 when all of it is done, with 1
-    when a config has failed or stopped early, with 2 when nothing was made.
+    when a config has failed or stopped early or has no score at all, with 2 when nothing was made.
     """
     examples = read_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
     parsed_targets, scorers = read_targets(targets), read_scorers(metrics)
@@ -86,8 +86,15 @@ def run_configs(
     live = run_to_end(client, experiment, parsed_targets, scorers, threads, report)
     lines = [f"{live.name} ({live.state}), experiment {live.id}", *format_status_lines(live)]
     report.finish(live_as_json(live), lines)
-    if any(config.state != "completed" and config.stop_reason in (None, "error") for config in live.configs):
+    has_failed = any(config.state != "completed" and config.stop_reason in (None, "error") for config in live.configs)
+    if has_failed or not all(_is_scored(config) for config in live.configs):
         raise SystemExit(INCOMPLETE)
+
+
+def _is_scored(config: Standing) -> bool:
+    """Return whether any metric has a score of a config; a metric that does not apply to any example has none."""
+    metrics = config.metrics.values()
+    return any(metric.n for metric in metrics) or not any(metric.n_error for metric in metrics)
 
 
 def run_to_end(

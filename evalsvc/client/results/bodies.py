@@ -35,6 +35,7 @@ class MetricBody(TypedDict, total=False):
     n_na: int | None
     n_pending: int | None
     n_clusters: int | None
+    rows: Mapping[str, object] | None
     type: str | None
     strategy: str | None
     level: float | None

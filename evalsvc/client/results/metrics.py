@@ -24,8 +24,11 @@ class Metric(Plottable):
 
     `lower` and `upper` are for new data, as `new_data` is; `this_set` is about these N examples alone. A total has no
     value for new data: its headline is the `mean` of one score. `requested` is the result of a strategy requested by
-    name. `n`, `n_error` (failed), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to `N`. If
-    the plan defines clusters, `n_clusters` is the number of clusters of the examples.
+    name. `n`, `n_error` (without a score), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to
+    `N`. `rows` has how many of `n_error` failed (`n_failed`) and what they count as (`failed_as`: `worst`, the worst
+    value of the range, or `excluded`), and how many are missing (`n_missing`). Where a tenth or more is missing,
+    `value` is None, and `lower` and `upper` are what it may have been. If the plan defines clusters, `n_clusters` is
+    the number of clusters of the examples.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Metric(Plottable):
     n_na: int = 0
     n_pending: int = 0
     n_clusters: int | None = None
+    rows: Mapping[str, Any] | None = None
     type: str = "algebraic"
     strategy: str | None = None
     level: float | None = None
@@ -67,6 +71,7 @@ class Metric(Plottable):
             n_na=body.get("n_na") or 0,
             n_pending=body.get("n_pending") or 0,
             n_clusters=body.get("n_clusters"),
+            rows=body.get("rows"),
             type=body.get("type") or "algebraic",
             strategy=body.get("strategy"),
             level=body.get("level"),
@@ -95,10 +100,11 @@ class Metric(Plottable):
 
     def headline(self, *, with_level: bool = False) -> str:
         """Return the estimate, its interval, and what that is about: new data where the metric can have one."""
-        if self.value is None:
-            return f"{self.name} {self._missing}"
         estimate = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
-        words = f"{self.name} {'mean ' if self.mean else ''}{digits_text(estimate['value'], 3)}"
+        if self.value is None and estimate["lower"] is None:
+            return f"{self.name} {self._missing}"
+        value = "?" if estimate["value"] is None else digits_text(estimate["value"], 3)
+        words = f"{self.name} {'mean ' if self.mean else ''}{value}"
         if estimate["lower"] is None or estimate["upper"] is None:
             return words
         level = f" at {level_text(self.level)}" if with_level and self.level else ""
@@ -116,11 +122,18 @@ class Metric(Plottable):
     def counts(self) -> str:
         """How many of the examples are scored, and what became of the others."""
         clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
-        return ", ".join(words for words in (f"{self.n} of {self.N}{clusters}", self._without_scores) if words)
+        return ", ".join(words for words in (f"{self.n} scored of {self.N}{clusters}", self._without_scores) if words)
 
     @property
     def _without_scores(self) -> str:
-        others = ((self.n_error, "failed"), (self.n_na, "not applicable"), (self.n_pending, "pending"))
+        n_failed, n_missing, failed_as = self.n_error, 0, ""
+        if self.rows is not None:
+            n_failed, n_missing = self.rows["n_failed"], self.rows["n_missing"]
+            failed_as = " (worst)" if self.rows["failed_as"] == "worst" else " (left out)"
+        others = (
+            *((n_failed, f"failed{failed_as}"), (n_missing, "missing")),
+            *((self.n_na, "not applicable"), (self.n_pending, "pending")),
+        )
         return ", ".join(f"{n} {what}" for n, what in others if n)
 
     @property

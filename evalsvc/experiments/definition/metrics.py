@@ -8,6 +8,7 @@ from typing import Any
 
 from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY, ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.experiments.definition.ranks import add_ranking_evaluator, limit_ranks, problem_with_ranks
+from evalsvc.experiments.models import Failures
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.estimator import check_strategy
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
@@ -95,6 +96,16 @@ class Metric:
     def is_comparable(self) -> bool:
         """Return whether pairs of its scores can be compared: single numbers within a known range."""
         return self.kind.is_of_single_scores and self.value_range is not None
+
+    def get_failure_value(self, failures: str) -> float | None:
+        """Return the value that a failed output counts as: the worst of the range; None if it is left out.
+
+        It is left out with the plan option `exclude`, and by metrics that have no worst value.
+        """
+        if failures != Failures.WORST or not self.is_comparable or self.value_range is None:
+            return None
+        low, high = self.value_range
+        return low if self.higher_is_better else high
 
     def rescaled(self, value: float) -> float:
         """Return a score on [0, 1], higher being better: the scale on which configs are compared."""

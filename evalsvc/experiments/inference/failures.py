@@ -8,20 +8,16 @@ never counts: it widens the headline by what it could have been.
 from __future__ import annotations
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
-from evalsvc.experiments.models import FAILED_OUTPUT, ExperimentPlan, Failures
+from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE, build_counted_value
+from evalsvc.experiments.models import ExperimentPlan
 
 
 def get_worst_value(plan: ExperimentPlan, metric: Metric) -> float | None:
     """Return the value that a failed output counts as; None where it is excluded."""
-    if plan.failures != Failures.WORST or not metric.kind.is_of_single_scores or metric.value_range is None:
-        return None
-    return metric.value_range[0] if metric.higher_is_better else metric.value_range[1]
+    return metric.get_failure_value(plan.failures)
 
 
 def counted_value_sql(worst: float | None, *, firsts: bool = False) -> str:
     """Return the SQL expression for the value that a score row `s` counts with; `firsts`: as before any retry."""
     value, error = (FIRST_VALUE, FIRST_ERROR) if firsts else ("s.value", "s.error_code")
-    if worst is None:
-        return value
-    return f"(CASE WHEN {error} = '{FAILED_OUTPUT}' THEN '{worst!r}'::float8 ELSE {value} END)"
+    return value if worst is None else build_counted_value(value, error, worst=f"'{worst!r}'")

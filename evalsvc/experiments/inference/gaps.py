@@ -15,6 +15,7 @@ from django.db import connections
 from evalsvc.experiments.definition.checks.modes import find_predecessors
 from evalsvc.experiments.definition.metrics import Metric, is_twin
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
+from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import ONE_LOOK
 from evalsvc.stats.pairs.paired import Differences, PairedInterval, pair_interval
@@ -22,17 +23,20 @@ from evalsvc.stats.pairs.simultaneous import simultaneous_level
 from evalsvc.tenancy.scope import current_role
 
 # In the direction in which more is better.
-PAIRED = """
-SELECT a.config_id, count(*), count(d.gain), avg(a.value) FILTER (WHERE d.gain IS NOT NULL),
-  avg(b.value) FILTER (WHERE d.gain IS NOT NULL), coalesce(sum(d.gain), 0), coalesce(sum(d.gain * d.gain), 0),
+PAIRED = f"""
+SELECT a.config_id, count(*), count(d.gain), avg(v.integrated) FILTER (WHERE d.gain IS NOT NULL),
+  avg(v.isolated) FILTER (WHERE d.gain IS NOT NULL), coalesce(sum(d.gain), 0), coalesce(sum(d.gain * d.gain), 0),
   count(*) FILTER (WHERE d.gain > 0), count(*) FILTER (WHERE d.gain < 0),
   count(*) FILTER (WHERE b.error_code = 'not_applicable')
 FROM experiments_score a
 JOIN experiments_config c ON c.id = a.config_id AND a.pos < c.watermark
 LEFT JOIN experiments_score b ON b.config_id = a.config_id AND b.pos = a.pos AND b.metric = %(isolated)s
-CROSS JOIN LATERAL (SELECT (b.value - a.value) * %(sign)s AS gain) d
+CROSS JOIN LATERAL (
+  SELECT {build_counted_value("a.value", "a.error_code", worst="%(worst)s")} AS integrated,
+    {build_counted_value("b.value", "b.error_code", worst="%(worst)s")} AS isolated) v
+CROSS JOIN LATERAL (SELECT (v.isolated - v.integrated) * %(sign)s AS gain) d
 WHERE a.config_id = ANY (%(configs)s) AND a.metric = %(integrated)s GROUP BY a.config_id
-"""
+"""  # noqa: S608  # nosec B608  names are ours
 NO_GAP, MAY_BE_CHANCE, UNKNOWN = "no_gap", "may_be_chance", "unknown_predecessors"
 
 
@@ -51,7 +55,7 @@ class ModePairs:
 def gaps_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
     """Return, by config, the gap of each metric of a component that is scored in both modes, and the bottleneck."""
     twins = pair_twins([Metric.from_json(row) for row in plan.metrics])
-    read = {metric.name: _pairs(metric, twin, configs) for metric, twin in twins}
+    read = {metric.name: _pairs(plan, metric, twin, configs) for metric, twin in twins}
     n_gaps = max(1, len(twins) * len(configs))
     level = simultaneous_level(plan.level, n_gaps)
     views = []
@@ -73,7 +77,7 @@ def pair_twins(metrics: Sequence[Metric]) -> list[tuple[Metric, Metric]]:
     return [(metric, other) for metric, other in pairs if metric.component is not None and other is not None]
 
 
-def _pairs(metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int, ModePairs]:
+def _pairs(plan: ExperimentPlan, metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int, ModePairs]:
     if not metric.kind.is_of_single_scores:
         return {}
     values: dict[str, Any] = {
@@ -81,6 +85,7 @@ def _pairs(metric: Metric, twin: Metric, configs: Sequence[Config]) -> dict[int,
         "isolated": twin.name,
         "configs": [config.pk for config in configs],
         "sign": 1.0 if metric.higher_is_better else -1.0,
+        "worst": metric.get_failure_value(plan.failures),
     }
     with connections[current_role()].cursor() as cursor:
         cursor.execute(PAIRED, values)

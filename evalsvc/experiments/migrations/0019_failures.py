@@ -34,6 +34,11 @@ class Migration(migrations.Migration):
                 db_default=0, default=0, help_text="Of the errors, the outputs that failed by the system's own fault."
             ),
         ),
+        migrations.AddField(
+            model_name="look",
+            name="n_failed",
+            field=models.PositiveIntegerField(db_default=0, default=0),
+        ),
         migrations.RunSQL(
             "UPDATE experiments_experimentplan SET failures = 'worst' WHERE errors = 'worst'", migrations.RunSQL.noop
         ),

@@ -63,6 +63,7 @@ class Look(TenantRow):
     shard = models.PositiveSmallIntegerField(help_text="1 for the first.")
     n = models.PositiveIntegerField()
     n_error = models.PositiveIntegerField()
+    n_failed = models.PositiveIntegerField(default=0, db_default=0)
     n_na = models.PositiveIntegerField(default=0, db_default=0)
     value = models.FloatField(null=True)
     lower = models.FloatField(null=True, help_text="For new data.")

@@ -81,15 +81,31 @@ def format_interval_note(view: Mapping[str, Any], shown: Mapping[str, Any]) -> s
     once = (shown["new_data"] or {}).get("one_look")
     if once is not None and once["lower"] is not None:
         words.append(f"for one look {interval(once['lower'], once['upper'])}")
-    return "; ".join([*words, *view["warnings"]])
+    return "; ".join([*words, *format_warnings(view)])
 
 
 def describe_counts(view: Mapping[str, Any]) -> str:
-    """Return what became of the examples; the counts add up to all of them."""
-    words = (("n_error", "failed"), ("n_na", "not applicable"), ("n_pending", "pending"))
+    """Return which rows an estimate is from, and what became of the other examples."""
+    words = (("n_na", "not applicable"), ("n_pending", "pending"))
     counts = [f"{view[name]} {word}" for name, word in words if view[name]]
     stop_reasons = [view["stopped"]] if view["stopped"] else []
-    return "; ".join([f"{view['n']} of {view['N']} scored", *counts, *stop_reasons])
+    return "; ".join([describe_rows(IntervalRows(**view["rows"])), *counts, *stop_reasons])
+
+
+WARNINGS = {
+    "missing": "{share} of the scores are missing",
+    "failures_excluded": "{share} of the outputs failed and are left out",
+    "failures_not_at_random": "it fails on the examples that the others find hard",
+}
+
+
+def format_warnings(view: Mapping[str, Any]) -> list[str]:
+    """Return the warnings of a metric, with the share of the rows that are missing or left out."""
+    rows = IntervalRows(**view["rows"])
+    n_left_out = rows.n_failed if rows.failed_as == "excluded" else 0
+    counts = {"missing": rows.n_missing, "failures_excluded": n_left_out}
+    shares = {name: f"{100 * n / rows.n_all:.3g} %" for name, n in counts.items() if n}
+    return [WARNINGS.get(name, name).format(share=shares.get(name, "")) for name in view["warnings"]]
 
 
 def format_seen_examples(view: Mapping[str, Any], seen: Mapping[str, Any] | None) -> str:

@@ -66,7 +66,7 @@ def score_output(
     pos = output["pos"]
     message = output.get("error_message") or "There is no output."
     is_there = output["status"] == "ok"
-    no_output = FAILED_OUTPUT if output.get("error_type") in OWN_FAULTS else NO_OUTPUT
+    no_output = _get_no_output_code(output.get("error_type"))
     ran_alone = bool(output.get(ISOLATED) or (output.get("stages") or {}).get(ISOLATED))
     view_of = OutputView(example, output, pointers, account_id)
     return [
@@ -78,6 +78,10 @@ def score_output(
         else _score(metric, pos, output, client_scores or {}, view_of(metric))
         for metric in metrics
     ]
+
+
+def _get_no_output_code(error_type: str | None) -> str:
+    return FAILED_OUTPUT if error_type in OWN_FAULTS else NO_OUTPUT
 
 
 def needs_worker(metrics: Sequence[Metric]) -> bool:
@@ -103,7 +107,8 @@ def _score(
     view: OutputVerdicts | NoPart,
 ) -> Row:
     if isinstance(view, NoPart):
-        return failed_score(pos, metric, NO_OUTPUT if view.is_error else NOT_APPLICABLE, view.why)
+        code = _get_no_output_code(view.error_type) if view.error_type else NOT_APPLICABLE
+        return failed_score(pos, metric, code, view.why)
     if metric.source in EVALUATOR_SOURCES:
         return _convert_verdict(metric, pos, view(metric))
     if metric.source not in (CLIENT, *MEASURED_SOURCES):

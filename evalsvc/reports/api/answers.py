@@ -16,6 +16,7 @@ from evalsvc.experiments.api.answers.live import DecisionFacts, LiveAnswer
 from evalsvc.experiments.api.answers.runs import Kind, Plan
 from evalsvc.gates.answers import GateRow
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
+from evalsvc.stats.basics.rows import IntervalRows
 
 
 class LeadingEstimate(Ends):
@@ -23,6 +24,7 @@ class LeadingEstimate(Ends):
 
     value: float | None
     n: int
+    rows: IntervalRows
     covers: str | None
     level: float
     method: str

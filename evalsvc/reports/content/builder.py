@@ -112,7 +112,7 @@ def build_summary(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, An
     """Return who leads by how much, and how sure that is."""
     leader = next((config for config in live["configs"] if config["id"] == live["leader"]), None)
     estimate = leader["metrics"][plan.primary_metric] if leader else None
-    names = ("value", "lower", "upper", "n", "covers", "level", "method")
+    names = ("value", "lower", "upper", "n", "rows", "covers", "level", "method")
     return {
         "state": plan.state,
         "primary_metric": plan.primary_metric,

@@ -26,10 +26,11 @@ class ComponentPart:
 
 @dataclass(frozen=True, slots=True)
 class NoPart:
-    """The reason why an output lacks such a part: the metric does not apply to it, unless `is_error` is true."""
+    """The reason why an output lacks such a part: the metric does not apply to it, unless the component failed."""
 
     why: str
-    is_error: bool = False
+    error_type: str | None = None
+    """Why the component failed, if it was run."""
 
 
 def integrated_part(example: Mapping[str, Any], components: Mapping[str, Any], name: str) -> ComponentPart | NoPart:
@@ -56,7 +57,7 @@ def isolated_part(
 
 def _why_not_isolated(name: str, trace: Mapping[str, Any]) -> NoPart:
     if trace.get("error_type"):
-        return NoPart(f"Component {name!r} by itself: {trace.get('error_message')}", is_error=True)
+        return NoPart(f"Component {name!r} by itself: {trace.get('error_message')}", error_type=trace["error_type"])
     why = trace.get("not_applicable") or "nothing stands in `isolated` of the output for it."
     return NoPart(f"Component {name!r} was not run by itself on this example: {why}")
 

@@ -20,6 +20,14 @@ from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
 from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
+from evalsvc.stats.estimates.bounds import (
+    BOUNDED,
+    FAILURES_EXCLUDED,
+    MISSING,
+    is_notable,
+    is_only_bounded,
+    widen_for_missing,
+)
 from evalsvc.stats.estimates.estimator import Sums, estimate
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
 from evalsvc.stats.formulas.clusters import ClusterSums
@@ -35,10 +43,6 @@ NO_RANGE = "no_range"
 # The outputs might have been seen before the metric was added: nothing about it was planned, so it is valid for one
 # look.
 ADDED_LATER = "added_later"
-# From the first share of missing scores on the headline is widened by what they can be; from the second on there is
-# none.
-LITTLE_MISSING, MUCH_MISSING = 0.01, 0.1
-MISSING, FAILURES_EXCLUDED = "missing", "failures_excluded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +103,6 @@ class Tally:
         """Whether every example in the plan has been tried, so that no further looks follow."""
         n_planned = self.n_examples if self.n_asked is None else self.n_asked
         return self.sums.n + self.n_uncounted + self.n_na >= n_planned
-
-    @property
-    def share_missing(self) -> float:
-        """The share of the examples tried so far that is missing."""
-        n_tried = self.sums.n + self.n_missing
-        return self.n_missing / n_tried if n_tried else 0.0
 
     @property
     def rows(self) -> IntervalRows:
@@ -194,7 +192,7 @@ def build_set_interval(metric: Metric, tally: Tally, level: float) -> dict[str, 
         return None
     ends, method = _set_ends(metric, tally, level)
     if ends is not None and tally.n_uncounted:
-        ends, method = _widen_for_missing(metric, tally, ends), f"{method}, missing worst and best"
+        ends, method = _widen_for_missing(metric, tally, ends), f"{method}, {BOUNDED}"
     scale = metric.kind.scale(tally.n_applicable)
     lower, upper = (ends[0] * scale, ends[1] * scale) if ends is not None else (None, None)
     is_exact = tally.is_over and not tally.n_uncounted
@@ -334,12 +332,12 @@ def build_figures(
         strict = _headline(plan, metric, tally, stricter, selected.watched, clusters)
         new_data = _replace_pessimistic_end(new_data, strict, "lower" if metric.higher_is_better else "upper")
     warnings = new_data.pop("warnings") if new_data else []
-    warnings += _warn_of_errors(metric, tally)
+    warnings += _warn_of_errors(tally)
     if metric.addition:
         warnings.append(ADDED_LATER)
     this_set = build_set_interval(metric, tally, level)
     covers = metric.kind.covers
-    has_headline = metric.value_range is None or tally.share_missing < MUCH_MISSING
+    has_headline = metric.value_range is None or not is_only_bounded(tally.sums.n, tally.n_missing)
     view: dict[str, Any] = {"value": estimate_value(metric, tally) if has_headline else None, "mean": None}
     if covers == THIS_SET and new_data is not None:
         view["mean"] = {
@@ -361,11 +359,10 @@ def build_figures(
     }
 
 
-def _warn_of_errors(metric: Metric, tally: Tally) -> list[str]:
-    n_tried = tally.sums.n + tally.n_uncounted
+def _warn_of_errors(tally: Tally) -> list[str]:
+    warnings = [MISSING] if is_notable(tally.sums.n, tally.n_missing) else []
     n_excluded = tally.n_failed - tally.n_worst
-    warnings = [MISSING] if tally.n_missing and tally.share_missing >= LITTLE_MISSING else []
-    return [*warnings, FAILURES_EXCLUDED] if n_excluded and n_excluded >= LITTLE_MISSING * n_tried else warnings
+    return [*warnings, FAILURES_EXCLUDED] if is_notable(tally.sums.n + tally.n_missing, n_excluded) else warnings
 
 
 def _headline(
@@ -382,31 +379,24 @@ def _headline(
         interval = build_new_data_interval(
             metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
         )
-    if interval is None or tally.share_missing < LITTLE_MISSING:
+    if interval is None or not is_notable(tally.sums.n, tally.n_missing):
         return interval
     return _bound_headline(metric, tally, interval)
 
 
 def _bound_headline(metric: Metric, tally: Tally, interval: dict[str, Any]) -> dict[str, Any]:
-    """Return an interval with the missing scores as worst, and as best."""
-    bounds = bounds_with_missing(interval, metric, tally)
-    view = {**interval, **bounds}
+    """Return an interval with the missing scores as worst, and as best; unchanged without a range."""
+    view = {**interval, **_widen_ends(metric, tally, interval)}
     if "one_look" in interval:
-        view["one_look"] = {**interval["one_look"], **bounds_with_missing(interval["one_look"], metric, tally)}
+        view["one_look"] = {**interval["one_look"], **_widen_ends(metric, tally, interval["one_look"])}
     return view
 
 
-def bounds_with_missing(ends: Mapping[str, Any], metric: Metric, tally: Tally) -> dict[str, Any]:
-    """Return ends and method, widened by what the missing scores can be; unchanged without a range."""
+def _widen_ends(metric: Metric, tally: Tally, ends: Mapping[str, Any]) -> dict[str, Any]:
     if metric.value_range is None or not metric.kind.is_of_single_scores or ends["lower"] is None:
         return {}
-    share = tally.share_missing
-    low, high = metric.value_range
-    return {
-        "lower": ends["lower"] * (1.0 - share) + low * share,
-        "upper": ends["upper"] * (1.0 - share) + high * share,
-        "method": f"{ends['method']}, missing worst and best",
-    }
+    lower, upper = widen_for_missing((ends["lower"], ends["upper"]), tally.sums.n, tally.n_missing, metric.value_range)
+    return {"lower": lower, "upper": upper, "method": f"{ends['method']}, {BOUNDED}"}
 
 
 def _replace_pessimistic_end(interval: dict[str, Any], strict: Mapping[str, Any] | None, name: str) -> dict[str, Any]:

@@ -133,6 +133,7 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
                 shard=shard,
                 n=n,
                 n_error=n_error,
+                n_failed=n_failed,
                 n_na=n_na,
                 value=estimate_value(metrics[name], tally),
                 lower=new_data["lower"] if new_data else None,

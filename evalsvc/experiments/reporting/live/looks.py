@@ -8,15 +8,17 @@ from typing import Any, NamedTuple
 
 from django.db import connections
 
+from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.estimates.looks import compute_added_looks
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET
+from evalsvc.stats.estimates.bounds import is_notable, is_only_bounded, widen_for_missing
 from evalsvc.stats.kinds import kind_named
 from evalsvc.stats.pairs.verdict import POST_HOC
 from evalsvc.tenancy.scope import current_role
 
 LOOKS = """
-SELECT config_id, metric, shard, n, n_error, n_na, value, lower, upper, set_lower, set_upper
+SELECT config_id, metric, shard, n, n_error, n_failed, n_na, value, lower, upper, set_lower, set_upper
 FROM experiments_look WHERE config_id = ANY (%s)
 """
 
@@ -29,6 +31,7 @@ class InterimResult(NamedTuple):
     shard: int
     n: int
     n_error: int
+    n_failed: int
     n_na: int
     value: float | None
     lower: float | None
@@ -58,10 +61,23 @@ def looks_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, lis
     return views
 
 
+def _mind_missing(plan: ExperimentPlan, metric: Metric, look: InterimResult) -> InterimResult:
+    """Return a look with its estimate and its interval as the headline of a live view: widened for missing scores."""
+    n = look.n + (look.n_failed if metric.get_failure_value(plan.failures) is not None else 0)
+    n_missing, limits = look.n_error - look.n_failed, metric.value_range
+    if look.lower is None or look.upper is None or limits is None or not is_notable(n, n_missing):
+        return look
+    lower, upper = widen_for_missing((look.lower, look.upper), n, n_missing, limits)
+    value = None if is_only_bounded(n, n_missing) else look.value
+    return look._replace(value=value, lower=lower, upper=upper)
+
+
 def load_interim_results(plan: ExperimentPlan, configs: Sequence[Config]) -> list[InterimResult]:
     """Return the stored interim results that `looks_view` renders, by shard and metric."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(LOOKS, [[config.pk for config in configs]])
         results = [InterimResult(*row) for row in cursor.fetchall()]
     results += [InterimResult(*FIELDS_OF_LOOK(look)) for look in compute_added_looks(plan, configs)]
+    metrics = {row["name"]: Metric.from_json(row) for row in plan.metrics}
+    results = [_mind_missing(plan, metrics[look.metric], look) for look in results]
     return sorted(results, key=lambda look: (look.shard, look.metric))

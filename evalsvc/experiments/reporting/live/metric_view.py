@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
@@ -23,6 +23,7 @@ from evalsvc.experiments.reporting.live.scene import Aggregates, Scope, tally_in
 from evalsvc.stats.basics.words import THIS_SET
 from evalsvc.stats.estimates.estimator import bounds_under_failures
 from evalsvc.stats.formulas.clusters import ClusterSums
+from evalsvc.stats.pairs.failures import NOT_AT_RANDOM
 
 
 def metric_view(
@@ -35,16 +36,19 @@ def metric_view(
     clusters: Counted,
     wide: Sequence[str] | None = None,
     selected: SelectedEstimate | None = None,
+    fails_nonrandomly: bool = False,
 ) -> dict[str, Any]:
     """Return one metric of one config: its estimate with both intervals, and values that are only displayed.
 
     `wide` are the warnings about the metric's range, for callers that have already read the scores of all configs.
-    `selected`: the config was chosen for its value of this metric.
+    `selected`: the config was chosen for its value of this metric. `fails_nonrandomly`: it fails on the examples that
+    the others find hard.
     """
     tally = tally_in(plan, config, metric, sums)
     cluster_sums = clusters.get((config.pk, metric.name))
     estimate = build_figures(plan, metric, tally, watched, cluster_sums, selected)
     range_warnings = wide_in(metric, sums.values()) if wide is None else wide
+    failure_warnings = [NOT_AT_RANDOM] if fails_nonrandomly else []
     decision, reason = build_decision_interval(plan, metric, tally, watched)
     requested = estimate_requested(plan, metric, tally, config_id=config.pk, end=config.watermark)
     if requested is not None and metric.kind.covers == THIS_SET:
@@ -60,13 +64,13 @@ def metric_view(
         **estimate,
         "strategy": metric.strategy,
         "requested": requested,
-        "warnings": [*estimate["warnings"], *design_warnings(plan, config), *range_warnings],
+        "warnings": [*estimate["warnings"], *failure_warnings, *design_warnings(plan, config), *range_warnings],
         "stopped": config.stopped_metrics.get(metric.name),
         "higher_is_better": metric.higher_is_better,
         "decision_interval": decision,
         "reason": reason,
         "bounds_if_failures": _bounds(metric, tally),
-        "rows": replace(tally.rows, chosen_among=selected.n_candidates if selected else None),
+        "rows": asdict(replace(tally.rows, chosen_among=selected.n_candidates if selected else None)),
         "provisional": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.ALL))),
         "designed_after": config.fresh_from or None,
         "seen_before_design": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.SEEN))),

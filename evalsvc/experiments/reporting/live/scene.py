@@ -22,6 +22,7 @@ from evalsvc.experiments.inference.estimates.figures import (
     selected_level,
 )
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch, watch_all
+from evalsvc.experiments.inference.failure_patterns import find_nonrandom_failures
 from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
 from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
@@ -54,6 +55,8 @@ class Scene:
     """The warnings of each metric whose range is too wide for its scores."""
     clusters: Counted = field(default_factory=dict)
     paired_clusters: CountedPairs = field(default_factory=dict)
+    nonrandom: frozenset[int] = frozenset()
+    """The configs that fail on the examples that the others find hard, by the primary metric."""
     selected: Mapping[tuple[int, str], SelectedEstimate] = field(default_factory=dict)
     """The estimates that were chosen for their value: those of the leading configs by the primary metric."""
 
@@ -93,6 +96,7 @@ def load_scene(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Sc
         tallies,
         {metric.name: wide_in(metric, rows) for metric in metrics},
         count_clusters(plan, configs, metrics, most=MOST_WATCHED),
+        nonrandom=find_nonrandom_failures(plan, primary, configs, by_config),
         selected=select_estimates([(plan, leading, len(every))]),
     )
 

@@ -42,7 +42,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     leading = scene.leading
     leader, baseline = leading.leader, find_baseline(plan, scene.configs)
     counts = [
-        (config, metric, scene.tally(config, metric).sums.n) for config in scene.configs for metric in scene.metrics
+        (config, metric, scene.tally(config, metric).n_scored) for config in scene.configs for metric in scene.metrics
     ]
     quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
     against = baseline or leading.reference
@@ -142,6 +142,7 @@ def metric_view_in(scene: Scene, config: Config, metric: Metric) -> dict[str, An
         clusters=scene.clusters,
         wide=scene.wide[metric.name],
         selected=scene.selected.get((config.pk, metric.name)),
+        fails_nonrandomly=metric.name == scene.plan.primary_metric and config.pk in scene.nonrandom,
     )
 
 

@@ -127,6 +127,7 @@ def post_outputs(
                 output=output,
                 pointers=context.pointers,
                 stopped=stopped_metrics,
+                failures=context.failures,
                 client_scores=_client_scores(item),
             )
     recorded = store.record_unit(

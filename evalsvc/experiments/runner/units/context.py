@@ -12,7 +12,7 @@ from django.db import connections
 from evalsvc.experiments.definition.checks.unmapped import can_be_unmapped, get_stopped_metrics
 from evalsvc.experiments.definition.fields.output_schemas import declared_schema
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.models import Config, Output
+from evalsvc.experiments.models import Config, Failures, Output
 from evalsvc.experiments.runner.retries import is_retry, is_scored_by
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.infra.cache import BoundedCache
@@ -57,6 +57,7 @@ class UnitContext:
     output_schema: Mapping[str, Any] | None
     modes: tuple[str, ...] = ()
     n_samples: int = 1
+    failures: str = Failures.WORST
 
 
 _contexts: BoundedCache[tuple[int, int], UnitContext] = BoundedCache(MAX_CONTEXTS)
@@ -91,6 +92,7 @@ def unit_context(unit: Unit) -> UnitContext:
             output_schema=declared_schema(config.kind, config.parameters),
             modes=tuple(plan.modes or ()),
             n_samples=plan.n_samples,
+            failures=plan.failures,
         )
     if not is_retry(unit.addition):
         # Metrics can be added while a retry waits.

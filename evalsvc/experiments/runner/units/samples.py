@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.models import Output
+from evalsvc.experiments.models import FAILED_OUTPUT, Output
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, score_output
 from evalsvc.experiments.runner.store import Unit
@@ -110,11 +110,13 @@ def sample_scores(
     metrics: Sequence[Metric],
     output: Mapping[str, Any],
     client_scores: Sequence[Mapping[str, Any] | None] | Mapping[str, Any] | None = None,
+    failures: str,
     **facts: Any,
 ) -> list[Row]:
     """Score an output as `score_output` does; of several samples each by itself, and return the means.
 
-    The caller's numbers are then a list, one for each sample.
+    The caller's numbers are then a list, one for each sample. `failures` is the plan's option: with `worst` a sample
+    that failed by the config's own fault counts as the worst score in the mean of its example.
     """
     samples = output.get("samples")
     if not samples:
@@ -125,11 +127,19 @@ def sample_scores(
         score_output(metrics=metrics, output={"pos": output["pos"], **sample}, client_scores=scores, **facts)
         for sample, scores in zip(samples, scores_by_sample, strict=True)
     ]
-    return [mean_score(metric, output["pos"], rows) for metric, *rows in zip(metrics, *by_sample, strict=True)]
+    return [
+        mean_score(metric, output["pos"], rows, metric.get_failure_value(failures))
+        for metric, *rows in zip(metrics, *by_sample, strict=True)
+    ]
 
 
-def mean_score(metric: Metric, pos: int, rows: Sequence[Row]) -> Row:
-    """Return the score of an example: the mean over the samples that have one, and an error where none has."""
+def mean_score(metric: Metric, pos: int, rows: Sequence[Row], failure_value: float | None) -> Row:
+    """Return the score of an example: the mean over the samples that have one, and an error where none has.
+
+    Beside samples with a score, failed ones have the value that they count as.
+    """
+    if failure_value is not None and any(row.get("value") is not None for row in rows):
+        rows = [row | {"value": failure_value} if row.get("error_code") == FAILED_OUTPUT else row for row in rows]
     scored_rows = [row for row in rows if row.get("value") is not None]
     details: Row = {
         "samples": [{name: row[name] for name in OF_SCORE if row.get(name) is not None} for row in rows],
@@ -138,7 +148,9 @@ def mean_score(metric: Metric, pos: int, rows: Sequence[Row]) -> Row:
     }
     if not scored_rows:
         # What failed may pass another time; what does not apply never will.
-        first = next((row for row in rows if row["error_code"] != NOT_APPLICABLE), rows[0])
+        codes = [row["error_code"] for row in rows]
+        code = FAILED_OUTPUT if FAILED_OUTPUT in codes else next((c for c in codes if c != NOT_APPLICABLE), codes[0])
+        first = rows[codes.index(code)]
         return failed_score(pos, metric, first["error_code"], first["error_message"]) | details
     values = [row["value"] for row in scored_rows]
     return details | {

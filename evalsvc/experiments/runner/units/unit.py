@@ -202,6 +202,7 @@ class UnitRunner:
             output=row,
             pointers=context.pointers,
             stopped=self.stopped,
+            failures=context.failures,
             account_id=self.unit.account_id,
         )
         self.outputs.append(row)
@@ -236,8 +237,8 @@ class UnitRunner:
         if self.unit.attempt > MAX_LEASES:
             message = f"{MAX_LEASES} workers were lost on scoring this output or the ones beside it."
             return [failed_score(output.pos, metric, "worker_lost", message) for metric in metrics]
-        row = {name: getattr(output, name) for name in ("pos", "status", "output", "samples", "error_message")}
-        row |= {name: getattr(output, name) for name in ("isolated", "stages")}
+        row = {name: getattr(output, name) for name in ("pos", "status", "output", "samples")}
+        row |= {name: getattr(output, name) for name in ("error_type", "error_message", "isolated", "stages")}
         row |= {name: getattr(output, name) for name in ("latency_ms", "cost", "input_tokens", "output_tokens")}
         return sample_scores(
             metrics=metrics,
@@ -245,6 +246,7 @@ class UnitRunner:
             output=row,
             pointers=context.pointers,
             stopped=self.stopped,
+            failures=context.failures,
             client_scores=output.client_scores,
             account_id=self.unit.account_id,
         )

@@ -272,7 +272,7 @@ def build_cell(name: str, view: Mapping[str, Any]) -> MetricCell:
     """Write one metric of one config in words."""
     estimate = headline(view)
     lower, value, upper = estimate["lower"], estimate["value"], estimate["upper"]
-    has_ends = None not in (lower, value, upper)
+    has_ends = None not in (lower, upper)
     return MetricCell(
         name=name,
         value=number(value),

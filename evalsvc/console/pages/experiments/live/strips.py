@@ -42,17 +42,18 @@ def strip_axis(views: Sequence[Mapping[str, Any]], limits: tuple[float, float] |
 
 
 def draw_strip(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> SafeString | None:
-    """Draw one interval; None while the value is missing."""
+    """Draw one interval, without a dot where there are bounds alone; None where there is nothing to draw."""
     lower, value, upper = view["lower"], view["value"], view["upper"]
-    if value is None:
+    has_ends = lower is not None and upper is not None
+    if value is None and not has_ends:
         return None
     parts = []
-    has_ends = lower is not None and upper is not None
     if has_ends:
         ends = {"x1": percent(axis.placed.share(lower)), "x2": percent(axis.placed.share(upper))}
         parts.append(element("line", class_="range", y1=MIDDLE, y2=MIDDLE, **ends))
     text = f"{name}: {number(value)} {interval(lower, upper) if has_ends else 'without an interval'}"
-    dot = marker(style, percent(axis.placed.share(value)), f"{MIDDLE:g}", text)
-    parts.append(element("g", dot, class_="dots"))
+    if value is not None:
+        dot = marker(style, percent(axis.placed.share(value)), f"{MIDDLE:g}", text)
+        parts.append(element("g", dot, class_="dots"))
     group = element("g", *parts, class_=series_class(style))
     return picture(group, height=HEIGHT, says=text, class_="strip")
