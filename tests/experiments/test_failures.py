@@ -49,12 +49,12 @@ def test_a_config_that_crashes_does_not_lead(alice: Caller) -> None:
     assert metric["this_set"]["exact"] is True
     assert metric["rows"] == ROWS | {"n": 30, "n_failed": 30, "failed_as": "worst"}
     assert steady["metrics"]["accuracy"]["value"] == 0.95
-    assert steady["metrics"]["accuracy"]["rows"] == ROWS | {"n": N}
+    assert steady["metrics"]["accuracy"]["rows"] == ROWS | {"n": N, "chosen_among": 2}
     compared = ok(alice.get(f"/v1/compare?a={crashing['id']}&b={steady['id']}"))
     assert (compared["comparison"]["n"], compared["comparison"]["n_missing"]) == (N, 0)
     assert round(compared["comparison"]["delta"], 9) == -0.45
     shown = next(row["a"] for row in compared["examples"] if row["a"]["error_code"])
-    assert (shown["value"], shown["error_code"]) == (0.0, "failed_output")
+    assert (shown["value"], shown["error_code"]) == (None, "failed_output")
     assert recounted(alice, made["id"]) == []
 
 
@@ -98,8 +98,8 @@ def test_an_outage_widens_the_headline_and_leaves_the_comparison_alone(alice: Ca
     metric = view["a"]["metrics"]["accuracy"]
     assert (metric["value"], metric["rows"]["n_missing"], metric["rows"]["n_failed"]) == (1.0, 10, 0)
     assert "missing" in metric["warnings"]
-    # Of 190 right answers Clopper and Pearson have 0.981; a twentieth of all may have been wrong.
-    assert round(metric["lower"], 3) == round(0.95 * 0.025 ** (1 / 190), 3)
+    # Of 190 right answers Clopper and Pearson have 0.977, as the better of two; a twentieth of all may have been wrong.
+    assert round(metric["lower"], 3) == round(0.95 * 0.0125 ** (1 / 190), 3)
     assert metric["upper"] == 1.0
     assert metric["method"].endswith("missing worst and best")
     assert view["a"]["versus_leader"] is None

@@ -136,7 +136,7 @@ def test_a_point_of_a_history_leads_to_the_output(alice: Caller) -> None:
     made = filled(alice)
     sample = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x", "capture": "all"}
     ok(alice.post("/v1/evaluate", sample))
-    points = ok(alice.get("/v1/history?evaluator=exact-match"))["points"]
+    points = ok(alice.get("/v1/history?evaluator=exact-match&include_experiments=all"))["points"]
     (evaluated,) = [point for point in points if point["source"] == "evaluation"]
     assert ok(alice.get(f"/v1/evaluations/{evaluated['evaluation_id']}"))
     assert {evaluated[name] for name in ("experiment_id", "config_id", "output_id", "example_id")} == {None}

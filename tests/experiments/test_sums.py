@@ -19,7 +19,7 @@ from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment
 from tests.experiments.pushing import Runner
 
-NA, FAILED = "not_applicable", "failed_output"
+NA = "not_applicable"
 EPSILON = 2.0**-52
 
 
@@ -36,7 +36,7 @@ class Row:
 def rows_of(number: st.SearchStrategy[float]) -> st.SearchStrategy[list[Row]]:
     metric = st.sampled_from(["a", "b"])
     scored = st.builds(Row, metric, number, st.none() | number)
-    failed = st.builds(Row, metric, st.none(), error=st.sampled_from([NA, FAILED, "timeout", "no_output"]))
+    failed = st.builds(Row, metric, st.none(), error=st.sampled_from([NA, "timeout", "no_output"]))
     return st.lists(scored | failed, max_size=60)
 
 
@@ -45,25 +45,25 @@ EXACT = st.integers(-(2**20), 2**20).map(lambda whole: whole / 64)
 ROUNDED = st.floats(-1e100, 1e100).map(lambda number: number if abs(number) >= 1e-100 else 0.0)
 
 
-def in_database(rows: Sequence[Row]) -> dict[str, tuple[Sums, int, int, int]]:
-    """Return the sums, and how many have an error, failed or did not apply, by metric."""
+def in_database(rows: Sequence[Row]) -> dict[str, tuple[Sums, int, int]]:
+    """Return the sums, and how many failed or did not apply, by metric."""
     columns = [[getattr(row, name) for row in rows] for name in ("metric", "value", "denominator", "error")]
-    sql = "SELECT * FROM sum_scores(%s::text[], %s::float8[], %s::float8[], %s::text[])"
+    sql = "SELECT * FROM sums_of_scores(%s::text[], %s::float8[], %s::float8[], %s::text[])"
     with connections["default"].cursor() as cursor:
         cursor.execute(sql, columns)
-        return {metric: (Sums(n, *row[3:]), *row[:3]) for metric, n, *row in cursor.fetchall()}
+        return {metric: (Sums(n, *sums), n_error, n_na) for metric, n, n_error, n_na, *sums in cursor.fetchall()}
 
 
-def by_hand(rows: Sequence[Row]) -> dict[str, tuple[Sums, int, int, int]]:
+def by_hand(rows: Sequence[Row]) -> dict[str, tuple[Sums, int, int]]:
     """Return the same by the twin in Python."""
     return {metric: _of_one([row for row in rows if row.metric == metric]) for metric in {row.metric for row in rows}}
 
 
-def _of_one(rows: Sequence[Row]) -> tuple[Sums, int, int, int]:
+def _of_one(rows: Sequence[Row]) -> tuple[Sums, int, int]:
     scored = [row for row in rows if row.value is not None]
     n_na = sum(row.error == NA for row in rows)
     sums = compute_sums([row.value or 0.0 for row in scored], [row.denominator or 0.0 for row in scored])
-    return sums, len(rows) - len(scored) - n_na, sum(row.error == FAILED for row in rows), n_na
+    return sums, len(rows) - len(scored) - n_na, n_na
 
 
 def largest_errors(rows: Sequence[Row]) -> dict[str, float]:
@@ -101,7 +101,7 @@ def test_parts_add_up_to_the_whole(parts: list[list[Row]]) -> None:
     whole = in_database([row for part in parts for row in part])
     found = [in_database(part) for part in parts]
 
-    for metric, (sums, *_) in whole.items():
+    for metric, (sums, _, _) in whole.items():
         assert add_sums([part[metric][0] for part in found if metric in part]) == sums
 
 
@@ -122,5 +122,5 @@ def test_what_a_run_has_written_is_what_its_scores_add_up_to(alice: Caller) -> N
     config_id = int(made["configs"][0]["id"])
     for metric, scope in ((name, scope) for name in ("halves", "ratio") for scope in ("all", "prefix")):
         row = Aggregate.objects.using("system").get(config_id=config_id, metric=metric, scope=scope)
-        assert (sums_of_row(row), row.n_error, row.n_failed, row.n_na) == counted(config_id, metric)
+        assert (sums_of_row(row), row.n_error, row.n_na) == counted(config_id, metric)
         assert row.n > 0

@@ -61,7 +61,7 @@ def test_a_candidate_that_only_fails_is_worse(alice: Caller) -> None:
     # It is stopped after 20 failures: the others were never asked for.
     assert (gate["rules"][0]["n_missing"], gate["rules"][0]["estimate"]) == (40, -1.0)
     assert gate["regressions"][0]["candidate"] | {"output": None} == {
-        "pos": 0, "value": 0.0, "passed": None, "error_code": "failed_output", "output": None, "is_cut": False
+        "pos": 0, "value": None, "passed": None, "error_code": "failed_output", "output": None, "is_cut": False
     }  # fmt: skip
 
 

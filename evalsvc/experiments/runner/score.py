@@ -12,6 +12,7 @@ from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY
 from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, score_sample, validation_error
 from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
 from evalsvc.experiments.definition.fields.mapper import (
+    OUTPUT,
     UNMAPPED,
     MappedSample,
     is_of_answer,
@@ -128,6 +129,8 @@ def _score(
 
 def _score_by_pointers(metric: Metric, pos: int, components: Mapping[str, Any]) -> Row:
     """Score what lies in the output where the metric's pointers lead; where they lead nowhere, it is `unmapped`."""
+    if components.get(OUTPUT) is None:
+        return failed_score(pos, metric, FAILED_OUTPUT, "The output is null.")
     values: dict[str, Any] = {}
     for name, pointer in get_number_pointers(metric.source, metric.denominator).items():
         values[name] = look_up_answer(components, pointer)

@@ -26,7 +26,7 @@ LEFT JOIN experiments_score a ON a.config_id = %(a)s AND a.metric = %(metric)s A
 LEFT JOIN experiments_score b ON b.config_id = %(b)s AND b.metric = %(metric)s AND b.pos = p.other_pos
 WHERE p.other IS NOT NULL AND p.error_code IS DISTINCT FROM 'not_applicable'
   AND (p.value IS NULL OR %(sign)s * (p.other - p.value) > 0)
-ORDER BY coalesce(b.passed, false) AND a.passed IS NOT TRUE DESC, %(sign)s * (p.other - p.value) DESC NULLS FIRST, p.pos
+ORDER BY coalesce(b.passed, false) AND a.passed IS NOT TRUE DESC, %(sign)s * (p.other - p.value) DESC NULLS LAST, p.pos
 LIMIT %(limit)s
 """
 
@@ -58,8 +58,10 @@ def _regression(metric: str, sign: float, row: Sequence[Any]) -> Regression:
         metric=metric,
         example_id=key,
         drop=None if value is None else sign * (other - value),
-        candidate=RegressedSide(pos=pos, value=value, passed=passed, error_code=error),
-        baseline=RegressedSide(pos=other_pos, value=other, passed=other_passed, error_code=other_error),
+        candidate=RegressedSide(pos=pos, value=None if error else value, passed=passed, error_code=error),
+        baseline=RegressedSide(
+            pos=other_pos, value=None if other_error else other, passed=other_passed, error_code=other_error
+        ),
     )
 
 

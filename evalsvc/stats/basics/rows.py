@@ -62,7 +62,7 @@ def describe_rows(rows: IntervalRows, noun: str = "examples") -> str:
     """
     parts = [f"{rows.n} {noun}" if rows.n == rows.n_all else f"{rows.n} of {rows.n_all} {noun}"]
     if rows.n_distinct is not None and rows.n_distinct < rows.n:
-        parts[0] += f" of {rows.n_distinct} distinct samples"
+        parts[0] += f" of {rows.n_distinct} distinct sample{'' if rows.n_distinct == 1 else 's'}"
     if rows.n_failed:
         parts.append(f"{rows.n_failed} failed and {'counted as wrong' if rows.failed_as == 'worst' else 'left out'}")
     if rows.n_missing:

@@ -36,19 +36,20 @@ COUNTS = "SELECT place, count(*) FROM placed GROUP BY place"
 # equal scores beyond them, and so out of their range. The place is looked up and not joined: where the planner expects
 # few scores, a loop over all places for each score would never end.
 SUMS = """
-SELECT g.number, c.place, t.n, t.n_error, t.n_na, c.n_partial,
+SELECT g.number, c.place, t.n, t.n_error, t.n_na, c.n_partial, c.n_failed,
   t.total, t.squares, t.lowest, t.highest, t.den_total, t.den_squares, t."cross"
 FROM jsonb_to_recordset(%s::jsonb) AS g(number int, config_ids bigint[], upto int)
 CROSS JOIN LATERAL (
   SELECT x.place, array_agg(''::text) AS metrics, array_agg(x.value) AS numbers,
     array_agg(x.denominator) AS denominators, array_agg(x.error_code) AS errors,
-    count(*) FILTER (WHERE x.is_partial) AS n_partial
+    count(*) FILTER (WHERE x.is_partial) AS n_partial, count(*) FILTER (WHERE x.is_failed) AS n_failed
   FROM (
     SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
       least(max({value}), greatest(min({value}), avg({value}))) AS value, avg(s.denominator) AS denominator,
       CASE WHEN count({value}) > 0 THEN NULL WHEN bool_and(s.error_code = 'not_applicable') THEN 'not_applicable'
         ELSE 'error' END AS error_code,
-      count({value}) > 0 AND count(*) > count({value}) AS is_partial
+      count({value}) > 0 AND count(*) > count({value}) AS is_partial,
+      count({value}) > 0 AND count(s.value) = 0 AS is_failed
     FROM experiments_score s
     WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto GROUP BY s.pos) x
   GROUP BY x.place) c
@@ -84,6 +85,8 @@ class CountedSlice:
     n_error: int
     n_na: int
     n_partial: int
+    n_failed: int = 0
+    """Examples that are in the sums as the worst value, as every config of the group failed on them."""
 
 
 NOTHING_COUNTED = CountedSlice(Sums(0, 0.0, 0.0, None, None), 0, 0, 0)
@@ -133,8 +136,8 @@ class Slicing:
             [*values, _dump_groups(metric, groups), metric.name],
         )
         return {
-            (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial)
-            for number, place, n, n_error, n_na, n_partial, *sums in rows
+            (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial, n_failed)
+            for number, place, n, n_error, n_na, n_partial, n_failed, *sums in rows
         }
 
     def sum_clusters(

@@ -396,7 +396,9 @@ def _widen_ends(metric: Metric, tally: Tally, ends: Mapping[str, Any]) -> dict[s
     if metric.value_range is None or not metric.kind.is_of_single_scores or ends["lower"] is None:
         return {}
     lower, upper = widen_for_missing((ends["lower"], ends["upper"]), tally.sums.n, tally.n_missing, metric.value_range)
-    return {"lower": lower, "upper": upper, "method": f"{ends['method']}, {BOUNDED}"}
+    # From a tenth on there is no estimate that they are an interval of.
+    method = "bounds" if is_only_bounded(tally.sums.n, tally.n_missing) else ends["method"]
+    return {"lower": lower, "upper": upper, "method": f"{method}, {BOUNDED}"}
 
 
 def _replace_pessimistic_end(interval: dict[str, Any], strict: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
