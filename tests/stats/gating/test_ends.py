@@ -10,9 +10,9 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 from scipy.special import gammaln, xlogy  # type: ignore[import-untyped, unused-ignore]
 
+from evalsvc.stats.formulas.clusters import Moments
 from evalsvc.stats.formulas.quantiles import compute_quantiles
 from evalsvc.stats.gating.claims import pair_claim, quantile_claim, threshold_claim
-from evalsvc.stats.formulas.clusters import Moments
 from evalsvc.stats.gating.ends import NOTHING, compute_bounds
 from evalsvc.stats.gating.fortunes import GAMBLERS, anytime_bound, growth, is_ruled_out
 
