@@ -175,12 +175,13 @@ def get_texts(passages: Iterable[Passage] | None) -> tuple[str, ...]:
 class Score:
     """A verdict: a finite value in the family's range, and why.
 
-    `value` runs from worst to best (0 = fail, 1 = pass), toxicity included. `passed` follows the profile's threshold.
+    `value` runs from worst to best (0 = fail, 1 = pass), toxicity included. `passed` follows the profile's threshold,
+    and is None without one (`Family.has_verdict`).
     `spans` are half-open character offsets into the output.
     """
 
     value: float
-    passed: bool
+    passed: bool | None
     explanation: str | None = None
     spans: tuple[Span, ...] | None = None
     text_output: str | None = None
@@ -303,6 +304,10 @@ class Family(ABC):
         schema = declared.get("pass_threshold") if isinstance(declared, dict) else None
         value = settings.get("pass_threshold", schema.get("default") if isinstance(schema, dict) else None)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def has_verdict(self, settings: Settings) -> bool:
+        """Return whether scores with these settings pass or fail; without a threshold they do neither."""
+        return True
 
     def warm_up(self) -> None:
         """Load what the first score would load, so that a worker pays before it takes work."""

@@ -19,6 +19,7 @@ from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
 from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family
 
+NO_THRESHOLD_REMEDY = "Set `pass_threshold` in a profile of your own, or use the score."
 _with_revision = re.compile(r"(?P<name>.+):(?P<number>[0-9]{1,9})")
 
 
@@ -55,6 +56,11 @@ class ResolvedEvaluator:
     def settings(self) -> Settings:
         """Return the profile's settings over what the evaluator itself fixes."""
         return effective_settings(self.spec, self.profile.settings)
+
+    @property
+    def has_verdict(self) -> bool:
+        """Return whether its scores pass or fail."""
+        return self.family.has_verdict(self.settings)
 
 
 @dataclass(slots=True)
@@ -156,6 +162,13 @@ def find_profile(account_id: int, own: OwnCatalog, ref: str) -> ProfileState | N
     if number is None or number == state.revision:
         return state
     return _earlier(account_id, state, number)
+
+
+def may_fail(account_id: int, profile: str) -> bool:
+    """Return whether results of a profile can pass or fail; true for a name that is unknown by now."""
+    state = find_profile(account_id, load_own_catalog(account_id, None), profile)
+    family = find_family(state.family) if state else None
+    return state is None or family is None or family.has_verdict(state.settings)
 
 
 def _managed(bare: str, number: int | None) -> ProfileState | None:

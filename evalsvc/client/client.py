@@ -216,7 +216,8 @@ class Client(Resources):
 
         Each row has an `output`, and as far as there are some `input`, `expected`, `contexts`, `metadata` and an `id`.
         Estimates, comparisons and further metrics are those of a result of `eval`, and so is `promote`: whether the
-        scores enter the history of production. TimeoutError when nothing has been scored for five minutes.
+        scores enter the history of production, which they do not by default. TimeoutError when nothing has been scored
+        for five minutes.
         """
         metrics = build_plan_metrics(evaluators, None)
         body = {"rows": [to_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}

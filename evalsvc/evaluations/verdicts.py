@@ -194,7 +194,7 @@ class _Attempt:
         self._verdict = Verdict(
             "success",
             score=float(score.value if self._map is None else self._map.probability_of(score.value)),
-            passed=bool(score.passed),
+            passed=None if score.passed is None else bool(score.passed),
             text_output=score.text_output,
             explanation=score.explanation if wants_explanation(self._explain, score.passed) else None,
             spans=[list(span) for span in score.spans] if score.spans is not None else None,
@@ -253,6 +253,6 @@ def build_extra(family: Family, settings: Settings, sample: Sample, score: Score
     return {"threshold": family.threshold_for(sample, settings), **score.extra}
 
 
-def wants_explanation(strategy: str, passed: bool) -> bool:
-    """Return whether the caller requested an explanation."""
-    return strategy == "always" or strategy == ("on-success" if passed else "on-fail")
+def wants_explanation(strategy: str, passed: bool | None) -> bool:
+    """Return whether the caller requested an explanation; without a verdict there is neither success nor fail."""
+    return strategy == "always" or (passed is not None and strategy == ("on-success" if passed else "on-fail"))

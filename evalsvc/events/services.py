@@ -13,6 +13,7 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.catalog.resolve import may_fail
 from evalsvc.events.connection_events import watch_connections
 from evalsvc.events.fanout import create_deliveries
 from evalsvc.events.models import TEST, EventDelivery, EventEndpoint, OutboxEvent
@@ -25,6 +26,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import SYSTEM, account_scope
 
 MAX_ENDPOINTS = 20
+REMEDY = "Set `pass_threshold` in a profile of your own, or leave it out."
 ROUND_SECONDS = 20.0
 PRUNED_AT_ONCE = 5000
 REPLAYED_AT_ONCE = 1000
@@ -33,7 +35,7 @@ UNDELIVERED = Q(status=EventDelivery.Status.FAILED) | Q(status=EventDelivery.Sta
 
 def create_endpoint(*, account: Account, fields: Mapping[str, Any], actor: str) -> tuple[EventEndpoint, str]:
     """Make an endpoint; return it with its secret in plain text, this once. Raises Invalid."""
-    _check(fields)
+    _check(account, fields)
     row, plain = EventEndpoint(account=account, **fields), new_webhook_key()
     row.secret, row.last4 = seal_webhook_key(plain, of=row.id), plain[-5:-1]
     with account_scope(account.pk):
@@ -49,7 +51,7 @@ def revise_endpoint(
     *, account: Account, endpoint: EventEndpoint, changes: Mapping[str, Any], actor: str
 ) -> EventEndpoint:
     """Change an endpoint; what `changes` does not name stays. Raises Invalid."""
-    _check(changes)
+    _check(account, changes)
     with account_scope(account.pk):
         get_endpoint(account=account, id=endpoint.pk, lock=True)
         EventEndpoint.objects.filter(account=account, pk=endpoint.pk).update(**changes, revised_at=Now())
@@ -138,10 +140,17 @@ def prune_events(now: datetime) -> int:
     return len(ids)
 
 
-def _check(fields: Mapping[str, Any]) -> None:
-    if "url" not in fields:
-        return
-    try:
-        check_url(fields["url"])
-    except OutboundFailed as failed:
-        raise Invalid(FieldError("/url", failed.detail)) from None
+def _check(account: Account, fields: Mapping[str, Any]) -> None:
+    if "url" in fields:
+        try:
+            check_url(fields["url"])
+        except OutboundFailed as failed:
+            raise Invalid(FieldError("/url", failed.detail)) from None
+    profiles = fields.get("rules", {}).get("profiles", ())
+    errors = [
+        FieldError(f"/rules/profiles/{i}", f"Profile {name!r} has no threshold, so nothing fails it. {REMEDY}")
+        for i, name in enumerate(profiles)
+        if not may_fail(account.pk, name)
+    ]
+    if errors:
+        raise Invalid(*errors)

@@ -46,7 +46,7 @@ def score_batch(
             format=DatasetVersion.Format.JSON,
             actor=actor,
         )
-        body = {**plan, "dataset_id": version.dataset_id, "promote": _promote(plan["promote"], rows)}
+        body = {**plan, "dataset_id": version.dataset_id}
         spec = check_plan(account=account, epoch=epoch, body=body)
     except Invalid as exc:
         raise Invalid(*(FieldError(_pointer(error.pointer), error.detail) for error in exc.errors)) from None
@@ -75,11 +75,6 @@ def score_batch(
 def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row without its output; a batch of outputs alone has nothing that they answer."""
     return {"input": "", **{name: row[name] for name in EXAMPLE_FIELDS if row.get(name) is not None}}
-
-
-def _promote(asked: bool | None, rows: Sequence[Mapping[str, Any]]) -> bool | None:
-    """Promote outputs without inputs unless the request decides: they count as new, however similar their examples."""
-    return True if asked is None and all(row.get("input") is None for row in rows) else asked
 
 
 def _pointer(pointer: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evalsvc.gates.bodies import Covers, Looks, Outcome
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
+from evalsvc.stats.basics.rows import IntervalRows
 
 
 class GatedConfig(AnswerShape):
@@ -43,12 +44,14 @@ class RuleResult(AnswerShape, kw_only=True):
     `lower` and `upper` each hold at `level_of_ends`, and both together at `interval_level`, which is lower; the
     opposite was tested at `level_to_fail`. `smallest_effect` is how far beyond the limit the truth must lie for so many
     examples to show it four times in five: in the unit of the metric, or of the share within the limit for a quantile.
+    `value_range` is the one that the rule gave; null where the metric's own counts.
     """
 
     metric: str
     kind: str
     limit: float
     quantile: float | None
+    value_range: tuple[float, float] | None = None
     outcome: Outcome
     reason: str | None
     estimate: float | None
@@ -60,6 +63,7 @@ class RuleResult(AnswerShape, kw_only=True):
     level_to_fail: float
     higher_is_better: bool
     n: int
+    rows: IntervalRows | None = None
     n_clusters: int | None = None
     n_missing: int
     n_not_applicable: int

@@ -40,7 +40,10 @@ class GateHistory(Struct, forbid_unknown_fields=True):
 
 
 class GateRule(Struct, forbid_unknown_fields=True):
-    """One of `not_worse_by` and `better_by`, against the baseline, or `at_least` and `at_most`, maybe of a quantile."""
+    """One of `not_worse_by` and `better_by`, against the baseline, or `at_least` and `at_most`, maybe of a quantile.
+
+    `value_range` is between which numbers the scores lie, for the mean of a metric that declares no range.
+    """
 
     metric: Name
     not_worse_by: Annotated[float, Meta(gt=0, le=LARGEST)] | None = None
@@ -48,6 +51,7 @@ class GateRule(Struct, forbid_unknown_fields=True):
     at_least: Number | None = None
     at_most: Number | None = None
     quantile: Annotated[float, Meta(gt=0, lt=1)] | None = None
+    value_range: tuple[Number, Number] | None = None
 
     @property
     def kinds(self) -> list[str]:

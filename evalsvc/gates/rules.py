@@ -13,8 +13,10 @@ from evalsvc.gates.answers import RuleResult
 from evalsvc.gates.bodies import GateRule
 from evalsvc.gates.evidence.scores import GateScores
 from evalsvc.gates.words import rule_sentence
+from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
-from evalsvc.stats.basics.results import FEW_SCORES, HEAVY_TAIL
+from evalsvc.stats.basics.results import FEW_SCORES
+from evalsvc.stats.basics.rows import IntervalRows
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
 from evalsvc.stats.gating.decisions import JudgedClaim, judge_all
@@ -28,6 +30,7 @@ class WeighedRule:
     rule: GateRule
     scores: GateScores
     value_range: Ends | None
+    """The metric's own, or else the rule's."""
     binary: bool
     higher_is_better: bool
 
@@ -66,6 +69,44 @@ class WeighedRule:
         return -self.value_range[1], -self.value_range[0]
 
 
+def resolve_rule_range(rule: GateRule, declared: Ends | None, pointer: str) -> Ends | None:
+    """Return the range of the scores: the metric's own, or else the rule's.
+
+    Raises Invalid for a rule that contradicts the metric's range, and for a limit that no value could reach.
+    """
+    if declared is not None and rule.value_range not in (None, declared):
+        detail = f"The metric declares the range {declared[0]:g} to {declared[1]:g}; leave this out."
+        raise Invalid(FieldError(f"{pointer}/value_range", detail))
+    value_range = declared or rule.value_range
+    if value_range is None:
+        return None
+    low, high = value_range
+    kind = rule.kinds[0]
+    limit = float(getattr(rule, kind))
+    low_limit, high_limit = (0.0, high - low) if rule.is_paired else (low, high)
+    if not low_limit <= limit <= high_limit:
+        what = "differences are at most" if rule.is_paired else "values lie between"
+        numbers = f"{high_limit:g}" if rule.is_paired else f"{low:g} and {high:g}"
+        raise Invalid(FieldError(f"{pointer}/{kind}", f"{limit:g} is out of range: {what} {numbers}."))
+    return value_range
+
+
+def check_scores_in_range(weighed: WeighedRule, pointer: str) -> None:
+    """Raise Invalid if scores lie outside the range that the rule gave."""
+    if weighed.rule.value_range is None:
+        return
+    low, high = weighed.rule.value_range
+    sides = [side for side in (weighed.scores.candidate, weighed.scores.baseline) if side is not None]
+    scores = np.concatenate(sides)
+    if weighed.scores.baseline is not None and not weighed.higher_is_better:
+        # Scores of pairs are oriented: higher is better.
+        scores = -scores
+    n_outside = int(((scores < low) | (scores > high)).sum())
+    if n_outside:
+        n_scored = int((~np.isnan(scores)).sum())
+        raise Invalid(FieldError(pointer, f"{n_outside} of {n_scored} scores lie outside {low:g} to {high:g}."))
+
+
 def evaluate_rules(
     rules: Sequence[WeighedRule], *, alpha: float, watched: bool, of_this_set: bool
 ) -> tuple[list[RuleResult], list[JudgedClaim]]:
@@ -86,6 +127,7 @@ def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: flo
         kind=rule.rule.kinds[0],
         limit=float(getattr(rule.rule, rule.rule.kinds[0])),
         quantile=rule.rule.quantile,
+        value_range=rule.rule.value_range,
         outcome=judged.outcome,  # type: ignore[arg-type]
         reason=judged.reason,
         estimate=_estimate(rule),
@@ -97,12 +139,13 @@ def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: flo
         level_to_fail=1.0 - judged.alpha_to_fail,
         higher_is_better=rule.higher_is_better,
         n=claim.n - claim.n_missing,
+        rows=IntervalRows(claim.n - claim.n_missing, n_missing=claim.n_missing),
         n_clusters=claim.n_independent if claim.clusters is not None else None,
         n_missing=claim.n_missing,
         n_not_applicable=rule.scores.n_not_applicable,
         smallest_effect=judged.smallest_effect,
         about_n_more=judged.about_n_more,
-        warnings=_warnings(rule, claim),
+        warnings=_warnings(claim),
         says="",
         **_changes(rule),
     )
@@ -158,7 +201,6 @@ def _changes(rule: WeighedRule) -> dict[str, int | None]:
     return {"n_improved": up, "n_regressed": down, "n_unchanged": int(differences.size) - up - down}
 
 
-def _warnings(rule: WeighedRule, claim: GateClaim) -> list[str]:
+def _warnings(claim: GateClaim) -> list[str]:
     n = claim.n - claim.n_missing if claim.clusters is None else claim.n_independent
-    warnings = [FEW_SCORES] if n < 30 else []
-    return [*warnings, HEAVY_TAIL] if claim.reach is None else warnings
+    return [FEW_SCORES] if n < 30 else []

@@ -29,7 +29,7 @@ from evalsvc.gates.evidence.subjects import (
     resolve_shared_metric,
 )
 from evalsvc.gates.models import Gate
-from evalsvc.gates.rules import WeighedRule, evaluate_rules
+from evalsvc.gates.rules import WeighedRule, check_scores_in_range, evaluate_rules, resolve_rule_range
 from evalsvc.gates.words import gate_summary
 from evalsvc.infra.locks import BENCHMARK
 from evalsvc.rest.problems import FieldError, Invalid
@@ -158,6 +158,10 @@ def _rule_errors(rule: GateRule, pointer: str, body: GateBody) -> list[FieldErro
         return [FieldError(pointer, "Exactly one of `not_worse_by`, `better_by`, `at_least`, `at_most`.")]
     if rule.quantile is not None and rule.is_paired:
         return [FieldError(f"{pointer}/quantile", "A quantile has `at_least` or `at_most`; differences are of means.")]
+    if rule.value_range is not None and rule.quantile is not None:
+        return [FieldError(f"{pointer}/value_range", "It is for a rule on a mean; a quantile needs no range.")]
+    if rule.value_range is not None and not rule.value_range[0] < rule.value_range[1]:
+        return [FieldError(f"{pointer}/value_range", "The first number must be the smaller one.")]
     if rule.is_paired and body.baseline is None and body.history is None:
         return [FieldError(f"{pointer}/{kinds[0]}", "It compares with a `baseline`, and none is given.")]
     return []
@@ -168,7 +172,8 @@ def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
         if body.cluster_by is not None:
             raise Invalid(FieldError("/cluster_by", "Examples of experiments share something; a history has none."))
         history = find_history(account, epoch, body, body.history)
-        return _Case([_build_history_rule(history, rule) for rule in body.rules], history=history)
+        rules = [_build_history_rule(history, rule, f"/rules/{i}") for i, rule in enumerate(body.rules)]
+        return _Case(rules, history=history)
     assert body.candidate is not None  # noqa: S101  one of the two is there
     candidate = find_subject(account, body.candidate, "/candidate")
     baseline = find_subject(account, body.baseline, "/baseline") if body.baseline is not None else None
@@ -179,9 +184,11 @@ def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
     return _build_case(body, candidate, baseline)
 
 
-def _build_history_rule(history: HistorySubject, rule: GateRule) -> WeighedRule:
-    scores, value_range, binary = history.read(rule.metric)
-    return WeighedRule(rule, scores, value_range, binary, True)
+def _build_history_rule(history: HistorySubject, rule: GateRule, pointer: str) -> WeighedRule:
+    scores, declared, binary = history.read(rule.metric)
+    weighed = WeighedRule(rule, scores, resolve_rule_range(rule, declared, pointer), binary, True)
+    check_scores_in_range(weighed, f"{pointer}/value_range")
+    return weighed
 
 
 def _build_case(body: GateBody, candidate: GateSubject, baseline: GateSubject | None) -> _Case:
@@ -195,9 +202,6 @@ def _build_case(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
     for i, rule in enumerate(body.rules):
         pointer = f"/rules/{i}/metric"
         metric = candidate.metric(rule.metric, pointer)
-        if is_watched and metric.value_range is None and rule.quantile is None:
-            detail = "It has no declared range: its mean cannot be watched. Ask at one look, or for a `quantile`."
-            raise Invalid(FieldError(pointer, detail))
         if rule.is_paired and baseline is not None:
             pairs[rule.metric] = metric_pair = resolve_shared_metric(candidate, baseline, rule, pointer)
             pairing = pairing or _pairing(candidate, baseline, metric_pair, body.min_share)
@@ -210,7 +214,10 @@ def _build_case(body: GateBody, candidate: GateSubject, baseline: GateSubject | 
             )
         else:
             scores = read_gate_scores(candidate, metric, watched=is_watched, clusters=clusters)
-        rules.append(WeighedRule(rule, scores, metric.value_range, metric.binary, metric.higher_is_better))
+        value_range = resolve_rule_range(rule, metric.value_range, f"/rules/{i}")
+        weighed = WeighedRule(rule, scores, value_range, metric.binary, metric.higher_is_better)
+        check_scores_in_range(weighed, f"/rules/{i}/value_range")
+        rules.append(weighed)
     return _Case(rules, candidate, baseline, None, pairing, pairs, list(dict.fromkeys(warnings)), cluster_by)
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 
 from evalsvc.digits import digits_text
 from evalsvc.gates.answers import RuleResult
+from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 
 VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
 REASONS = {
     "no_examples": "no example counts",
     "missing_without_range": "scores are missing, and without a range they could have been anything",
-    "few_without_range": "without a range, fewer than 50 scores, or clusters, say nothing sure of a mean",
+    "no_range": "the metric declares no range, so one score could move its mean anywhere; give the rule a"
+    " `value_range`, or ask for a quantile",
     "one_cluster": "all examples are of one cluster",
 }
 
@@ -63,11 +65,15 @@ def interval_words(rule: RuleResult) -> str:
     return f"{number_words(rule.estimate)} ({number_words(rule.lower)} to {number_words(rule.upper)})"
 
 
+def rows_words(rule: RuleResult) -> str:
+    """Return the examples that it rests on; gates of an earlier release have no `rows`."""
+    return describe_rows(rule.rows or IntervalRows(rule.n, n_missing=rule.n_missing))
+
+
 def _finding(rule: RuleResult) -> str:
     what = "The difference" if rule.n_improved is not None else "The estimate"
-    missing = f", {rule.n_missing} more have no score" if rule.n_missing else ""
-    clusters = f" in {rule.n_clusters} clusters" if rule.n_clusters is not None else ""
-    return f"{what} is {interval_words(rule)}, of {rule.n} examples{clusters}{missing}."
+    clusters = f", in {rule.n_clusters} clusters" if rule.n_clusters is not None else ""
+    return f"{what} is {interval_words(rule)}, from {rows_words(rule)}{clusters}."
 
 
 def _outcome(rule: RuleResult) -> str:

@@ -22,6 +22,7 @@ POLICIES = {
     "race_fast": "race by paired t tests",
     "halving": "successive halving at shard ends",
 }
+FAILURES = {"worst": "count as the worst value of each metric's range", "exclude": "are left out"}
 LIMITS = (
     "Intervals that say “new data” are about examples like these that nobody has seen; those that say “this set” are "
     "about these examples alone. A difference is called better or worse if the test at the planned end, or the "
@@ -119,7 +120,7 @@ def build_basis_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
         ("Primary metric", f"{plan.primary_metric} ({'higher' if is_higher_better(report) else 'lower'} is better)"),
         ("Baseline", plan.baseline or "none declared"),
         ("Limits", ", ".join(limits) or "none"),
-        ("Errors in a race", plan.errors),
+        ("Failed outputs", FAILURES[plan.failures]),
         ("State", head["state"]),
         ("Started, finished", f"{moment_text(head['started_at'])}, {moment_text(head['finished_at'])}"),
         ("Queries", number_text(head["n_queries"])),

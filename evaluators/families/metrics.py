@@ -50,6 +50,7 @@ FACTS: dict[str, Facts] = {
     "map": Facts("mean over relevant documents of the precision at their ranks", (DOCUMENTS,), RETRIEVER),
     "ndcg": Facts("Σ grade / log2(rank + 1), over that of the best order", (DOCUMENTS,), RETRIEVER),
 }
+NO_VERDICT = "No threshold: neither pass nor fail."
 CUT_OFFS = (1, 3, 5, 10)
 RANKING_NAMES = {
     "recall_multi_hit": ("recall", "Recall: the share of the relevant passages that were retrieved"),
@@ -65,16 +66,32 @@ def _ranking_profiles() -> Iterator[ManagedProfile]:
     """Yield a profile for each ranking metric at each cut-off, and one without; precision has none without."""
     for metric, (name, description) in RANKING_NAMES.items():
         if metric != "precision_at_k":
-            yield ManagedProfile(name, f"{description}, all ranks. Always passes.", {"metric": metric})
+            yield _ranking_profile(name, f"{description}, all ranks", metric)
         for k in CUT_OFFS:
-            settings: dict[str, JSONValue] = {"metric": metric, "k": k}
-            yield ManagedProfile(f"{name}-at-{k}", f"{description}, at {k}. Always passes.", settings)
+            yield _ranking_profile(f"{name}-at-{k}", f"{description}, at {k}", metric, k)
+
+
+def _ranking_profile(name: str, description: str, metric: str, k: int | None = None) -> ManagedProfile:
+    settings: dict[str, JSONValue] = {"metric": metric} if k is None else {"metric": metric, "k": k}
+    is_binary = metric == "recall_single_hit" or (k == 1 and metric in ("precision_at_k", "mrr"))
+    return (
+        _binary_profile(name, description, settings)
+        if is_binary
+        else ManagedProfile(name, f"{description}. {NO_VERDICT}", settings)
+    )
+
+
+def _binary_profile(name: str, description: str, settings: Settings) -> ManagedProfile:
+    """Return a profile of a score that can only be 0 or 1: 1 passes. Its first revision had no threshold."""
+    text = f"{description}. Passes with a score of 1."
+    return ManagedProfile(name, text, {**settings, "pass_threshold": 1.0}, earlier=(settings,))
 
 
 class Metrics(Family):
     """Compute a text metric between output and gold answer, or a ranking metric over retrieved texts.
 
-    The managed profiles always pass, since no cut-off suits every task; a profile of your own sets `pass_threshold`.
+    Managed profiles with a score of 0 or 1 pass with 1. The others have no threshold, since none suits every task, and
+    their verdict is null; a profile of your own sets `pass_threshold`.
     """
 
     name = "metrics"
@@ -110,20 +127,20 @@ class Metrics(Family):
             },
             "pass_threshold": {
                 **THRESHOLD,
-                "description": "The lowest score that passes; without it, every score does.",
+                "description": "The lowest score that passes; without it, no score passes or fails.",
             },
             "score_map": SCORE_MAP,
         },
         required=["metric"],
     )
     managed_profiles = (
-        ManagedProfile("compute-bleu", "Sentence BLEU, rounded to two decimals. Always passes.", {"metric": "bleu"}),
-        ManagedProfile("compute-rouge", "ROUGE-L F-measure. Always passes.", {"metric": "rougeL"}),
-        ManagedProfile("compute-chrf", "Sentence chrF. Always passes.", {"metric": "chrf"}),
-        ManagedProfile("compute-levenshtein", "Levenshtein ratio. Always passes.", {"metric": "levenshtein"}),
-        ManagedProfile("compute-sas", "Semantic similarity by a small model. Always passes.", {"metric": SAS}),
-        ManagedProfile("compute-squad-em", "SQuAD exact match. Always passes.", {"metric": "squad_em"}),
-        ManagedProfile("compute-squad-f1", "SQuAD token F1. Always passes.", {"metric": "squad_f1"}),
+        ManagedProfile("compute-bleu", f"Sentence BLEU, rounded to two decimals. {NO_VERDICT}", {"metric": "bleu"}),
+        ManagedProfile("compute-rouge", f"ROUGE-L F-measure. {NO_VERDICT}", {"metric": "rougeL"}),
+        ManagedProfile("compute-chrf", f"Sentence chrF. {NO_VERDICT}", {"metric": "chrf"}),
+        ManagedProfile("compute-levenshtein", f"Levenshtein ratio. {NO_VERDICT}", {"metric": "levenshtein"}),
+        ManagedProfile("compute-sas", f"Semantic similarity by a small model. {NO_VERDICT}", {"metric": SAS}),
+        _binary_profile("compute-squad-em", "SQuAD exact match", {"metric": "squad_em"}),
+        ManagedProfile("compute-squad-f1", f"SQuAD token F1. {NO_VERDICT}", {"metric": "squad_f1"}),
         *_ranking_profiles(),
     )
     evaluators = (
@@ -163,6 +180,10 @@ class Metrics(Family):
         """Name the same two: a metric of ranks reads no answer, and one of answers no contexts."""
         return self.fields_for(settings)
 
+    def has_verdict(self, settings: Settings) -> bool:
+        """Return whether the profile sets `pass_threshold`."""
+        return "pass_threshold" in settings
+
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Compute the profile's metric. Raises CannotScore("input_too_long") where the work would have no bound."""
         metric = str(settings["metric"])
@@ -170,7 +191,7 @@ class Metrics(Family):
         threshold = number_setting(settings, "pass_threshold")
         return Score(
             value=result.value,
-            passed=threshold is None or result.value >= threshold,
+            passed=None if threshold is None else result.value >= threshold,
             explanation=_explain(result, threshold) if explain else None,
             extra={"metric": metric, **result.extra},
         )

@@ -281,7 +281,14 @@ def test_the_threshold_of_an_own_profile_decides(alice: Caller, threshold: float
     create(alice, config={"metric": "squad_f1", "pass_threshold": threshold})
 
     assert evaluate(alice, "mine")["evaluation_result"]["pass"] is passes
-    assert evaluate(alice, "compute-squad-f1")["evaluation_result"]["pass"] is True
+
+
+def test_without_a_threshold_pass_is_null_with_the_reason(alice: Caller) -> None:
+    for name in ("compute-squad-f1", "compute-rouge", "compute-levenshtein", "compute-bleu"):
+        found = evaluate(alice, name)["evaluation_result"]
+        assert (found["pass"], found["pass_reason"]) == (None, "no threshold"), name
+    found = evaluate(alice, "compute-squad-em")["evaluation_result"]
+    assert (found["pass"], found["pass_reason"]) == (False, None)
 
 
 def test_a_change_is_seen_on_the_next_call(alice: Caller) -> None:

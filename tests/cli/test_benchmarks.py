@@ -31,7 +31,7 @@ def test_each_run_stands_against_the_last_and_the_best(shell: dict[str, str], fo
     assert head.startswith("#2 capitals_app:answer (done), ") and head.endswith(", model m2, region eu")
     assert estimate.startswith("  exact-match 1 [")
     assert changed == "  changed: model, environment.region"
-    assert last.startswith("  against the last, #1: may be chance (+0.25 [")
+    assert last.startswith("  against the last, #1: inconclusive (+0.25 [")
     assert best.startswith("  against the best, #1: ")
 
 

@@ -44,7 +44,7 @@ def test_a_row_shows_an_estimate_with_its_interval() -> None:
     assert text.index("new ") < text.index("old ")
     assert "0.8 [0.7, 0.9] at 95 % new data" in text
     assert "20/40, 2 failed" in text
-    assert "new leads. It may lead by chance." in text
+    assert "new leads, not significantly." in text
 
 
 def test_markup_and_commands_in_names_are_text() -> None:

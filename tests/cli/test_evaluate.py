@@ -29,7 +29,7 @@ def test_each_sample_of_a_file_is_judged(shell: dict[str, str], tmp_path: Path) 
 
     found = told(done, 1)  # the third has nothing to be compared with
     assert found["evaluators"] == {
-        "exact-match-2026-11-01": {"n": 3, "n_passed": 1, "n_failed": 1, "n_without_score": 1}
+        "exact-match-2026-11-01": {"n": 3, "n_passed": 1, "n_failed": 1, "n_without_score": 1, "n_no_threshold": 0}
     }
     assert [one["passed"] for one in found["samples"]] == [True, False, False]
 
@@ -46,6 +46,16 @@ def test_check_ends_with_one_unless_all_has_passed(shell: dict[str, str]) -> Non
 
     assert invoke(*asked, env=shell).exit_code == 0
     assert invoke(*asked, "--check", env=shell).exit_code == 1
+
+
+def test_check_refuses_a_profile_without_a_threshold(shell: dict[str, str]) -> None:
+    asked = ("evaluate", "exact-match", "metrics/compute-squad-f1", "--output", "a", "--gold", "a")
+
+    assert invoke(*asked, env=shell).exit_code == 0
+    done = invoke(*asked, "--check", env=shell)
+    assert done.exit_code == 2
+    assert "metrics-2026-11-01/patronus:compute-squad-f1" in done.stderr
+    assert "Set `pass_threshold`" in done.stderr
 
 
 def test_an_unknown_evaluator_says_what_to_do(shell: dict[str, str]) -> None:

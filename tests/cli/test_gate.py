@@ -56,7 +56,7 @@ def test_clusters_are_named_or_refused(gated: Any) -> None:
     done = gated({1, 2}, "--cluster-by", "metadata.none")
     wrong = gated(set(), "--cluster-by", "input.text")
 
-    assert "of 100 examples in 100 clusters" in done.stdout
+    assert "from 100 examples, in 100 clusters" in done.stdout
     assert wrong.exit_code == 3
     assert "cluster_by" in wrong.output
 
@@ -69,6 +69,17 @@ def test_a_limit_needs_no_baseline(shell: dict[str, str], alice: Caller) -> None
     )
 
     assert (done.exit_code, "latency_ms p95 at most 1200" in done.stdout) == (0, True), done.output
+
+
+def test_a_mean_without_a_range_needs_one(shell: dict[str, str], alice: Caller) -> None:
+    made = finished(alice, 100, answers(set()))
+    ask = ("gate", "--candidate", made["id"], "--rule")
+
+    open_ = invoke(*ask, "latency_ms at_most 1200", env=shell)
+    assert (open_.exit_code, "declares no range" in open_.stdout) == (2, True), open_.output
+    assert invoke(*ask, "latency_ms at_most 1200 within 0 to 5000", env=shell).exit_code == 0
+    wrong = invoke(*ask, "latency_ms at_most 1200 within 0 to many", env=shell)
+    assert (wrong.exit_code, "'many' is no number" in wrong.output) == (3, True), wrong.output
 
 
 def test_a_history_can_be_asked(shell: dict[str, str], alice: Caller) -> None:

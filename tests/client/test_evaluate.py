@@ -167,7 +167,7 @@ def test_printing_shows_the_interval_and_the_advice(client: Client) -> None:
     assert result[0].interval is not None and result[0].interval.advice is not None
     assert "pass rate 1.000 [1.000, 1.000]" in str(result)
     assert "clopper-pearson [0.478, 1.000]" in str(result)
-    assert "clopper-pearson [0.478, 1.000]" in str(client.history("exact-match"))
+    assert "clopper-pearson [0.478, 1.000]" in str(client.history("exact-match", strategy="full-history"))
 
 
 def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> None:
@@ -178,7 +178,8 @@ def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> Non
     within = client.evaluate(["exact-match"], output="a", gold="a", interval={"scope": {"app": "shop"}})
     assert "pass rate 0.500 [0.000, 1.000] at 0.95, n = 4 of app shop" in str(within)
     assert "<td>history of app shop</td>" in within._repr_html_()
-    whole = client.evaluate(["exact-match", "nonsense"], output="a", gold="a", strategy="full-history")
+    promoted = {"strategy": "full-history", "include_experiments": "promoted"}
+    whole = client.evaluate(["exact-match", "nonsense"], output="a", gold="a", interval=promoted)
     assert "n = 5: 4 evaluations, 1 of experiments" in str(whole)
     drawn = whole._repr_html_()
     assert "<td>history of the account: 4 evaluations, 1 of experiments</td>" in drawn

@@ -213,9 +213,9 @@ def test_results_of_two_runs_are_compared(client: Client) -> None:
     one = client.eval(lambda text: text, inputs, expected, name="one", **options)
     other = client.eval(lambda text: text if int(text) > 4 else "no", inputs, expected, name="other", **options)
     found = client.compare(one, other, metric="exact-match")
-    assert (found.n, found.word, found.covers, found.share) == (30, "may be chance", "new data", 1.0)
+    assert (found.n, found.word, found.covers, found.share) == (30, "inconclusive", "new data", 1.0)
     assert found.this_set["exact"]
-    assert str(found).startswith("exact-match: one against other: may be chance, +0.167 [")
+    assert str(found).startswith("exact-match: one against other: inconclusive, +0.167 [")
     assert "+0.167 exactly on this set" in str(found)
     assert [row["difference"] for row in found] == [1.0] * 5 + [0.0] * 25
     with pytest.raises(NotFoundError):

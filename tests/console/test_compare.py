@@ -35,24 +35,32 @@ def test_the_difference_has_the_interval_of_the_api(reader: Visitor, alice: Call
     found = ok(alice.get(f"/v1/compare?a={a}&b={b}"))["comparison"]
     text = compared(reader, made)
     assert f"[{found['lower']:.4g}, {found['upper']:.4g}]" in text
-    assert "The difference between new prompt and old prompt may be chance." in text
+    assert "new prompt against old prompt: inconclusive (no significant difference yet)." in text
     assert "On this set it is +0.100 exactly" in text
 
 
-def test_an_interval_without_zero_beside_may_be_chance_is_explained(reader: Visitor, alice: Caller) -> None:
-    """Both are true: one of a look that was chosen beforehand, one of evidence that may be watched."""
+def test_a_verdict_at_the_end_is_that_of_the_fixed_sample_interval(reader: Visitor, alice: Caller) -> None:
+    """The e-value alone would not suffice; the page says what it would take before the planned end."""
     made = answered(alice, {f"e{i}" for i in range(2)}, {f"e{i}" for i in range(2, 14)}, n=30)
     found = ok(alice.get(f"/v1/compare?a={ids(made)[0]}&b={ids(made)[1]}"))["comparison"]
     text = compared(reader, made)
 
-    assert found["word"] == "may be chance" and found["new_data"]["lower"] > 0
-    assert "The interval leaves 0 out" in text and f"of the {found['rests_on']['threshold']:g} it needs" in text
+    assert found["word"] == "better" and found["new_data"]["lower"] > 0
+    assert found["rests_on"]["e_value_better"] < found["rests_on"]["threshold"] == pytest.approx(400)
+    assert "new prompt is better than old prompt by 0.333 [" in text
+    assert "Before the planned end a verdict takes an e-value of 400" in text
 
 
 def test_a_clear_difference_is_said_in_words(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, set(), {f"e{i}" for i in range(40)}, n=60)
     text = compared(reader, made)
-    assert "new prompt is better than old prompt." in text and "passes" in text
+    assert "new prompt is better than old prompt by 0.667 [" in text
+    assert "old prompt is worse" not in text
+
+
+def test_a_worse_config_is_named_second(reader: Visitor, alice: Caller) -> None:
+    made = answered(alice, {f"e{i}" for i in range(40)}, set(), n=60)
+    assert "old prompt is better than new prompt by 0.667 [" in compared(reader, made)
 
 
 def test_without_a_range_the_page_says_why_there_is_no_verdict(reader: Visitor, alice: Caller) -> None:

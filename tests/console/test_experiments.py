@@ -257,30 +257,30 @@ def test_the_form_leads_to_what_a_prompt_needs(editor: Visitor, admin: Visitor, 
     assert 'href="/console/connections/new"' in admin.text("experiments/new")
 
 
-def test_chance_alone_names_no_winner(reader: Visitor, alice: Caller) -> None:
+def test_a_tie_names_no_winner(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, *({f"e{(i + k) % 20}" for k in range(4)} for i in range(4)), configs=SIXTEEN[:4])
     text = reader.text(f"experiments/{made['id']}")
     assert "level at the end" in text and 'badge good">level' not in text
     assert '<tr id="config-' in text and not re.search(r'<tr id="config-[^>]*class="good"', text)
     listed = reader.text("experiments")
-    assert "Leader, by the primary metric" in listed and "may do so by chance" in listed
+    assert "Leader, by the primary metric" in listed and "whether it is significantly better" in listed
 
 
 def test_the_form_says_whose_scores_enter_the_history(editor: Visitor, alice: Caller) -> None:
     dataset, connection = make_dataset(alice, n=10), make_connection(alice, "http://127.0.0.1:9")
     assert "enter the history when it is done" in editor.text("experiments/new")
-    for said in ("no", "yes", ""):
+    for said in ("yes", ""):
         assert editor.post("experiments/new", **form(dataset, connection, promote=said, make="1")).status_code == 302
     kept = [one["plan"]["promote"] for one in alice.get("/v1/experiments").json()["experiments"]]
-    assert kept == [None, True, False]
+    assert kept == [False, True]
 
 
 def test_an_ended_board_says_what_entered_which_history(reader: Visitor, alice: Caller) -> None:
-    made = answered(alice, set(), {"e1", "e2", "e3"})
+    made = answered(alice, set(), {"e1", "e2", "e3"}, promote=True)
     said = re.search(r"Promoted: (.*?)</p>", reader.text(f"experiments/{made['id']}"))
     assert said is not None
     assert "20 scores of <bdi>new prompt</bdi> entered the history of" in said[1]
     assert "/console/histories/one?evaluator=exact-match-2026-11-01" in said[1]
-    kept_out = answered(alice, set(), {"e1"}, promote=False)
+    kept_out = answered(alice, set(), {"e1"})
     assert "No scores of it were promoted" in reader.text(f"experiments/{kept_out['id']}")
     assert "romoted" not in reader.text(f"experiments/{running(alice)['id']}")

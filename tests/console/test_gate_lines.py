@@ -56,4 +56,4 @@ def test_the_run_is_over_the_examples_of_the_gate(web: str, alice: Caller, reade
 
     done = build(reader.text(f"gates/{gate['id']}"), RIGHT, tmp_path, environment(web, alice, tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "of 40 examples" in done.stdout
+    assert "from 40 examples" in done.stdout

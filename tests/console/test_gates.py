@@ -21,7 +21,7 @@ from tests.console.shown import copied
 from tests.console.trail import audit_of
 from tests.evaluations.deleting import evaluate
 from tests.factories import make_dataset, make_experiment, ok
-from tests.gates.shapes import ask
+from tests.gates.shapes import answers, ask, finished
 
 
 def decided(caller: Caller, **more: Any) -> dict[str, Any]:
@@ -214,6 +214,31 @@ def test_all_that_is_wrong_is_said_at_its_field(alice: Caller, editor: Visitor) 
     assert refused_at(both) == {"app", "scores"}
     assert refused_at(editor.post("gates/new", **sent, evaluator="exact-match · nobody")) == {"evaluator"}
     assert refused_at(editor.post("gates/new", **sent, evaluator="exact-match", level="2")) == {"level"}
+    for words in ("0-5", "0 to many", "0 to 5"):
+        answer = editor.post("gates/new", **sent, evaluator="exact-match", value_range=words)
+        assert refused_at(answer) == {"value_range"}, words
+    too_high = editor.post("gates/new", **sent | {"limit": "80"}, evaluator="exact-match")
+    assert refused_at(too_high) == {"limit"}
+
+
+def test_a_range_of_the_scores_is_read_and_repeated_in_the_command(alice: Caller, editor: Visitor) -> None:
+    made = finished(alice, 100, answers(set()))
+    sent = {
+        "candidate_experiment": made["id"],
+        "candidate_config": made["configs"][0]["id"],
+        "rule_metric": "latency_ms",
+    }
+    sent |= {"kind": "at_most", "limit": "1200", "value_range": "0 to 5000", "looks": "one"}
+    editor.post(f"gates/new?experiment={made['id']}", **sent)
+
+    (gate,) = ok(alice.get("/v1/gates"))["gates"]
+    assert gate["outcome"] == "pass"
+    page = editor.text(f"gates/{gate['id']}")
+    words = shlex.split(copied(page, "evalsvc").replace("\\\n", " "))
+    assert read_rules([words[words.index("--rule") + 1]]) == [
+        {"metric": "latency_ms", "at_most": 1200.0, "value_range": [0.0, 5000.0]}
+    ]
+    assert "from 100 examples" in page
 
 
 def test_a_config_that_is_its_own_baseline_is_said_there(alice: Caller, editor: Visitor) -> None:

@@ -313,10 +313,10 @@ def test_one_score_stands_on_its_own_day(alice: Caller, reader: Visitor) -> None
 
 def test_equal_scores_are_no_certainty(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 20)
-    found = api(alice)["confidence_interval"]
+    found = api(alice, strategy="full-history")["confidence_interval"]
     ends = f"[{number_text(found['advice']['lower'])}, {number_text(found['advice']['upper'])}]"
     assert found["lower"] == found["upper"] and ends == "[0.8316, 1]"
-    for text in (shown(reader), reader.text("histories")):
+    for text in (shown(reader, strategy="full-history"), shown(reader), reader.text("histories")):
         assert ends in text and "[1, 1]" not in text
     compared = shown(reader, **{"vs.before": "2000-01-01T00:00:00+00:00"})
     assert "[0, 0]" not in compared
@@ -331,18 +331,19 @@ def test_a_large_mean_is_written_like_its_interval(alice: Caller, reader: Visito
 def test_what_experiments_promoted_is_no_drift_of_production(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0, 0.0] * 100)
     insert(alice, [1.0] * 150, source="experiment", experiment_id=7)
-    found = api(alice)["confidence_interval"]
+    found = api(alice, include_experiments="promoted")["confidence_interval"]
     assert found["drift"] is None and "mixed_sources" in found["warnings"]
-    assert "level has moved" not in shown(reader)
+    assert "level has moved" not in shown(reader, include_experiments="promoted")
+    assert api(alice)["n"] == 200
 
 
 def test_a_shift_of_captured_calls_is_seen_through_what_experiments_promoted(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 100)
     insert(alice, [1.0, 0.0] * 30, source="experiment", experiment_id=7)
     insert(alice, [0.0, 1.0] * 50)
-    moved = api(alice)["confidence_interval"]["drift"]
+    moved = api(alice, include_experiments="promoted")["confidence_interval"]["drift"]
     assert (moved["before"], moved["n"]) == (1.0, 100)
-    text = shown(reader, x="n")
+    text = shown(reader, x="n", include_experiments="promoted")
     assert "the last 100 differ from the 100 before" in text and "60 outputs of experiments are left out" in text
     assert "level moved" in text
 

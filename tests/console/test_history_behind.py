@@ -62,10 +62,10 @@ def test_a_part_leads_to_exactly_its_evaluations(alice: Caller, reader: Visitor)
 
 def test_a_part_of_outputs_leads_to_their_experiment(alice: Caller, reader: Visitor) -> None:
     made: Any = answered(alice, set(), {"e1"})
-    (only,) = behind(shown(reader))
+    (only,) = behind(shown(reader, include_experiments="promoted"))
     assert f'href="/console/experiments/{made["id"]}"' in only and made["name"] in only
     assert "/console/evaluations" not in only
     ok(alice.evaluate("exact-match", app="shop", label="x", output="x"))
-    (both,) = behind(shown(reader))
+    (both,) = behind(shown(reader, include_experiments="promoted"))
     assert f'href="/console/experiments/{made["id"]}"' in both and "/console/evaluations?" in both
     assert reader.n_queries("histories/one", **NAMES) <= 15

@@ -181,4 +181,4 @@ def test_hostile_names_are_text(alice: Caller, reader: Visitor) -> None:
 def test_pages_say_by_which_method_their_intervals_are(alice: Caller, reader: Visitor) -> None:
     evaluate(alice)
     assert "Intervals are Wilson" in reader.text()
-    assert "by full-history at 95 %" in reader.text("histories")
+    assert "by the strategy auto at 95 %" in reader.text("histories")

@@ -81,23 +81,33 @@ def test_every_partition_has_the_columns_of_its_table_in_their_order() -> None:
 
 
 def test_a_row_of_a_history_has_the_same_columns_everywhere() -> None:
-    sql = "SELECT attname FROM pg_attribute WHERE attrelid = 'history_entry'::regclass AND attnum > 0 ORDER BY attnum"
+    sql = "SELECT attname FROM pg_attribute WHERE attrelid = 'history_row'::regclass AND attnum > 0 ORDER BY attnum"
     with connections["owner"].cursor() as cursor:
         cursor.execute(sql)
         names = [name for (name,) in cursor.fetchall()]
-    assert sorted(names) == sorted(ENTRY), "the type history_entry in evalsvc/evaluations/sql/history.sql"
+    assert sorted(names) == sorted(ENTRY), "the type history_row in evalsvc/evaluations/sql/history.sql"
     assert names == [field.name for field in fields(HistoryEntry)], "evalsvc/evaluations/history/store.py"
 
 
+def test_processes_of_the_last_release_write_rows_without_a_hash(alice: Caller) -> None:
+    row = "ROW(1, 'e', 'p', NULL, 0.5, NULL, 'import', 1, false, NULL, NULL, NULL, NULL, NULL, now())::history_entry"
+    with account_scope(alice.account.pk), connections["default"].cursor() as cursor:
+        cursor.execute(f"SELECT remember_scores(%s, ARRAY[{row}])", [alice.account.pk])
+    leftovers.spoil(alice.account.pk)
+
+    score = HistoryScore.objects.using("system").get(account_id=alice.account.pk)
+    assert (score.score, score.sample_hash, score.batch_id) == (0.5, None, None)
+
+
 def test_rows_enter_histories_in_two_places() -> None:
-    """`remember_scores`, and the one statement of a capture, which a call of it would make a twentieth slower."""
+    """`insert_scores`, and the one statement of a capture, which a call of it would make a twentieth slower."""
     texts = {path: path.read_text("utf-8") for path in (CHECKOUT / "evalsvc").rglob("*.*") if path.suffix in SUFFIXES}
     found = {
         (path.name, len(ENTERS.findall(text)))
         for path, text in texts.items()
         if "migrations" not in path.parts and ENTERS.search(text)
     }
-    assert found == {("history.sql", 1), ("functions.sql", 1)}, "call remember_scores of evaluations/sql/history.sql"
+    assert found == {("history.sql", 1), ("functions.sql", 1)}, "call insert_scores of evaluations/sql/history.sql"
 
 
 def test_a_capture_and_a_worker_tell_histories_the_same(alice: Caller) -> None:

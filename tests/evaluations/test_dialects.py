@@ -36,7 +36,14 @@ VERDICT_KEYS = {
     *("profile_name", "criteria_revision", "evaluator_profile_public_id", "evaluated_model_system_prompt"),
     *("evaluated_model_retrieved_context", "evaluated_model_input", "evaluated_model_output"),
     *("evaluated_model_gold_answer", "evaluated_model_attachments", "evaluated_model_id", "evaluated_model_name"),
-    *("evaluated_model_provider", "evaluated_model_params", "evaluated_model_selected_model", "pass", "score_raw"),
+    *(
+        "evaluated_model_provider",
+        "evaluated_model_params",
+        "evaluated_model_selected_model",
+        "pass",
+        "pass_reason",
+        "score_raw",
+    ),
     *("text_output", "additional_info", "evaluation_metadata", "explanation", "explain_strategy"),
     *("evaluation_duration", "explanation_duration", "dataset_id", "dataset_sample_id", "tags", "log_id", "external"),
     *("favorite", "evaluation_feedback", "evaluation_run_id", "evaluation_type", "metric_name", "metric_description"),
@@ -170,4 +177,4 @@ def test_bleu_is_as_in_the_documentation(alice: Caller) -> None:
     }
     found = verdict(alice.post("/v1/evaluate", body))
 
-    assert (found["score_raw"], found["pass"]) == (0.22, True)
+    assert (found["score_raw"], found["pass"]) == (0.22, None)

@@ -14,8 +14,8 @@ from evalsvc.stats import history_interval
 from tests import leftovers
 from tests.conftest import Caller
 
-PATH = "/v1/history?evaluator=exact-match"
-BLEU = "/v1/history?evaluator=metrics&profile=compute-bleu"
+PATH = "/v1/history?evaluator=exact-match&strategy=full-history"
+BLEU = "/v1/history?evaluator=metrics&profile=compute-bleu&strategy=full-history"
 NUMBERS = ("n", "lower", "median", "upper")
 THOUSAND = 1000
 _ids = itertools.count(1)
@@ -122,7 +122,7 @@ def test_a_new_score_pushes_the_oldest_of_the_thousand_out(alice: Caller) -> Non
 @pytest.mark.parametrize("limit", [30, 101, 1000])
 def test_pages_of_any_size_are_the_whole(alice: Caller, limit: int) -> None:
     scores = [float(i % 3 == 0) for i in range(101)]
-    insert(alice, scores, HistoryScore.Source.EXPERIMENT)
+    insert(alice, scores, HistoryScore.Source.IMPORT)
     points = all_points(alice, PATH, limit)
 
     assert [point["score"] for point in points] == scores[::-1]
@@ -143,7 +143,7 @@ def test_pages_reach_beyond_the_thousand_and_the_numbers_are_the_same_on_each(al
 def test_a_score_of_an_evaluation_has_its_id_whoever_made_it(alice: Caller, source: HistoryScore.Source) -> None:
     insert(alice, [1.0], source)
     kept = alice.evaluate("exact-match", output="x", label="y", app="shop").json()["results"][0]["evaluation_id"]
-    newest, oldest = alice.get(PATH).json()["points"]
+    newest, oldest = alice.get(f"{PATH}&include_experiments=promoted").json()["points"]
 
     assert (newest["source"], newest["evaluation_id"]) == ("evaluation", kept)
     known = None if source == HistoryScore.Source.EXPERIMENT else str(next(_ids) - 1)

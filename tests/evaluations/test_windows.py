@@ -28,7 +28,7 @@ def test_the_gate_case(alice: Caller) -> None:
         assert found["score_raw"] == found["score_normalized"] == float(found["pass"])
         assert 0 <= extra["raw_score"] <= 1
         assert found["pass"] == (extra["raw_score"] >= extra["threshold"])
-    history = ok(alice.get(f"/v1/history?evaluator={name}"))
+    history = ok(alice.get(f"/v1/history?evaluator={name}&strategy={FULL}"))
     interval = history["confidence_interval"]
 
     assert history["pass_rate"] == pytest.approx(19 / 30)
@@ -38,7 +38,7 @@ def test_the_gate_case(alice: Caller) -> None:
     assert [interval["lower"], interval["median"], interval["upper"]] == pytest.approx(ends, abs=1e-9)
     assert history["points"][0]["score"] not in (0.0, 1.0)
     assert history["points"][0]["threshold"] == extra["threshold"]
-    mean = of_history(alice, "&of=score", f"/v1/history?evaluator={name}")
+    mean = of_history(alice, f"&of=score&strategy={FULL}", f"/v1/history?evaluator={name}")
     assert mean["of"] == "score" and mean["median"] == pytest.approx(history["mean"], abs=0.05)
     wilson = of_history(alice, "&strategy=wilson&level=0.8", f"/v1/history?evaluator={name}")
     assert wilson["alpha"] == 0.8 and interval["lower"] < wilson["lower"] < 19 / 30
@@ -159,13 +159,28 @@ def test_what_nobody_judged_is_left_out_of_the_share_that_passes(alice: Caller) 
 
 @pytest.mark.parametrize("strategy", ["wilson", "clopper-pearson"])
 def test_strategies_for_shares_serve_every_family(alice: Caller, strategy: str) -> None:
-    insert(alice, [0.2, 0.9, 0.7], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
-    evaluator = "metrics/compute-bleu"
+    insert(alice, [0.2, 0.9, 0.7], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-squad-em")
+    evaluator = "metrics/compute-squad-em"
 
     share = asked(alice, {"strategy": strategy, "of": "pass"}, evaluator)
     assert share["n"] == 3 and share["lower"] < 2 / 3 < share["upper"]
     mean = asked(alice, {"strategy": strategy}, evaluator)
     assert mean["of"] == "score" and mean["lower"] is None and "`pass`" in mean["reason"]
+
+
+def test_a_pass_rate_without_a_threshold_is_null_with_the_reason(alice: Caller) -> None:
+    # Verdicts that an earlier release stored.
+    insert(alice, [0.2, 0.9], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
+    for _ in range(2):
+        ok(alice.evaluate("metrics/compute-bleu", output="a b", label="a b", app="shop"))
+
+    share = asked(alice, {"of": "pass"}, "metrics/compute-bleu")
+    assert (share["lower"], share["upper"], share["reason"]) == (None, None, "no threshold")
+    assert "`pass`" not in asked(alice, {"strategy": "wilson"}, "metrics/compute-bleu")["reason"]
+    history = ok(alice.get("/v1/history?evaluator=metrics&profile=compute-bleu"))
+    assert (history["n"], history["pass_rate"], history["pass_reason"]) == (4, None, "no threshold")
+    assert history["confidence_interval"]["of"] == "score"
+    assert history["confidence_interval"]["lower"] is not None
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.99, 0.999])
@@ -178,7 +193,7 @@ def test_levels(alice: Caller, level: float) -> None:
     assert [found["lower"], found["upper"]] == pytest.approx(
         [binom.ppf(p, 300, 2 / 3) / 300 for p in (tail, 1 - tail)], abs=1e-9
     )
-    assert found == of_history(alice, f"&level={level}")
+    assert found == of_history(alice, f"&strategy={FULL}&level={level}")
 
 
 @pytest.mark.parametrize(

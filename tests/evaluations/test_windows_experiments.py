@@ -18,12 +18,13 @@ def test_a_race_leaves_the_histories_of_production_alone(alice: Caller, charlie:
     n_configs, n_examples = 16, 8
     made = make_experiment(
         alice, make_dataset(alice, n=n_examples), [{"name": f"c{i}", "kind": "push"} for i in range(n_configs)],
-        metrics=[EXACT, {**EXACT, "name": "Correct", "type": "distributive"}],
+        metrics=[EXACT, {**EXACT, "name": "Correct", "type": "distributive"}], promote=True,
     )  # fmt: skip
     for i in range(n_configs):
         assert (asked(alice, FULL), asked(alice, app)) == before
-        # The later a config is, the more of its answers are right, up to all but one.
-        Runner(alice, made, i).run(lambda e, right=i // 2: e["expected"] if e["pos"] < right else "wrong")
+        # The later a config is, the more of its answers are right, up to all but one of the last, which leads alone.
+        right = min(i // 2, 6) + (i == 15)
+        Runner(alice, made, i).run(lambda e, right=right: e["expected"] if e["pos"] < right else "wrong")
 
     live = ok(alice.get(f"/v1/experiments/{made['id']}/live"))
     assert live["experiment"]["state"] == "done"
@@ -32,15 +33,17 @@ def test_a_race_leaves_the_histories_of_production_alone(alice: Caller, charlie:
     assert asked(alice, app) == before[1]
     nothing = {"n": 0, "rate": None}
     captured = {"n": 10, "rate": 0.8}
-    for include, n, rate in (("none", 0, None), ("promoted", 8, 7 / 8), ("all", 128, 3.5 / 8)):
-        found = asked(alice, {"include_experiments": include})
+    for include, n, rate in (("none", 0, None), ("promoted", 8, 7 / 8), ("all", 128, 55 / 128)):
+        found = asked(alice, {"strategy": FULL, "include_experiments": include})
         assert found["sources"] == {"evaluation": captured, "experiment": {"n": n, "rate": rate}, "import": nothing}
         assert (found["n"], found["include_experiments"]) == (10 + n, include)
         assert n_of(found) == found["n"]
         # Captures of an app name it, and no experiment does.
         assert asked(alice, {**app, "include_experiments": include})["n"] == 10
-    assert asked(alice, {"include_experiments": "none"}) | {"include_experiments": "promoted"} == before[0]
-    assert asked(alice, FULL) == asked(alice, {"include_experiments": "promoted"})
+        # The promoted config is the best of sixteen, and its interval says so.
+        assert found["rows"]["chosen_among"] == (None if include == "none" else n_configs)
+        assert ("selected" in found["warnings"]) is (include != "none")
+    assert asked(alice, {"strategy": FULL, "include_experiments": "none"}) == before[0] == asked(alice, FULL)
     assert asked(alice, {"scope": {"experiment": made["id"]}})["n"] == n_configs * n_examples
     assert asked(charlie, {"include_experiments": "all"})["n"] == 0
     assert ok(alice.get(f"/v1/experiments/{made['id']}/recount")) == {"equal": True, "differences": []}
@@ -55,13 +58,15 @@ def test_another_config_is_promoted_by_hand(alice: Caller, charlie: Caller) -> N
     Runner(alice, made, 0).run()
     path = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/promote"
 
-    assert asked(alice, FULL)["n"] == 0
+    promoted = {"include_experiments": "promoted"}
+    assert asked(alice, promoted)["n"] == 0
     assert charlie.post(path, {}).status_code == 404
     assert ok(alice.post(path, {})) == {"config_id": made["configs"][0]["id"], "n_promoted": 6}
     assert ok(alice.post(path, {}))["n_promoted"] == 0
-    assert asked(alice, FULL)["sources"]["experiment"]["n"] == 6
+    assert asked(alice, promoted)["sources"]["experiment"]["n"] == 6
     Runner(alice, made, 1).run()
-    assert asked(alice, FULL)["n"] == 6
+    assert asked(alice, promoted)["n"] == 6
+    assert asked(alice, FULL)["n"] == 0
 
 
 def test_a_running_experiment_stands_beside_the_history(alice: Caller, charlie: Caller) -> None:

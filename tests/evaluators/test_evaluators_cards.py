@@ -149,6 +149,6 @@ def test_what_a_card_calls_required_is_missed(family: Family, spec: EvaluatorSpe
     assert {str(name) for name in missing} == {one.field for one in card(family, spec).reads if one.required}
 
 
-def outcome(family: Family, asked: Sample, settings: Settings) -> tuple[float, bool]:
+def outcome(family: Family, asked: Sample, settings: Settings) -> tuple[float, bool | None]:
     score = family.score(asked, settings, explain=False)
     return score.value, score.passed

@@ -27,6 +27,7 @@ from evaluators.base import (
     ManagedProfile,
     Sample,
     Score,
+    Settings,
     effective_settings,
 )
 from evaluators.contract import contract_problems
@@ -114,12 +115,12 @@ def sample_for(fields: set[str], **given: object) -> Sample:
     return make_sample(**values)
 
 
-def require_sound(family: Family, sample: Sample, score: Score) -> None:
+def require_sound(family: Family, sample: Sample, settings: Settings, score: Score) -> None:
     low, high = family.value_range
     assert type(score.value) is float
     assert math.isfinite(score.value)
     assert low <= score.value <= high
-    assert type(score.passed) is bool
+    assert type(score.passed) is (bool if family.has_verdict(settings) else type(None))
     if family.binary:
         assert score.value in (0.0, 1.0)
         assert score.passed == (score.value == 1.0)
@@ -234,7 +235,7 @@ def test_what_its_settings_need_is_declared(family: Family) -> None:
 @each_evaluator
 def test_every_managed_profile_can_be_run(family: Family, spec: EvaluatorSpec, profile: ManagedProfile) -> None:
     sample = sample_for(declared(family, spec, profile))
-    require_sound(family, sample, run(family, spec, profile, sample))
+    require_sound(family, sample, profile.settings, run(family, spec, profile, sample))
 
 
 @each_evaluator
@@ -242,7 +243,7 @@ def test_it_runs_with_nothing_but_what_it_needs(family: Family, spec: EvaluatorS
     effective = effective_settings(spec, profile.settings)
     sample = sample_for({PARAMETERS[name] for name in family.fields_for(effective)})
     assert family.missing_fields(sample, effective) == []
-    require_sound(family, sample, run(family, spec, profile, sample))
+    require_sound(family, sample, profile.settings, run(family, spec, profile, sample))
 
 
 # What a family answers
@@ -255,7 +256,7 @@ def scored_or_refused(family: Family, spec: EvaluatorSpec, profile: ManagedProfi
         assert re.fullmatch("[a-z_]+", refusal.code)
         assert refusal.detail.endswith(".")
     else:
-        require_sound(family, sample, score)
+        require_sound(family, sample, profile.settings, score)
 
 
 @each_evaluator

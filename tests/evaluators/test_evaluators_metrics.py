@@ -37,7 +37,7 @@ def score(metric: str, output: str, gold: str | tuple[str, ...], **settings: JSO
 def test_the_published_bleu_example() -> None:
     found = FAMILY.score(make_sample(output=KENOBI, gold=GREETING), PROFILES["compute-bleu"])
     assert found.value == 0.22
-    assert found.passed is True
+    assert found.passed is None
     assert sentence_bleu(KENOBI, [GREETING]).score == pytest.approx(math.exp(1 - 10 / 4), abs=1e-12)
 
 
@@ -120,13 +120,25 @@ def test_rouge_serves_scripts_that_the_library_s_own_words_drop() -> None:
     assert score("rougeL", "今日は晴れ", "今日は雨").value == pytest.approx(2 * 3 / (5 + 4))
 
 
-@pytest.mark.parametrize(
-    ("profile", "value"),
-    [("compute-bleu", 0.0), ("compute-rouge", 0.0), ("compute-squad-em", 0.0), ("compute-squad-f1", 0.0)],
-)
-def test_managed_profiles_pass_whatever_the_score(profile: str, value: float) -> None:
-    found = FAMILY.score(make_sample(output="cat", gold="dog"), PROFILES[profile])
-    assert (found.value, found.passed) == (value, True)
+@pytest.mark.parametrize("output", ["cat", "dog"])
+@pytest.mark.parametrize("profile", ["compute-bleu", "compute-chrf", "compute-rouge", "compute-squad-f1"])
+def test_a_managed_profile_without_a_threshold_has_no_verdict(profile: str, output: str) -> None:
+    found = FAMILY.score(make_sample(output=output, gold="dog"), PROFILES[profile])
+    assert found.passed is None
+    assert FAMILY.has_verdict(PROFILES[profile]) is False
+
+
+@pytest.mark.parametrize(("output", "passed"), [("cat", False), ("dog", True)])
+def test_squad_exact_match_passes_with_a_score_of_one(output: str, passed: bool) -> None:
+    found = FAMILY.score(make_sample(output=output, gold="dog"), PROFILES["compute-squad-em"])
+    assert (found.value, found.passed) == (float(passed), passed)
+    assert FAMILY.has_verdict(PROFILES["compute-squad-em"]) is True
+
+
+def test_the_managed_profiles_with_a_threshold_are_those_with_scores_of_zero_or_one() -> None:
+    single_hit = {"recall-single-hit", *(f"recall-single-hit-at-{k}" for k in (1, 3, 5, 10))}
+    judged = {name for name, settings in PROFILES.items() if FAMILY.has_verdict(settings)}
+    assert judged == {"compute-squad-em", "precision-at-1", "mrr-at-1"} | single_hit
 
 
 def test_the_managed_profiles_are_text_metrics_and_none_is_the_default() -> None:

@@ -14,6 +14,7 @@ from evalsvc.events.models import EventDelivery, EventEndpoint
 from tests.conftest import Caller
 from tests.events.shapes import (
     DELIVERIES,
+    ENDPOINT,
     ENDPOINTS,
     deliveries,
     fail,
@@ -189,6 +190,14 @@ def test_the_rate_limit_leaves_out(alice: Caller, server: Server) -> None:
     fail(alice)
     told(minutes=61)
     assert len(server.seen) == 3
+
+
+def test_a_rule_of_a_profile_that_cannot_fail_is_refused(alice: Caller, server: Server) -> None:
+    rules = {"profiles": ["patronus:exact-match", "patronus:compute-bleu"]}
+    answer = alice.post(ENDPOINTS, ENDPOINT | {"url": server.url, "rules": rules})
+    (error,) = assert_problem(answer, "validation_failed")["errors"]
+    assert error["pointer"] == "/rules/profiles/1"
+    assert "Set `pass_threshold`" in error["detail"]
 
 
 @pytest.mark.parametrize(("rules", "is_told"), [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
+import pytest
 from django.utils import timezone
 
 from evalsvc.events.connection_events import watch_connections
@@ -22,6 +23,8 @@ from evalsvc.tenancy.scope import account_scope
 from tests.admin.rows import plan_of
 from tests.conftest import Caller
 from tests.events.shapes import deliveries, endpoint_of, fail, new_endpoint, told
+from tests.experiments.conftest import make_dataset, make_experiment, ok
+from tests.experiments.pushing import PUSH, Runner
 from tests.judges.conftest import made
 from tests.judges.webhook_server import Server
 
@@ -60,10 +63,56 @@ def test_the_end_of_an_experiment_is_told(alice: Caller) -> None:
 
     with account_scope(alice.account.pk):
         plan.state = State.RUNNING
-        _write(plan, State.DONE, is_closed=True)
+        _write(plan, State.DONE, has_ended=True, is_closed=True)
 
     assert finished == []
     assert events(alice) == [("experiment.finished", {"experiment_id": str(plan.pk), "state": "done"})]
+
+
+def test_stopping_the_last_paused_config_ends_an_experiment(alice: Caller) -> None:
+    new_endpoint(alice, event_types=["experiment.finished"])
+    configs = [PUSH | {"name": name} for name in "ab"]
+    made_experiment = make_experiment(alice, make_dataset(alice, n=20), configs, num_shards=2, pause_at_shards=True)
+    path = f"/v1/experiments/{made_experiment['id']}"
+    a, b = (Runner(alice, made_experiment, i) for i in range(2))
+    a.run()
+    ok(alice.post(f"{path}/configs/{b.config}/stop", {}))
+    assert (finished_at(alice, path), events(alice)) == (None, [])
+
+    stop = ok(alice.post(f"{path}/configs/stop", {"config_ids": "all"}))
+    assert stop["changed"] == [a.config]
+    assert {row["stop_reason"] for row in stop["configs"]} == {"user"}
+    ok(alice.post(f"{path}/configs/{a.config}/stop", {}))
+    assert finished_at(alice, path) is not None
+    idle = ("experiment.finished", {"experiment_id": made_experiment["id"], "state": "idle"})
+    assert events(alice) == [idle]
+
+    ok(alice.post(f"{path}/configs/{a.config}/resume", {}))
+    assert finished_at(alice, path) is None
+    a.run()
+    assert events(alice) == [idle, ("experiment.finished", {"experiment_id": made_experiment["id"], "state": "done"})]
+
+
+@pytest.mark.parametrize(("broken", "state"), [(False, "idle"), (True, "idle")])
+def test_every_mixture_of_ends_is_told_once(alice: Caller, broken: bool, state: str) -> None:
+    new_endpoint(alice, event_types=["experiment.finished"])
+    configs = [PUSH | {"name": name} for name in "ab"]
+    made_experiment = make_experiment(alice, make_dataset(alice, n=20), configs, abort_on_error="config")
+    path = f"/v1/experiments/{made_experiment['id']}"
+    a, b = (Runner(alice, made_experiment, i) for i in range(2))
+    if broken:
+        unit = a.lease()["unit"]
+        a.post(unit, [{"pos": row["pos"], "error": {"type": "bug", "message": "broken"}} for row in unit["examples"]])
+    else:
+        ok(alice.post(f"{path}/configs/{a.config}/stop", {}))
+    ok(alice.post(f"{path}/configs/{b.config}/stop", {}))
+    ok(alice.post(f"{path}/configs/stop", {"config_ids": "all"}))
+
+    assert events(alice) == [("experiment.finished", {"experiment_id": made_experiment["id"], "state": state})]
+
+
+def finished_at(caller: Caller, path: str) -> str | None:
+    return cast("str | None", ok(caller.get(f"{path}/live"))["experiment"]["finished_at"])
 
 
 def test_a_budget_near_its_end_is_told_once_a_day(alice: Caller, charlie: Caller) -> None:

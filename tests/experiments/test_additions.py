@@ -118,8 +118,8 @@ def test_what_was_added_holds_for_one_look(alice: Caller) -> None:
     assert [(one["metric"], one["shard"], one["n"], one["label"]) for one in points] == [
         ("accuracy", 1, 10, "one look"),
         ("accuracy", 2, 20, "one look"),
-        ("graded", 2, 20, "after the fact: one look"),
-        ("right", 2, 20, "after the fact: one look"),
+        ("graded", 2, 20, "post_hoc"),
+        ("right", 2, 20, "post_hoc"),
     ]
     wanted, found = shown["right"], points[3]
     assert (found["value"], found["lower"], found["upper"]) == tuple(wanted[key] for key in ("value", "lower", "upper"))

@@ -106,6 +106,10 @@ def test_it_refuses_datasets_of_others(alice: Caller, charlie: Caller) -> None:
         ({"metrics": [{"name": "a", "source": "nonsense"}]}, "/plan/metrics/0/source"),
         ({"metrics": [{"name": "a"}]}, "/plan/metrics/0"),
         ({"metrics": [{"name": "a", "source": "client", "value_range": [1, 0]}]}, "/plan/metrics/0/value_range"),
+        (
+            {"metrics": [{"name": "a", "evaluator": "metrics", "criteria": "compute-bleu", "source": "pass"}]},
+            "/plan/metrics/0/source",
+        ),
         ({"metrics": [{"name": "a", "source": "client", "strategy": "exact"}]}, "/plan/metrics/0/strategy"),
         (
             {"metrics": [{"name": "a", "source": "client", "type": "ratio"}], "strategy": "wilson"},

@@ -136,7 +136,7 @@ def test_ratios_and_quantiles_have_none(alice: Caller) -> None:
     }
 
 
-def test_differences_are_over_clusters_and_have_no_word(alice: Caller) -> None:
+def test_differences_are_over_clusters_and_have_a_verdict_at_the_end(alice: Caller) -> None:
     made = clustered(alice, DOCUMENTS)
     second = [0.3 * ((i // 4) % 3) / 2 + 0.01 * (i % 4) for i in range(40)]
     score(alice, made, 0, of_documents)
@@ -145,18 +145,33 @@ def test_differences_are_over_clusters_and_have_no_word(alice: Caller) -> None:
     whole = ok(alice.get(f"/v1/compare?a={ids[0]}&b={ids[1]}"))
     versus = next(one for one in live(alice, made["id"])["configs"] if one["versus_leader"])["versus_leader"]
     differences = np.array([of_documents(i) for i in range(40)]) - second
-    expected = guarded_over_clusters(differences, DOCUMENTS, 0.95, (-1.0, 1.0))
+    expected = guarded_over_clusters(differences, DOCUMENTS, 0.955, (-1.0, 1.0))
 
     found = whole["comparison"]
     assert (whole["cluster_by"], found["n"], found["n_clusters"], found["method"]) == (DOC, 40, 10, "guarded-cr1")
     assert (found["lower"], found["upper"]) == pytest.approx(expected)
-    assert (found["word"], found["reason"]) == (None, "not_over_clusters")
+    assert (found["joint_level"], found["rests_on"]) == (pytest.approx(0.955), None)
+    assert (found["word"], found["label"], found["reason"]) == ("better", "planned_end", None)
     assert sorted((versus["lower"], versus["upper"])) == pytest.approx(
         sorted(
             (-found["lower"], -found["upper"]) if versus["config_id"] == ids[0] else (found["lower"], found["upper"])
         )
     )
     assert versus["n_clusters"] == 10
+
+
+def test_clustered_differences_have_no_verdict_before_the_end(alice: Caller) -> None:
+    made = clustered(alice, DOCUMENTS)
+    for i, level in enumerate((0.9, 0.1)):
+        score(alice, made, i, lambda e, i=i, level=level: level + 0.01 * i * (e % 5), units=3)
+    ids = [config["id"] for config in made["configs"]]
+    found = ok(alice.get(f"/v1/compare?a={ids[0]}&b={ids[1]}"))["comparison"]
+    versus = next(one for one in live(alice, made["id"])["configs"] if one["versus_leader"])["versus_leader"]
+
+    for answer in (found, versus):
+        assert (answer["word"], answer["reason"]) == ("inconclusive", "not_over_clusters")
+        assert (answer["label"], answer["n"]) == ("monitoring", 30)
+        assert answer["lower"] <= 0 <= answer["upper"]
 
 
 def test_a_comparison_may_name_clusters_that_no_plan_does(alice: Caller) -> None:

@@ -48,7 +48,7 @@ def test_two_runs_of_one_version_are_paired_by_example(alice: Caller) -> None:
     assert (comparison["n"], comparison["delta"]) == (30, pytest.approx(3 / 30))
     assert comparison["this_set"]["exact"] is True
     assert comparison["lower"] <= 0 <= comparison["upper"]
-    assert (comparison["word"], comparison["label"]) == ("may be chance", "after the fact: one look")
+    assert (comparison["word"], comparison["label"]) == ("inconclusive", "post_hoc")
     differing = {row["example_id"]: row["difference"] for row in found["examples"][:5]}
     assert differing == {"e1": -1.0, "e3": 1.0, "e4": 1.0, "e5": 1.0, "e6": 1.0}
     assert all(row["difference"] == 0 for row in found["examples"][5:])
@@ -95,8 +95,8 @@ def test_within_a_run_all_its_comparisons_count_and_clones_are_fresh_late(alice:
         runner.run()
     late.run(answering(set(range(0, 40, 2))))
     found = compared(alice, late.config, b.config)["comparison"]
-    assert (found["n_comparisons"], found["rests_on"]["n_fresh"], found["label"]) == (3, 30, "after the fact: one look")
-    assert (found["word"], found["delta"]) == ("may be chance", -0.5) or found["word"] == "worse"
+    assert (found["n_comparisons"], found["rests_on"]["n_fresh"], found["label"]) == (3, 30, "post_hoc")
+    assert (found["word"], found["delta"]) == ("worse", -0.5)
     shown = {c["name"]: c for c in live(alice, made["id"])["configs"]}["late"]["versus_leader"]
     if shown["config_id"] == b.config:
         assert {name: shown[name] for name in ("word", "delta", "lower", "upper", "rests_on")} == pytest.approx(
@@ -104,7 +104,7 @@ def test_within_a_run_all_its_comparisons_count_and_clones_are_fresh_late(alice:
         )
 
 
-def test_without_a_range_there_is_no_verdict_whatever_the_difference(alice: Caller) -> None:
+def test_without_a_range_there_is_no_verdict_before_the_planned_end(alice: Caller) -> None:
     metric = {"name": "ms", "source": "client", "higher_is_better": False}
     made = make_experiment(alice, make_dataset(alice, n=40), TWO, metrics=[metric], num_shards=4)
     for i, level in enumerate((46, 5)):
@@ -119,19 +119,20 @@ def test_without_a_range_there_is_no_verdict_whatever_the_difference(alice: Call
     slow = next(one for one in view["configs"] if one["id"] != view["leader"])
     found = slow["versus_leader"]
     assert found["n"] and found["delta"] < -40
-    assert found["upper"] < 0 and found["label"] == "one look"
-    assert (found["word"], found["reason"], found["rests_on"], found["about_n_more"]) == (None, "no_range", None, None)
+    assert (found["upper"], found["label"]) == (0.0, "monitoring")
+    assert (found["word"], found["reason"], found["rests_on"]) == ("inconclusive", "no_range", None)
+    # As many more as are left: then the planned end comes.
+    assert (found["about_n_more"], found["can_be_settled"]) == (10, True)
     assert view["leader_settled"] is False
     versus, asides = format_comparison(found, {})
-    assert versus.startswith("no verdict: \N{MINUS SIGN}4")
-    assert any("no declared range" in aside and "one look" in aside for aside in asides)
+    assert versus.startswith("inconclusive: \N{MINUS SIGN}4")
+    assert asides[-1] == "no verdict before the planned end: the metric has no declared range"
     standing = Live.read(view).config(slow["id"])
-    assert (standing.word, standing.versus.split(",")[0]) == (None, "no verdict while watched")
-    assert "no declared range" in str(standing)
+    assert (standing.word, standing.versus.split(" (")[0]) == ("inconclusive", "inconclusive")
     a, b = (config["id"] for config in made["configs"])
     body = compared(alice, a, b, metric="ms")
-    assert (body["comparison"]["word"], body["comparison"]["reason"]) == (None, "no_range")
-    assert "no declared range" in str(Comparison.read(body, lambda cursor: body))
+    assert (body["comparison"]["word"], body["comparison"]["reason"]) == ("inconclusive", "no_range")
+    assert "inconclusive" in str(Comparison.read(body, lambda cursor: body))
 
 
 def test_a_metric_where_lower_is_better_and_missing_halves(alice: Caller) -> None:

@@ -151,8 +151,8 @@ def test_one_of_a_run_that_goes_on_needs_force(alice: Caller, stub: RunningStub)
     assert (evidence["state"], evidence["is_winner"], evidence["n"], evidence["value"]) == ("draft", False, 0, None)
 
 
-def test_who_leads_by_chance_has_not_won(alice: Caller, stub: RunningStub) -> None:
-    """Three rows tell nobody apart: a decision by them would be a coin's."""
+def test_a_lead_that_is_not_significant_is_no_win(alice: Caller, stub: RunningStub) -> None:
+    """Three examples never tell two configs apart."""
     experiment, _ = planned(alice, stub, dataset=make_dataset(alice, n=3))
     run_units()
     finish(alice, experiment["id"])
@@ -161,11 +161,24 @@ def test_who_leads_by_chance_has_not_won(alice: Caller, stub: RunningStub) -> No
 
     refused = alice.post(address(experiment, name), {"label": "production"})
     assert_problem(refused, "validation_failed", "/force")
-    assert "by chance" in refused.json()["errors"][0]["detail"]
+    assert "not significantly" in refused.json()["errors"][0]["detail"]
     assert not any(labels(alice).values())
 
     evidence = ok(alice.post(address(experiment, name), {"label": "production", "force": True}))["evidence"]
     assert (evidence["is_winner"], evidence["winner"], evidence["settled"]) == (False, name, False)
+
+
+def test_a_tie_has_no_winner_to_label(alice: Caller, stub: RunningStub) -> None:
+    experiment, _ = planned(alice, stub, dataset=make_dataset(alice, [{"input": "7", "expected": "no such answer"}]))
+    run_units()
+    finish(alice, experiment["id"])
+    view = live(alice, experiment["id"])
+    assert (view["leader"], len(view["tied"])) == (None, 2)
+
+    refused = alice.post(address(experiment, GOOD), {"label": "production"})
+    assert_problem(refused, "validation_failed", "/force")
+    assert refused.json()["errors"][0]["detail"].startswith(f"{BAD} and {GOOD} are tied: none leads.")
+    assert not any(labels(alice).values())
 
 
 def test_a_config_without_a_prompt_of_ours_is_refused(alice: Caller, stub: RunningStub) -> None:

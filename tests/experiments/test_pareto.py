@@ -71,7 +71,7 @@ def test_it_names_the_front_and_says_how_sure_the_rest_is(alice: Caller) -> None
     assert strong["better_by"]["price"]["delta"] == pytest.approx(3.5)
     assert 0 < strong["better_by"]["price"]["lower"] < 3.5 < strong["better_by"]["price"]["upper"]
 
-    assert found["nearly"]["is_dominated"] == "may be chance"
+    assert found["nearly"]["is_dominated"] == "inconclusive"
     assert found["nearly"]["dominated_by"][0]["better_by"]["right"] | {"lower": 0, "upper": 0, "method": ""} == {
         "delta": pytest.approx(1 / N), "lower": 0, "upper": 0, "method": "", "n_equal": N - 1,
     }  # fmt: skip
@@ -174,4 +174,4 @@ def test_examples_that_its_designer_has_seen_make_nobody_sure() -> None:
     assert _dominance(field_of(scores), 0, 1)["sure"] == CLEARLY
 
     found = _dominance(field_of(scores, fresh_from=100), 0, 1)
-    assert (found["sure"], found["n"], found["n_fresh"]) == ("may be chance", 100, 0)
+    assert (found["sure"], found["n"], found["n_fresh"]) == ("inconclusive", 100, 0)

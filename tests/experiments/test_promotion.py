@@ -1,4 +1,4 @@
-"""Which experiments enter the histories of production by themselves: races, and runs of one config with new examples."""
+"""Which experiments enter the histories of production: those that ask for it, with examples that are new there."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from typing import Any
 import pytest
 
 from tests.conftest import Caller
-from tests.experiments.conftest import EXACT, make_dataset, make_experiment, ok
-from tests.experiments.pushing import PUSH, Runner
+from tests.experiments.conftest import EXACT, live, make_dataset, make_experiment, ok
+from tests.experiments.pushing import PUSH, Runner, decisions
 
-PATH = "/v1/history?evaluator=exact-match"
+PATH = "/v1/history?evaluator=exact-match&strategy=full-history&include_experiments=promoted"
 GOLDEN = [{"id": str(i), "input": f"q{i}", "output": "yes", "expected": "yes" if i % 3 else "no"} for i in range(6)]
 
 
 def run(caller: Caller, dataset: str, configs: int = 1, **plan: Any) -> dict[str, Any]:
     """Run an experiment of so many configs to its end, and return it."""
+    plan = {"promote": True} | plan
     made = make_experiment(caller, dataset, [{**PUSH, "name": f"c{i}"} for i in range(configs)], **plan)
     for i in range(configs):
-        Runner(caller, made, i).run()
+        # The first is right more often: a tie has no leader.
+        Runner(caller, made, i).run(lambda e, i=i: "wrong" if e["pos"] < i else e["expected"])
     return ok(caller.get(f"/v1/experiments/{made['id']}"))["experiment"]
 
 
 def gate(caller: Caller, rows: list[dict[str, Any]] = GOLDEN, **body: Any) -> str:
     """Score a version of an application in one call, and return the id of its experiment."""
-    return ok(caller.post("/v1/score/batch", {"rows": rows, "metrics": [EXACT]} | body))["experiment_id"]
+    body = {"rows": rows, "metrics": [EXACT], "promote": True} | body
+    return ok(caller.post("/v1/score/batch", body))["experiment_id"]
 
 
-def interval(caller: Caller, query: str = "") -> dict[str, Any]:
-    return ok(caller.get(PATH + query))["confidence_interval"]
+def interval(caller: Caller, query: str = "", path: str = PATH) -> dict[str, Any]:
+    return ok(caller.get(path + query))["confidence_interval"]
 
 
 def n_promoted(caller: Caller) -> int:
@@ -46,7 +49,9 @@ def test_fifty_runs_of_a_gate_count_its_examples_once(alice: Caller, charlie: Ca
         gate(alice)
 
     assert interval(alice) == once
-    assert interval(alice, "&include_experiments=all")["sources"]["experiment"]["n"] == 300
+    assert (
+        interval(alice, "&include_experiments=all", path=PATH.rpartition("&")[0])["sources"]["experiment"]["n"] == 300
+    )
     assert interval(alice, "&scope.app=shop")["sources"]["experiment"]["n"] == 0
     # Another account knows nothing of these examples.
     assert n_promoted(charlie) == 0
@@ -70,28 +75,66 @@ def test_each_history_has_the_examples_once(alice: Caller) -> None:
     gate(alice, metrics=[EXACT, longer])
 
     assert n_promoted(alice) == 6
-    assert ok(alice.get("/v1/history?evaluator=metrics&profile=compute-rouge"))["n"] == 6
+    assert ok(alice.get("/v1/history?evaluator=metrics&profile=compute-rouge&include_experiments=promoted"))["n"] == 6
 
 
-def test_the_winner_of_a_comparison_enters_though_its_examples_are_known(alice: Caller) -> None:
+@pytest.mark.parametrize("configs", [1, 2, 4])
+def test_the_same_examples_enter_once_whatever_the_number_of_configs(alice: Caller, configs: int) -> None:
     dataset = make_dataset(alice, n=5)
-    for n in (5, 10, 15):
-        run(alice, dataset, configs=2)
-        assert n_promoted(alice) == n
-
-
-def test_a_plan_says_whether_its_leader_enters(alice: Caller) -> None:
-    dataset = make_dataset(alice, n=5)
-    never = [run(alice, dataset, promote=False), run(alice, dataset, configs=2, promote=False)]
-    assert [one["plan"]["promote"] for one in never] == [False, False]
-    assert n_promoted(alice) == 0
-    config = never[0]["configs"][0]["id"]
-    assert ok(alice.post(f"/v1/experiments/{never[0]['id']}/configs/{config}/promote", {}))["n_promoted"] == 5
-    assert run(alice, dataset)["plan"]["promote"] is None
+    run(alice, dataset, configs=2)
     assert n_promoted(alice) == 5
-    run(alice, dataset, promote=True)
-    assert n_promoted(alice) == 10
-    gate(alice, promote=False)
+    again = run(alice, dataset, configs=configs)
+    assert n_promoted(alice) == 5
+    assert decisions(alice, again) == [("promotion_repeats", "c0", None)]
+
+
+def test_nothing_enters_unless_the_plan_asks_for_it(alice: Caller) -> None:
+    dataset = make_dataset(alice, n=5)
+    unset = [run(alice, dataset, promote=value, configs=n) for value in (None, False) for n in (1, 2)]
+    assert [row["plan"]["promote"] for row in unset] == [False] * 4
+    ok(alice.post("/v1/score/batch", {"rows": GOLDEN, "metrics": [EXACT]}))
+    assert n_promoted(alice) == 0
+    run(alice, dataset)
+    assert n_promoted(alice) == 5
+
+
+def test_a_tie_promotes_nothing(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=5), [{**PUSH, "name": name} for name in "ab"], promote=True)
+    for i in range(2):
+        Runner(alice, made, i).run()
+    assert live(alice, made["id"])["experiment"]["state"] == "done"
+    assert n_promoted(alice) == 0
+
+
+def test_a_config_that_fails_often_is_left_to_a_person(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=50), [PUSH], promote=True)
+    runner = Runner(alice, made)
+    while unit := runner.lease()["unit"]:
+        rows = [
+            {"pos": e["pos"]} | ({"output": e["expected"]} if e["pos"] else {"error": {"type": "bug", "message": "x"}})
+            for e in unit["examples"]
+        ]
+        runner.post(unit, rows)
+    assert live(alice, made["id"])["experiment"]["state"] == "done"
+    assert n_promoted(alice) == 0
+    assert decisions(alice, made) == [("promotion_failures", "mine", None)]
+    path = f"/v1/experiments/{made['id']}/configs/{runner.config}/promote"
+    assert ok(alice.post(path, {}))["n_promoted"] >= 49
+
+
+def test_a_person_who_promotes_the_same_examples_must_insist(alice: Caller) -> None:
+    dataset = make_dataset(alice, n=5)
+    first = run(alice, dataset, configs=2)
+    second = run(alice, dataset, promote=False)
+    for made, place in ((first, 1), (second, 0)):
+        path = f"/v1/experiments/{made['id']}/configs/{made['configs'][place]['id']}/promote"
+        refused = ok(alice.post(path, {}), 422)
+        assert refused["errors"][0]["pointer"] == "/force"
+        assert "exact-match" in refused["detail"] and "force" in refused["detail"]
+    leader = f"/v1/experiments/{first['id']}/configs/{first['configs'][0]['id']}/promote"
+    assert ok(alice.post(leader, {}))["n_promoted"] == 0
+    assert n_promoted(alice) == 5
+    assert ok(alice.post(path, {"force": True}))["n_promoted"] == 5
     assert n_promoted(alice) == 10
 
 

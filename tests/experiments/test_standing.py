@@ -49,8 +49,8 @@ def leader_among(commons: dict[tuple[int, int], Common], n: int) -> int:
     return select_leader(range(n), differences)
 
 
-def question(metric: Metric = BINARY, n: int = 400, k: int = 2) -> ComparisonQuestion:
-    return ComparisonQuestion(metric, n, 0.95, n_comparisons(k))
+def question(metric: Metric = BINARY, n: int = 400, k: int = 2, *, select_end: int | None = None) -> ComparisonQuestion:
+    return ComparisonQuestion(metric, n, 0.95, n_comparisons(k), select_end=select_end)
 
 
 runs = st.integers(2, 6).flatmap(
@@ -131,7 +131,7 @@ def test_comparisons_equal_a_brute_force_count(parts: int, fresh_from: int) -> N
 @pytest.mark.parametrize("n", [60, 100, 200, 400])
 @pytest.mark.parametrize("apart", [1, 2, 5])
 @pytest.mark.parametrize("order", ["first", "last", "spread"])
-def test_a_few_examples_apart_may_be_chance_at_every_watermark(n: int, apart: int, order: str) -> None:
+def test_a_few_examples_apart_are_inconclusive_at_every_watermark(n: int, apart: int, order: str) -> None:
     places = {"first": range(apart), "last": range(n - apart, n), "spread": range(n // apart - 1, n, n // apart)}
     rng = np.random.default_rng(n + apart)
     both = rng.integers(0, 2, n).astype(float)
@@ -141,14 +141,14 @@ def test_a_few_examples_apart_may_be_chance_at_every_watermark(n: int, apart: in
     for end in range(1, n + 1):
         (common,) = advanced([common], [(first[end - 1 : end], second[end - 1 : end])], [0])
         found = comparison_out(question(n=n), common, fresh_from=0)
-        assert found["word"] == "may be chance"
+        assert found["word"] == "inconclusive"
         assert found["lower"] <= 0.0 <= found["upper"], end
-        assert found["lower_alone"] <= 0.0 <= found["upper_alone"]
+        assert comparison_out(question(n=n, select_end=n), common, fresh_from=0)["word"] == "inconclusive"
         assert found["covers"] == "new data"
         on_page, asides = format_comparison({"config_id": "2", **found}, {"2": "other"})
         in_client = Standing("1", "a", "running", None, 0, end, end, 0, 0.0, Metrics(), found).versus
-        assert on_page.startswith("may be chance: ")
-        assert in_client.startswith("may be chance (")
+        assert on_page.startswith("inconclusive: ")
+        assert in_client.startswith("inconclusive (")
         assert "new data" in on_page
         assert "new data" in in_client
     # The second line has the exact difference on this set.
@@ -163,13 +163,26 @@ def test_a_clear_difference_is_said() -> None:
     first, second = (rng.random(200) < 0.9).astype(float), (rng.random(200) < 0.5).astype(float)
     common = common_of(first, second)
     found = comparison_out(question(n=200, k=16), common, fresh_from=0)
-    assert (found["word"], found["n_comparisons"], found["label"]) == ("better", 120, "one look")
+    assert (found["word"], found["n_comparisons"], found["label"]) == ("better", 120, "planned_end")
     assert found["lower"] > 0.0
-    assert found["lower"] < found["lower_alone"] < found["upper_alone"] < found["upper"]
     assert comparison_out(question(n=200, k=16), common.swap(), fresh_from=0)["word"] == "worse"
+    before = comparison_out(question(n=400, k=16, select_end=400), common, fresh_from=0)
+    assert (before["word"], before["label"]) == ("better", "monitoring")
+    assert before["lower"] > 0.0
+
+
+def test_a_config_whose_designer_saw_all_answers_has_a_verdict_post_hoc() -> None:
+    rng = np.random.default_rng(1)
+    first, second = (rng.random(200) < 0.9).astype(float), (rng.random(200) < 0.5).astype(float)
     late = common_of(first, second, fresh_from=200)
-    assert comparison_out(question(n=200), late, fresh_from=200)["word"] == "may be chance"
-    assert comparison_out(question(n=200), late, fresh_from=200)["label"] == "after the fact: one look"
+    found = comparison_out(question(n=200, select_end=200), late, fresh_from=200)
+
+    assert (found["word"], found["label"], found["rests_on"]["n_fresh"]) == ("better", "post_hoc", 0)
+    assert found["lower"] > 0.0
+    # Before the end there are only e-values, and these rest on fresh examples alone.
+    before = comparison_out(question(n=400, select_end=400), late, fresh_from=200)
+    assert (before["word"], before["label"]) == ("inconclusive", "monitoring")
+    assert before["lower"] <= 0.0 <= before["upper"]
 
 
 @pytest.mark.parametrize("n", [30, 60, 100, 400])

@@ -32,7 +32,7 @@ def test_what_single_examples_show_few_documents_do_not(alice: Caller) -> None:
     (found,) = over["rules"]
     assert (found["n"], found["n_clusters"], found["method"]) == (60, 6, "guarded-t over clusters")
     assert found["lower"] < plain["rules"][0]["lower"]
-    assert "of 60 examples in 6 clusters" in found["says"]
+    assert "from 60 examples, in 6 clusters" in found["says"]
     assert found["about_n_more"] > 60
 
 
@@ -45,7 +45,7 @@ def test_two_experiments_go_by_what_their_plans_say(alice: Caller) -> None:
 
     assert (gate["cluster_by"], [rule["n_clusters"] for rule in gate["rules"]]) == (DOC, [6, 6])
     assert gate["pairing"]["n_common"] == 60
-    assert "60 in 6 clusters" in markdown
+    assert "60 examples in 6 clusters" in markdown
     assert "over clusters of" in markdown
     assert "n_clusters" in str(ok(alice.get(f"/v1/gates/{gate['id']}"))["gate"]["rules"])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.experiments.models import ExperimentPlan
 from tests.conftest import Caller
 from tests.factories import EXACT, make_dataset, make_experiment, ok
 from tests.gates.shapes import LATENCY, TWO, against, answers, ask, examples, finished, refused, work_off
@@ -77,8 +78,8 @@ def test_latency_is_read_by_its_quantiles(alice: Caller) -> None:
         alice,
         against(made),
         *rules,
-        {"metric": "latency_ms", "better_by": 500},
-        {"metric": "latency_ms", "at_most": 900},
+        {"metric": "latency_ms", "better_by": 500, "value_range": [0, 5000]},
+        {"metric": "latency_ms", "at_most": 900, "value_range": [0, 5000]},
     )
 
     assert [rule["outcome"] for rule in gate["rules"]] == ["pass", "undecided", "fail", "pass", "pass"]
@@ -87,7 +88,73 @@ def test_latency_is_read_by_its_quantiles(alice: Caller) -> None:
     assert quantile["lower"] <= 108 <= quantile["upper"] <= 109
     # Less is better there: the difference is what is saved.
     assert difference["estimate"] == pytest.approx(800)
-    assert "heavy_tail" in difference["warnings"]
+
+
+@pytest.mark.parametrize("looks", ["one", "watched"])
+def test_a_mean_without_a_range_is_undecided_and_a_range_decides_it(alice: Caller, looks: str) -> None:
+    made = finished(alice, 100, answers(set(), latency_ms=900), answers(set(), latency_ms=100))
+    limit, faster = {"metric": "latency_ms", "at_most": 900}, {"metric": "latency_ms", "better_by": 0}
+    bounds = {"value_range": [0, 5000]}
+
+    gate = ask(alice, against(made), limit, faster, looks=looks)
+    assert [(rule["outcome"], rule["reason"], rule["lower"]) for rule in gate["rules"]] == [
+        ("undecided", "no_range", None)
+    ] * 2
+    assert "`value_range`" in gate["rules"][0]["says"]
+    assert "from 100 examples" in gate["rules"][0]["says"]
+    gate = ask(alice, against(made), limit | bounds, faster | bounds, looks=looks)
+    assert [(rule["outcome"], rule["value_range"]) for rule in gate["rules"]] == [("pass", [0, 5000])] * 2
+    whole = ask(alice, against(made), limit, faster, covers="this_set")
+    assert [rule["outcome"] for rule in whole["rules"]] == ["pass", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "field", "word"),
+    [
+        ({"metric": "accuracy", "at_least": 80}, "at_least", "0 and 1"),
+        ({"metric": "accuracy", "at_most": -0.1}, "at_most", "0 and 1"),
+        ({"metric": "accuracy", "better_by": 1.5}, "better_by", "at most 1"),
+        ({"metric": "accuracy", "not_worse_by": 5}, "not_worse_by", "at most 1"),
+        ({"metric": "accuracy", "at_least": 0.8, "value_range": [0, 5]}, "value_range", "0 to 1"),
+        ({"metric": "latency_ms", "at_most": 900, "value_range": [0, 500]}, "at_most", "0 and 500"),
+        ({"metric": "latency_ms", "at_most": 90, "value_range": [0, 105]}, "value_range", "48 of 60 scores"),
+        ({"metric": "latency_ms", "better_by": 0, "value_range": [0, 105]}, "value_range", "48 of 120 scores"),
+        ({"metric": "latency_ms", "at_most": 90, "value_range": [5, 0]}, "value_range", "smaller"),
+        ({"metric": "latency_ms", "quantile": 0.5, "at_most": 90, "value_range": [0, 5]}, "value_range", "quantile"),
+    ],
+)
+def test_a_rule_out_of_range_is_refused(alice: Caller, rule: Any, field: str, word: str) -> None:
+    made = finished(alice, 60, answers(set(), latency_ms=10), answers(set(), latency_ms=104))
+
+    assert word in refused(alice, against(made), rule)[f"/rules/0/{field}"]
+
+
+def test_rows_tell_the_scored_and_the_missing_examples(alice: Caller) -> None:
+    made = finished(alice, 60, answers(set()), answers(set(), {1, 2}))
+    (rule,) = ask(alice, against(made), {"metric": "accuracy", "at_least": 0.5})["rules"]
+
+    assert (rule["rows"]["n"], rule["rows"]["n_missing"]) == (58, 2)
+    assert "from 58 of 60 examples, 2 missing" in rule["says"]
+
+
+def test_a_plan_of_an_earlier_release_on_pass_without_a_threshold_is_refused(alice: Caller) -> None:
+    made = finished(
+        alice, 10, answers(set()), metrics=[{"name": "right", "evaluator": "exact-match", "source": "pass"}]
+    )
+    plans = ExperimentPlan.objects.using("system").filter(experiment_id=int(made["id"]))
+    (metric,) = plans.get().metrics
+    plans.update(metrics=[metric | {"runs": "metrics-2026-11-01", "settings": {"metric": "bleu"}}])
+
+    body = {"candidate": {"experiment_id": made["id"]}}
+    assert "Set `pass_threshold`" in refused(alice, body, {"metric": "right", "at_least": 0.8})["/rules/0/metric"]
+
+
+def test_a_pass_rate_without_a_threshold_is_refused(alice: Caller) -> None:
+    body = {"history": {"evaluator": "metrics", "criteria": "compute-bleu"}}
+    why = refused(alice, body, {"metric": "score", "at_least": 0.1}, {"metric": "pass", "at_least": 0.8})
+
+    assert list(why) == ["/rules/1/metric"]
+    assert "Set `pass_threshold`" in why["/rules/1/metric"]
 
 
 def test_one_look_is_refused_while_answers_come_and_watching_is_not(alice: Caller) -> None:
@@ -100,8 +167,6 @@ def test_one_look_is_refused_while_answers_come_and_watching_is_not(alice: Calle
     assert gate["outcome"] == "fail"
     assert (gate["candidate"]["n_pending"], gate["candidate"]["n_asked"]) == (50, 50)
     assert gate["rules"][0]["n"] == 50
-    why = refused(alice, against(made), {"metric": "latency_ms", "at_most": 5}, looks="watched")
-    assert "range" in why["/rules/0/metric"]
     assert ask(alice, against(made), {"metric": "latency_ms", "quantile": 0.5, "at_most": 50.0}, looks="watched")[
         "outcome"
     ] == "fail"  # fmt: skip

@@ -182,7 +182,7 @@ def test_what_every_evaluation_goes_through_is_planned_once_in_a_session() -> No
     planned = query("SELECT proname FROM pg_proc WHERE 'plan_cache_mode=force_generic_plan' = ANY(proconfig)")
     assert {name for (name,) in planned} >= {
         "capture_batch", "capture_evaluations", "latest_scores", "claim_computing", "claim_judging", "read_judging",
-        "finish_evaluations", "remember_scores", "keep_tags", "lease_evaluations",
+        "finish_evaluations", "insert_scores", "keep_tags", "lease_evaluations",
     }  # fmt: skip
 
 

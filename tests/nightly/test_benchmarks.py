@@ -56,14 +56,14 @@ def test_each_is_held_against_the_last_and_the_best(alice: Caller) -> None:
     assert third["against_last"]["comparison"]["joint_level"] == pytest.approx(1 - 0.05 / 3)
 
 
-def test_equal_ones_may_be_chance(alice: Caller) -> None:
+def test_equal_ones_are_inconclusive(alice: Caller) -> None:
     made = new_benchmark(alice)
     for _ in range(2):
         execute(alice, made, HALF)
 
     newest = executions(alice, made)["executions"][0]
     comparison = newest["against_last"]["comparison"]
-    assert (comparison["word"], comparison["delta"]) == ("may be chance", 0.0)
+    assert (comparison["word"], comparison["delta"]) == ("inconclusive", 0.0)
     assert comparison["lower"] < 0.0 < comparison["upper"]
 
 

@@ -96,7 +96,15 @@ def test_no_column_that_may_hold_a_secret_goes_along() -> None:
     words = ("secret", "hash", "password", "token")
     found = {(name, one) for name in columns for one in columns[name] if any(word in one for word in words)}
     assert {column for _, column in found} == {
-        *("content_hash", "parameters_hash", "n_input_tokens", "n_output_tokens", "input_tokens", "output_tokens"),
+        *(
+            "content_hash",
+            "sample_hash",
+            "parameters_hash",
+            "n_input_tokens",
+            "n_output_tokens",
+            "input_tokens",
+            "output_tokens",
+        ),
         # Of outputs that go along themselves.
         *("first_hash", "second_hash"),
         # Null in the file: the lease of a unit ends here.

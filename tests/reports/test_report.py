@@ -227,11 +227,13 @@ def test_a_draft_and_three_rows_have_reports(alice: Caller) -> None:
     dataset_id = make_dataset(alice, n=3)
     made = make_experiment(alice, dataset_id, [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}])
 
-    assert report(alice, made["id"])["summary"]["leader"] is None
+    summary = report(alice, made["id"])["summary"]
+    assert (summary["leader"], summary["tied"]) == (None, [])
     assert "No config leads yet" in page(alice, made["id"])
     for i in (0, 1):
         Runner(alice, made, i).run()
-    assert "may be chance" in page(alice, made["id"], "md")
+    assert "| inconclusive |" in page(alice, made["id"], "md")
+    assert "Tie on accuracy: a, b." in page(alice, made["id"])
 
 
 def test_a_page_stays_below_a_megabyte() -> None:
@@ -280,7 +282,7 @@ def large_report() -> dict[str, Any]:
     }
     return {
         "generated_at": datetime.now(UTC),
-        "summary": {"leader": None},
+        "summary": {"leader": None, "tied": []},
         "plan": plan,
         "dataset": {"name": text, "version": 1, "n_examples": 10, "content_hash": "0" * 64},
         "live": {"experiment": head, "configs": configs, "leader": None},

@@ -150,7 +150,9 @@ def test_sixteen_equal_candidates_have_no_winner(alice: Caller) -> None:
     view = live(alice, made["id"])
     assert (view["experiment"]["state"], view["leader_settled"]) == ("done", False)
     assert {config["metrics"]["accuracy"]["value"] for config in view["configs"]} == {0.9}
-    others = [config["versus_leader"] for config in view["configs"] if config["id"] != view["leader"]]
-    assert [(versus["n"], versus["delta"], versus["word"]) for versus in others] == [(20, 0.0, "may be chance")] * 15
+    assert (view["leader"], view["tied"]) == (None, [config["id"] for config in view["configs"]])
+    assert view["configs"][0]["versus_leader"] is None
+    others = [config["versus_leader"] for config in view["configs"][1:]]
+    assert [(versus["n"], versus["delta"], versus["word"]) for versus in others] == [(20, 0.0, "inconclusive")] * 15
     assert all(versus["lower"] < 0 < versus["upper"] for versus in others)
     assert recounted(alice, made["id"]) == []

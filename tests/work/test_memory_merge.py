@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -33,9 +33,20 @@ def fact(id: int) -> int:
     return id % 2**31
 
 
-def packed(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes, bytes]:
-    facts = array("i", [fact(i) for i in order])
-    return array("q", order).tobytes(), array("d", [scores[i] for i in order]).tobytes(), facts.tobytes()
+def hashes(ids: Iterable[int]) -> list[int]:
+    """Hashes and batches that tell whose they are."""
+    return [-i for i in ids]
+
+
+def packed(scores: dict[int, float], order: list[int]) -> tuple[bytes, ...]:
+    facts = array("i", [fact(i) for i in order]).tobytes()
+    others = array("q", hashes(order)).tobytes()
+    return array("q", order).tobytes(), array("d", [scores[i] for i in order]).tobytes(), facts, others, others
+
+
+def snapshot(parts: tuple[bytes, ...], taken: str | None, epoch: str | None, until: float) -> HistorySnapshot:
+    ids, scores, facts, hash_bytes, batches = parts
+    return HistorySnapshot(ids, scores, facts, taken, epoch, until, hash_bytes, batches)
 
 
 def newest(scores: dict[int, float]) -> list[int]:
@@ -43,24 +54,28 @@ def newest(scores: dict[int, float]) -> list[int]:
 
 
 def history(scores: dict[int, float], *, epoch: str | None = "1", until: float = 1e18) -> HistorySnapshot:
-    return HistorySnapshot(*packed(scores, newest(scores)), "1:1:", epoch, until)
+    return snapshot(packed(scores, newest(scores)), "1:1:", epoch, until)
 
 
-def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes, bytes, bytes]:
+def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes, ...]:
     """Write rows as PostgreSQL's array_send does."""
     header = bytes(20)
     ids = b"".join(struct.pack(">iq", 8, i) for i in order)
     facts = b"".join(struct.pack(">ii", 4, fact(i)) for i in order)
-    return header + ids, header + b"".join(struct.pack(">id", 8, scores[i]) for i in order), header + facts
+    others = header + b"".join(struct.pack(">iq", 8, i) for i in hashes(order))
+    values = b"".join(struct.pack(">id", 8, scores[i]) for i in order)
+    return header + ids, header + values, header + facts, others, others
 
 
-def answer(scores: dict[int, float], *, is_new: bool, snapshot: str | None = "2:2:") -> list[Any]:
-    ids, values, facts = sent(scores, newest(scores)) if scores else (None, None, None)
-    return [[ids], [values], [facts], [snapshot], [is_new]]
+def answer(scores: dict[int, float], *, is_new: bool, taken: str | None = "2:2:") -> list[Any]:
+    columns = sent(scores, newest(scores)) if scores else (None,) * 5
+    return [*([column] for column in columns), [taken], [is_new]]
 
 
 def pairs_of(found: HistorySnapshot) -> list[tuple[int, float]]:
     assert found.facts.tolist() == [fact(i) for i in found.ids]
+    assert memoryview(found.hash_bytes).cast("q").tolist() == hashes(found.ids)
+    assert found.batch_bytes == found.hash_bytes
     return list(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
 
 
@@ -74,9 +89,9 @@ def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, floa
     draw.shuffle(order)
     # What is known under an id stays: rows of a history never change.
     everything = {**new, **old}
-    parts = cache._insert_rows(history(old), *packed(new, order))
+    parts = cache._insert_rows(packed(old, newest(old)), packed(new, order))
 
-    assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(everything)
+    assert pairs_of(snapshot(parts, None, None, 0.0)) == model(everything)
 
 
 @given(st.data())
@@ -84,17 +99,17 @@ def test_rows_that_are_already_known_count_once(data: st.DataObject) -> None:
     old = data.draw(rows.filter(bool))
     again = data.draw(st.lists(st.sampled_from(sorted(old)), min_size=1, unique=True))
 
-    parts = cache._insert_rows(history(old), *packed(old, again))
+    parts = cache._insert_rows(packed(old, newest(old)), packed(old, again))
 
-    assert pairs_of(HistorySnapshot(*parts, None, None, 0.0)) == model(old)
+    assert pairs_of(snapshot(parts, None, None, 0.0)) == model(old)
 
 
 @given(st.integers(900, 1000), st.lists(st.integers(1, 4000), min_size=1, max_size=300, unique=True))
 def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
     old = {2 * i: i / 1000 for i in range(1, n_old + 1)}
     new = {2 * i + 1: 0.5 for i in odd}
-    parts = cache._insert_rows(history(old), *packed(new, list(new)))
-    found = pairs_of(HistorySnapshot(*parts, None, None, 0.0))
+    parts = cache._insert_rows(packed(old, newest(old)), packed(new, list(new)))
+    found = pairs_of(snapshot(parts, None, None, 0.0))
 
     assert found == model({**new, **old})
     assert len(found) <= HISTORY_LENGTH
@@ -102,7 +117,7 @@ def test_it_keeps_the_newest_thousand(n_old: int, odd: list[int]) -> None:
 
 def test_a_row_older_than_all_of_a_full_history_does_not_enter() -> None:
     old = {i: 0.25 for i in range(10, 1010)}
-    parts = cache._insert_rows(history(old), *packed({1: 1.0}, [1]))
+    parts = cache._insert_rows(packed(old, newest(old)), packed({1: 1.0}, [1]))
 
     assert parts == packed(old, newest(old))
 
@@ -129,15 +144,14 @@ def test_a_full_read_replaces_what_was_known() -> None:
 
 def test_nothing_new_moves_the_snapshot_and_not_the_time_limit() -> None:
     known = [history({1: 0.1}, until=time.monotonic() + 50)]
-    (found,) = update_histories(1, "1", [PAIR], known, answer({}, is_new=True, snapshot="9:9:"))
+    (found,) = update_histories(1, "1", [PAIR], known, answer({}, is_new=True, taken="9:9:"))
     assert found is not None and known[0] is not None
 
     assert (found.snapshot, found.until, pairs_of(found)) == ("9:9:", known[0].until, [(1, 0.1)])
 
 
 def test_entries_that_want_no_history_get_none_in_their_place() -> None:
-    ids, scores, facts = sent({1: 0.1}, [1])
-    row = [[None, ids], [None, scores], [None, facts], [None, "2:2:"], [False, False]]
+    row = [*([None, column] for column in sent({1: 0.1}, [1])), [None, "2:2:"], [False, False]]
     found = update_histories(1, "1", [None, PAIR], [None, None], row)
 
     assert found[0] is None
@@ -151,9 +165,9 @@ def test_a_history_without_rows_is_empty_and_remembered() -> None:
     assert get_cached_histories(1, "1", [PAIR]) == [found]
 
 
-@pytest.mark.parametrize(("epoch", "snapshot"), [(None, "2:2:"), ("1", None), (None, None)])
-def test_what_could_not_be_brought_up_to_date_is_not_remembered(epoch: str | None, snapshot: str | None) -> None:
-    update_histories(1, epoch, [PAIR], [None], answer({1: 0.1}, is_new=False, snapshot=snapshot))
+@pytest.mark.parametrize(("epoch", "taken"), [(None, "2:2:"), ("1", None), (None, None)])
+def test_what_could_not_be_brought_up_to_date_is_not_remembered(epoch: str | None, taken: str | None) -> None:
+    update_histories(1, epoch, [PAIR], [None], answer({1: 0.1}, is_new=False, taken=taken))
 
     assert len(cache._memory) == 0
 

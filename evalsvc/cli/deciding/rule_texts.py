@@ -12,23 +12,35 @@ from evalsvc.cli.options import CommandError
 
 KINDS = {"not_worse_by": "not_worse_by", "better_by": "better_by", "at_least": "at_least", "at_most": "at_most"}
 SIGNS = {">=": "at_least", "<=": "at_most"}
-HOW = "write METRIC not_worse_by|better_by|at_least|at_most NUMBER, such as 'accuracy not_worse_by 0.02'"
-_rule = re.compile(r"(?P<metric>.+?)(?:\s+p(?P<percent>\d+(?:\.\d+)?))?\s+(?P<kind>[a-z_]+|[<>]=)\s+(?P<limit>\S+)")
+HOW = "write METRIC not_worse_by|better_by|at_least|at_most NUMBER [within LOW to HIGH], such as 'accuracy >= 0.8'"
+_rule = re.compile(
+    r"(?P<metric>.+?)(?:\s+p(?P<percent>\d+(?:\.\d+)?))?\s+(?P<kind>[a-z_]+|[<>]=)\s+(?P<limit>\S+)"
+    r"(?:\s+within\s+(?P<low>\S+)\s+to\s+(?P<high>\S+))?"
+)
 
 
 def read_rule_text(text: str) -> dict[str, Any]:
-    """Return a rule of `POST /v1/gates`; `p95` before its kind makes it one about that quantile."""
+    """Return a rule of `POST /v1/gates`.
+
+    `p95` before its kind makes it one about that quantile; `within 0 to 5` gives the range of the scores.
+    """
     match = _rule.fullmatch(text.strip())
     kind = (KINDS | SIGNS).get(match["kind"]) if match else None
     if match is None or kind is None:
         raise CommandError(f"{text!r} is no rule: {HOW}.")
-    try:
-        rule: dict[str, Any] = {"metric": match["metric"].strip(), kind: float(match["limit"])}
-    except ValueError as exc:
-        raise CommandError(f"{text!r}: {match['limit']!r} is no number; {HOW}.") from exc
+    rule: dict[str, Any] = {"metric": match["metric"].strip(), kind: _read_number(text, match["limit"])}
+    if match["low"]:
+        rule["value_range"] = [_read_number(text, match["low"]), _read_number(text, match["high"])]
     if match["percent"]:
         rule["quantile"] = float(match["percent"]) / 100
     return rule
+
+
+def _read_number(text: str, word: str) -> float:
+    try:
+        return float(word)
+    except ValueError as exc:
+        raise CommandError(f"{text!r}: {word!r} is no number; {HOW}.") from exc
 
 
 def read_rules(texts: Sequence[str | Mapping[str, Any]], path: Path | None = None) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from evalsvc.cli.report import Report
 from evalsvc.client import Client, SampleResult
 from evalsvc.client.results.verdicts import Verdict
 
+COUNTS = ("n", "n_passed", "n_failed", "n_without_score", "n_no_threshold")
 EPILOG = """Examples:
 
 \b
@@ -30,13 +31,13 @@ evalsvc evaluate exact-match pii --file answers.jsonl --check
 @click.option("--context", "contexts", multiple=True, help="A passage that was retrieved; as often as needed.")
 @click.option("--file", "path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="Samples in place of options: JSON lines with input, output, gold, contexts; or CSV.")  # fmt: skip
-@click.option("--strategy", help="Interval of the history beside each verdict, such as full-history.")
+@click.option("--strategy", help="Interval of the history beside each verdict, such as auto.")
 @click.option("--capture", type=click.Choice(["all", "fails-only", "none"]), help="Which verdicts are kept.")
 @click.option("--app", help="App that they belong to.")
 @click.option("--project", help="Project of the app.")
 @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="To find them by.")
 @click.option("--wait", type=click.FloatRange(0), help="Seconds to wait for verdicts that are queued; else 60.")
-@click.option("--check", is_flag=True, help="End with 1 unless everything has passed.")
+@click.option("--check", is_flag=True, help="End with 1 unless everything has passed; every profile needs a threshold.")
 @report_options
 @client_options
 def evaluate_samples(
@@ -61,6 +62,8 @@ def evaluate_samples(
         )  # fmt: skip
         advance(len(results))
     report.finish(_to_json(results), _lines(results))
+    if check:
+        _check_thresholds(results)
     is_complete = all(verdict.score is not None for result in results for verdict in result.result or [])
     if (
         any(result.result is None for result in results)
@@ -68,6 +71,17 @@ def evaluate_samples(
         or (check and not all(r.passed for r in results))
     ):
         raise SystemExit(INCOMPLETE)
+
+
+def _check_thresholds(results: Sequence[SampleResult]) -> None:
+    """Refuse to check what neither passes nor fails."""
+    verdicts = [verdict for result in results for verdict in result.result or [] if verdict.pass_reason]
+    names = dict.fromkeys(f"{verdict.evaluator}/{verdict.profile}" for verdict in verdicts)
+    if names:
+        raise CommandError(
+            f"--check needs a threshold, and there is none in {', '.join(names)}. Set `pass_threshold` in a profile of"
+            " your own, or leave out --check and use the score."
+        )
 
 
 def _choose_samples(
@@ -95,7 +109,7 @@ def _to_json(results: Sequence[SampleResult]) -> dict[str, object]:
 def _count(results: Sequence[SampleResult]) -> dict[str, dict[str, int]]:
     counts: dict[str, dict[str, int]] = {}
     for verdict in (verdict for result in results for verdict in result.result or []):
-        counter = counts.setdefault(verdict.evaluator, {"n": 0, "n_passed": 0, "n_failed": 0, "n_without_score": 0})
+        counter = counts.setdefault(verdict.evaluator, dict.fromkeys(COUNTS, 0))
         counter["n"] += 1
         counter[_outcome(verdict)] += 1
     return counts
@@ -104,6 +118,8 @@ def _count(results: Sequence[SampleResult]) -> dict[str, dict[str, int]]:
 def _outcome(verdict: Verdict) -> str:
     if verdict.score is None and verdict.passed is None:
         return "n_without_score"
+    if verdict.pass_reason:
+        return "n_no_threshold"
     return "n_failed" if verdict.passed is False else "n_passed"
 
 
@@ -116,7 +132,10 @@ def _lines(results: Sequence[SampleResult]) -> Iterator[str]:
     if len(results) > 1:
         for name, n in _count(results).items():
             without = f", {n['n_without_score']} without a score" if n["n_without_score"] else ""
-            yield f"{name}: {n['n_passed']} of {n['n']} passed{without}"
+            n_judged = n["n"] - n["n_no_threshold"]
+            passed = [f"{n['n_passed']} of {n_judged} passed"] if n_judged else []
+            scored = [f"{n['n_no_threshold']} scored, no threshold"] if n["n_no_threshold"] else []
+            yield f"{name}: {', '.join(passed + scored)}{without}"
 
 
 def _explain(problem: Mapping[str, Any]) -> str:

@@ -63,7 +63,7 @@ def draw_table(live: Live, plan: Mapping[str, Any]) -> Table:
     title, caption = f"{live.name}: {live.state}", _caption(live)
     table = Table(title=Text(drop_controls(title)), caption=Text(drop_controls(caption)), expand=False)
     metrics = [str(metric["name"]) for metric in plan["metrics"]]
-    for title in ("config", "asked", *metrics, "against the leader", "state"):
+    for title in ("config", "asked", *metrics, "paired difference", "state"):
         table.add_column(Text(drop_controls(title)), overflow="fold")
     primary = decisive_metric(plan)
     configs = live.leaderboard(primary["name"], higher_is_better=primary.get("higher_is_better", True))

@@ -39,13 +39,15 @@ def _is_scoring(live: Live) -> bool:
 
 def format_status_lines(live: Live) -> Iterator[str]:
     """Yield what is known of each config: every estimate with its interval, and what became of the others."""
+    names = {config.id: config.name for config in live.configs}
     for config in live.configs:
         failed = f", {config.n_error} failed" if config.n_error else ""
         yield f"{config.name}: {config.n_done} of {live.n_examples}{failed} ({config.state})"
         for metric in config.metrics.values():
             yield f"  {estimate_line(metric)}"
-        if config.versus:
-            yield f"  against the leader: {config.versus}"
+        if config.versus and config.versus_leader:
+            # The leader, the declared baseline, or the first of those that are tied.
+            yield f"  against {names.get(config.versus_leader['config_id'], 'a deleted config')}: {config.versus}"
 
 
 def estimate_line(metric: Metric) -> str:

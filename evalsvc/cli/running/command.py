@@ -48,7 +48,7 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @click.option("--limit", type=click.IntRange(1), help="So many examples only: the first of the seeded order.")
 @click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Of the intervals; else 0.95.")
 @click.option("--cluster-by", metavar="metadata.KEY", help="What examples share: intervals are over clusters.")
-@click.option("--no-promote", is_flag=True, help="Keep the scores out of the history of what you have released.")
+@click.option("--promote/--no-promote", default=None, help="Whether the leader's scores enter histories; else not.")
 @click.option("--project", help="Project of the experiment.")
 @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="To find it by.")
 @click.option("--threads", default=8, show_default=True, type=click.IntRange(1), help="Calls of your own code at once.")
@@ -57,7 +57,7 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 def run_configs(
     *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
     input_field: str | None, expected_field: str | None, dataset_name: str | None, plan_path: Path | None,
-    policy: str | None, limit: int | None, level: float | None, cluster_by: str | None, no_promote: bool,
+    policy: str | None, limit: int | None, level: float | None, cluster_by: str | None, promote: bool | None,
     project: str | None,
     tags: tuple[str, ...], threads: int, report: Report, client: Client,
 ) -> None:  # fmt: skip
@@ -72,9 +72,7 @@ def run_configs(
     selected_evaluators = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
     plan = {
         "metrics": build_plan_metrics(selected_evaluators, scorers), **read_plan(plan_path),
-        **drop_none(
-            policy=policy, limit=limit, level=level, cluster_by=cluster_by, promote=False if no_promote else None
-        ),
+        **drop_none(policy=policy, limit=limit, level=level, cluster_by=cluster_by, promote=promote),
         "start": True,
     }  # fmt: skip
     body = {

@@ -57,6 +57,7 @@ class PlanOptions(TypedDict, total=False):
     epsilon: float
     limit: int
     stop_when_decided: bool
+    failures: str
     errors: str
     abort_on_error: bool | str
     pause_at_shards: bool | Sequence[int]

@@ -25,6 +25,7 @@ class EvaluationRecord(ServiceObject):
     status: str = "success"
     score: float | None = None
     passed: bool | None = None
+    pass_reason: str | None = None
     criteria: str | None = None
     app: str | None = None
     explanation: str | None = None

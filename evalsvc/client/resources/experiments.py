@@ -145,10 +145,13 @@ class StoredExperiments:
         config_id = self.live(experiment).config(config).id
         return self._api.clone(get_id(experiment), config_id, to_json_object(changes or {}), name)["id"]
 
-    def promote(self, experiment: ExperimentRef, config: str) -> int:
-        """Let a config's scores enter the histories of production, for good; return how many did."""
+    def promote(self, experiment: ExperimentRef, config: str, *, force: bool = False) -> int:
+        """Let a config's scores enter the histories of production, for good; return how many did.
+
+        A history that already has scores of the same examples refuses them, unless `force` is set.
+        """
         config_id = self.live(experiment).config(config).id
-        answer = self._transport.post(f"{PATH}/{get_id(experiment)}/configs/{config_id}/promote")
+        answer = self._transport.post(f"{PATH}/{get_id(experiment)}/configs/{config_id}/promote", {"force": force})
         return int(answer["n_promoted"])  # type: ignore[arg-type]
 
     def metrics(self, experiment: ExperimentRef, config: str) -> Metrics:

@@ -32,6 +32,7 @@ class RuleRecord(ServiceObject):
     lower: float | None = None
     upper: float | None = None
     n: int | None = None
+    rows: Mapping[str, Any] | None = None
     n_clusters: int | None = None
     n_missing: int | None = None
     n_improved: int | None = None
@@ -136,7 +137,8 @@ class GatesApi:
 
         `candidate` and `baseline` are results of `eval`, IDs of experiments with one config, or `{"experiment_id",
         "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or has `better_by`, `at_least` or
-        `at_most`. `options` are `level`, `looks`, `covers`, `cluster_by`, `name` and others of the API.
+        `at_most`, and `value_range` where the metric declares none. `options` are `level`, `looks`, `covers`,
+        `cluster_by`, `name` and others of the API.
         """
         body = {"rules": to_json(list(rules)), **to_json_object(options)}
         body |= {

@@ -134,6 +134,9 @@ class IntervalBody(TypedDict, total=False):
     include_experiments: str | None
     suggested_since: Mapping[str, int] | None
     drift: Mapping[str, object] | None
+    n_distinct: int | None
+    rows: Mapping[str, object] | None
+    cluster_by: str | None
 
 
 class AdditionalInfoBody(TypedDict, total=False):
@@ -152,6 +155,7 @@ EvaluationResultBody = TypedDict(
         "id": str,
         "score_raw": float | None,
         "pass": bool | None,
+        "pass_reason": str | None,
         "explanation": str | None,
         "additional_info": AdditionalInfoBody | None,
     },

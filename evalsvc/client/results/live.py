@@ -169,9 +169,11 @@ class Live(Plottable):
         """Draw the leaderboard in a notebook: a config a line, a metric a column, each on an axis of its own."""
         names = [*dict.fromkeys(name for config in self.configs for name in config.metrics)]
         rows = [self._row(config, names) for config in self._sorted_configs]
-        leader_note = {True: "", False: "; no significant lead", None: ""}[self.leader_settled]
-        caption = f"{self.name}: {self.state}{leader_note if self.leader else ''}"
-        columns = ("config", "state", "done", *names, "against the leader")
+        leader_note = "; no significant lead" if self.leader and self.leader_settled is False else ""
+        if self.tied:
+            leader_note = f"; tied: {', '.join(config.name for config in self.configs if config.id in self.tied)}"
+        caption = f"{self.name}: {self.state}{leader_note}"
+        columns = ("config", "state", "done", *names, "paired difference")
         return render_table(columns, rows, caption=caption)
 
     def _row(self, one: Standing, names: Sequence[str]) -> list[Cell]:

@@ -43,9 +43,9 @@ class SampleResult:
         )
 
     @property
-    def passed(self) -> bool:
-        """Return whether every evaluator gave a score and passed it."""
-        return self.result is not None and self.result.passed
+    def passed(self) -> bool | None:
+        """Return whether every evaluator gave a score and passed it; None if one has no threshold and none failed."""
+        return False if self.result is None else self.result.passed
 
     @property
     def is_pending(self) -> bool:
@@ -83,5 +83,5 @@ class SampleResults(list[SampleResult]):
             rows += [[str(sample.index), verdict.evaluator, verdict.outcome_text] for verdict in sample.result or ()]
             rows += [[str(sample.index), "", text] for text in problems]
         notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
-        passed = f"{sum(sample.passed for sample in self)} of {len(self)} pass everything"
+        passed = f"{sum(sample.passed is True for sample in self)} of {len(self)} pass everything"
         return render_table(("sample", "evaluator", "verdict"), rows, caption=passed, notes=notes)

@@ -23,10 +23,12 @@ class Interval(Plottable):
     """A confidence interval over `n` captured scores; if `reason` is set, the numbers are None.
 
     `of` is `pass` (the pass rate) or `score` (the mean score). `advice` is the interval to use instead if the scores
-    cannot support this one. `sources` has for evaluations, experiments and imports the number of their scores (`n`) and
-    their mean (`rate`). `scope`, `since` and `include_experiments` define the scores that were read; with the warning
-    `mixed_revisions`, `suggested_since` is a `since` with one revision only. `drift` is when the level shifted, and the
-    interval since then.
+    cannot support this one. `rows` counts the rows it is computed from, `n_distinct` the distinct samples among them:
+    with the warning `repeated_samples`, more than 5 % are repeats. `cluster_by` is the tag it clusters by. `sources`
+    has for evaluations, experiments and imports the number of their scores (`n`) and their mean (`rate`). `scope`,
+    `since` and `include_experiments` define the scores that were read; with the warning `mixed_revisions`,
+    `suggested_since` is a `since` with one revision only. `drift` is when the level shifted, and the interval since
+    then.
     """
 
     strategy: str
@@ -48,6 +50,9 @@ class Interval(Plottable):
     include_experiments: str | None = None
     suggested_since: Mapping[str, int] | None = None
     drift: Mapping[str, Any] | None = None
+    n_distinct: int | None = None
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    cluster_by: str | None = None
 
     @classmethod
     def read(cls, body: IntervalBody | None) -> Interval | None:
@@ -74,6 +79,9 @@ class Interval(Plottable):
             include_experiments=body.get("include_experiments"),
             suggested_since=body.get("suggested_since"),
             drift=body.get("drift"),
+            n_distinct=body.get("n_distinct"),
+            rows=body.get("rows") or {},
+            cluster_by=body.get("cluster_by"),
         )
 
     @property
@@ -112,6 +120,8 @@ class Interval(Plottable):
         text = f"{what} {format_places(self.median)} [{format_places(self.lower)}, {format_places(self.upper)}]"
         text += f" at {self.level:g}, n = {self.n}"
         text += (f" of {self._scope_text}" if self._scope_text else "") + self._parts
+        if self.n_distinct is not None and self.n_distinct < self.n:
+            text += f", {self.n_distinct} distinct samples"
         if self.advice:
             text += (
                 f"; {self.advice['kind']} [{format_places(self.advice['lower'])}, "
@@ -124,7 +134,8 @@ class Interval(Plottable):
 class Verdict:
     """One evaluator's answer: a score, or an error that explains why the score is missing.
 
-    `score` is the number used for ranking; `passed` is whether it reaches the profile's `threshold`.
+    `score` is the number used for ranking; `passed` is whether it reaches the profile's `threshold`. Without one it is
+    None, and `pass_reason` is `no threshold`.
     `experiment_interval` contains the estimates of a running experiment, in addition to the history, if the call named
     one.
     """
@@ -134,6 +145,7 @@ class Verdict:
     status: str
     score: float | None = None
     passed: bool | None = None
+    pass_reason: str | None = None
     explanation: str | None = None
     error_code: str | None = None
     error_message: str | None = None
@@ -195,6 +207,7 @@ class Verdict:
             status=body["status"],
             score=extra.get("raw_score", result.get("score_raw")),
             passed=result.get("pass"),
+            pass_reason=result.get("pass_reason"),
             explanation=result.get("explanation"),
             error_code=body.get("error_code"),
             error_message=body.get("error_message"),
@@ -237,9 +250,10 @@ class EvaluateResult(Sequence[Verdict], Plottable):
         return cls([Verdict.read(verdict) for verdict in body["results"]], body.get("id"), body.get("warnings") or ())
 
     @property
-    def passed(self) -> bool:
-        """Return whether every evaluator gave a score and passed it."""
-        return all(verdict.passed is True for verdict in self.verdicts)
+    def passed(self) -> bool | None:
+        """Return whether every evaluator gave a score and passed it; None if one has no threshold and none failed."""
+        decided = [verdict.passed is True for verdict in self.verdicts if verdict.pass_reason is None]
+        return None if all(decided) and len(decided) < len(self.verdicts) else all(decided)
 
     @property
     def is_pending(self) -> bool:

@@ -195,7 +195,7 @@ class Service:
         evaluator: str,
         profile: str | None = None,
         *,
-        strategy: str = "full-history",
+        strategy: str | None = None,
         level: float = 0.95,
         interval: Mapping[str, object] | None = None,
         limit: int = 100,
@@ -203,7 +203,8 @@ class Service:
     ) -> History:
         """Return the captured scores of an evaluator under a profile, newest first, with their interval.
 
-        `interval` selects the scores and defines the interval, as in `evaluate`.
+        `interval` selects the scores and defines the interval, as in `evaluate`. Without a strategy, that of the server
+        is used: `auto`.
         """
         name, in_name = split_evaluator(evaluator)
         options = {"level": level, **_build_interval_options(strategy, interval or {})}

@@ -20,7 +20,17 @@ from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
 from evalsvc.evaluations.wire import history_shapes, shapes
-from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF, SCOPES, IntervalOptions, read_query
+from evalsvc.evaluations.wire.interval_request import (
+    DEFAULT_STRATEGY,
+    INCLUDE,
+    LEVEL,
+    LEVELS,
+    OF,
+    SCOPES,
+    IntervalOptions,
+    read_query,
+)
+from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import KeyWarning, answers_with
@@ -38,7 +48,7 @@ class HistoryIn(serializers.Serializer[Any]):
     cursor = serializers.CharField(required=False, max_length=500)
 
 
-ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments")
+ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by")
 
 
 def is_interval_parameter(name: str) -> bool:
@@ -50,11 +60,12 @@ def build_parameters() -> list[OpenApiParameter]:
     """Return the OpenAPI parameters for the options of the interval."""
     level = {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL}
     return [
-        OpenApiParameter("strategy", str, enum=HISTORY_STRATEGIES, default="full-history"),
+        OpenApiParameter("strategy", str, enum=HISTORY_STRATEGIES, default=DEFAULT_STRATEGY),
         OpenApiParameter("level", level),
         OpenApiParameter("of", str, enum=OF, description="Default: `pass` for families whose verdict is the answer."),
         OpenApiParameter("scope", str, enum=["account"], description="The whole account, as without any."),
-        OpenApiParameter("include_experiments", str, enum=INCLUDE, description="`promoted`, or `none` in a scope."),
+        OpenApiParameter("include_experiments", str, enum=INCLUDE, description="`none`, or `all` in an experiment."),
+        OpenApiParameter("cluster_by", str, description="The name of a tag: equal values are one cluster."),
         *(OpenApiParameter(f"scope.{name}", str, description="At most one scope.") for name in SCOPES[:3]),
         OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="From this time on."),
         OpenApiParameter("since.scores", int, description="The newest so many, 2 to 1000."),
@@ -87,7 +98,7 @@ class HistoryView(AccountView):
 
         What the interval is of is asked for as in `confidence_interval_strategy`, flat: `level`, `of`, `scope.app`,
         `scope.project`, `scope.experiment`, `scope.tags.KEY`, `since`, `since.scores`, `since.revision`,
-        `include_experiments`. The points are those of the same scope.
+        `include_experiments`, `cluster_by`. The points are those of the same scope.
         """
         query = get_query_params(request)
         query_values = validate_strict(
@@ -102,9 +113,11 @@ class HistoryView(AccountView):
         points, cursor = page(rows, limit=query_values["limit"], cursor=query_values.get("cursor"), of=of)
         history = read_window(self.account.pk, (evaluator_id, profile_name), ask, window)
         answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
-        answer["confidence_interval"] = shapes.interval_shape(
-            answer_interval(ask, run.family if run else None, history)
-        )
+        family, has_verdict = (run.family, run.has_verdict) if run else (None, True)
+        answer["pass_reason"] = None if has_verdict else NO_THRESHOLD
+        answer |= {} if has_verdict else {"pass_rate": None}
+        interval = answer_interval(ask, family, history, has_verdict=has_verdict)
+        answer["confidence_interval"] = shapes.interval_shape(interval)
         if not answer["n_total"]:
             answer |= self._build_hints(evaluator_id, profile_name, ask)
         lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)

@@ -10,8 +10,8 @@ from drf_spectacular.utils import OpenApiParameter
 
 from evalsvc.evaluations.wire.bulk import MAX_SAMPLES, NDJSON
 from evalsvc.evaluations.wire.history_shapes import SCOPE, SINCE
-from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, SPELLINGS
-from evalsvc.evaluations.wire.interval_request import INCLUDE, LEVEL, LEVELS, OF
+from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, MAX_TAG_KEY, SPELLINGS
+from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
 from evalsvc.evaluations.wire.shapes import BatchOfAnswers, EvaluateAnswer, SampleAnswer
 from evalsvc.rest.answering.shapes import answer_with, answers_with
@@ -79,12 +79,18 @@ INTERVAL_ASK = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "strategy": {"enum": [*HISTORY_STRATEGIES], "default": "full-history"},
+        "strategy": {"enum": [*HISTORY_STRATEGIES], "default": DEFAULT_STRATEGY},
         "level": {"type": "number", "minimum": LEVELS[0], "maximum": LEVELS[1], "default": LEVEL},
         "of": {"enum": [*OF], "description": "Default: `pass` for families whose verdict is the answer."},
         "scope": {**SCOPE, "default": "account"},
         "since": SINCE,
-        "include_experiments": {"enum": [*INCLUDE], "description": "Default: `promoted`; within a scope `none`."},
+        "include_experiments": {"enum": [*INCLUDE], "description": "Default: `none`; in an experiment `all`."},
+        "cluster_by": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX_TAG_KEY,
+            "description": "The name of a tag, such as a session: scores with equal values are one cluster.",
+        },
     },
 }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import secrets
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -46,6 +48,7 @@ class Keeper:
     epoch: str | None
     claim: RowsClaim | None
     expects_repeats: bool
+    batch_id: int = field(default_factory=partial(secrets.randbits, 63))
 
     def keep(self, rows: Sequence[BatchRow], *, keep_always: bool, tells_pending: bool) -> None:
         """Store the work of planned samples, and answer those that are finished.
@@ -145,7 +148,7 @@ class Keeper:
         pairs = history_pairs(plan)
         return Capture(
             self.account_id,
-            dump_jsonb(request_row(plan.accepted, plan.asked.fingerprint)),
+            dump_jsonb(request_row(plan.accepted, plan.asked.fingerprint, batch_id=self.batch_id)),
             dump_jsonb([evaluation_row(plan.accepted.call, entry) for entry in plan.kept]),
             len(plan.kept),
             [None] * len(pairs) if row.index in scoped else pairs,
@@ -231,7 +234,7 @@ def _add_intervals(
             continue
         key = (run.evaluator_id, run.profile.name), wish, window
         if key not in known:
-            known[key] = answer_interval(ask, run.family, history)
+            known[key] = answer_interval(ask, run.family, history, has_verdict=run.has_verdict)
         entry.interval = known[key]
         side = planned.side
         entry.experiment_interval = side.interval_of(run.evaluator_id, run.profile.name) if side else None

@@ -36,7 +36,7 @@ VERDICT = tuple(name for name in ALL if name not in {*KEYS, *ASKED, *KEPT, *WORK
 ACCEPTED = ("position", *ASKED, *VERDICT, *KEPT)
 """What accepting a call writes of each evaluation; the database adds the rest."""
 ENTRY = tuple(name for name in table_columns(HistoryScore) if name not in {"account_id", "xact"})
-"""What becomes a row of a history: the attributes of the database's type `history_entry`."""
+"""What becomes a row of a history: the attributes of the database's type `history_row`."""
 INTERNAL = {"account_id", "position", "runs", "lane", *KEPT, *WORK, "completed_at"}
 SHOWN = tuple(name for name in ALL if name not in INTERNAL)
 """What lists of evaluations read."""

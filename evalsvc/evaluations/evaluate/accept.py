@@ -152,7 +152,7 @@ def accept(
     histories = _store(accepted_call, stored_entries, fingerprint, epoch, window)
     for entry, history in zip(entries, histories, strict=True):
         if (run := entry.resolved) is not None:
-            entry.interval = answer_interval(call.interval, run.family, history)
+            entry.interval = answer_interval(call.interval, run.family, history, has_verdict=run.has_verdict)
             entry.experiment_interval = side.interval_of(run.evaluator_id, run.profile.name) if side else None
     return accepted_call
 

@@ -26,11 +26,11 @@ MOST_CHARS, MOST_EVALUATIONS = 50_000, 8
 """Of a capture in a group: larger ones would hold up the others, and save little, as the commit is little of them."""
 
 CAPTURE = (
-    "SELECT request_id, created_at, evaluation_ids, ids, scores, facts, snapshots, are_new"
+    "SELECT request_id, created_at, evaluation_ids, ids, scores, facts, hashes, batches, snapshots, are_new"
     " FROM capture_evaluations(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[], %s)"
 )
 CAPTURE_BATCH = (
-    "SELECT request_ids, created_at, evaluation_ids, ids, scores, facts, snapshots, are_new"
+    "SELECT request_ids, created_at, evaluation_ids, ids, scores, facts, hashes, batches, snapshots, are_new"
     " FROM capture_batch(%s::jsonb, %s::bigint[], %s::text[], %s::text[], %s::text[])"
 )
 Read: TypeAlias = tuple[int, str | None, tuple[str, str]]

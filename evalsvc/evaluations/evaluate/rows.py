@@ -13,7 +13,7 @@ from evalsvc.evaluations.verdicts import (
     Verdict,
     verdict_columns,
 )
-from evalsvc.evaluations.wire.inputs import input_columns
+from evalsvc.evaluations.wire.inputs import hash_sample, input_columns
 from evalsvc.evaluations.wire.request import EvaluateCall, EvaluatorRequest
 from evalsvc.projects.services import Placement
 
@@ -58,9 +58,11 @@ def is_kept(call: EvaluateCall, entry: PlannedEvaluation) -> bool:
     return call.capture == "all" and entry.resolved is not None
 
 
-def request_row(accepted: AcceptedCall, fingerprint: int) -> dict[str, object]:
-    """Return the columns of the EvaluationRequest."""
+def request_row(accepted: AcceptedCall, fingerprint: int, *, batch_id: int | None = None) -> dict[str, object]:
+    """Return the columns of the EvaluationRequest. `batch_id` identifies the batch call that it is a part of."""
     call, placement = accepted.call, accepted.placement
+    # Only what is captured completely enters histories.
+    sample_hash = hash_sample(call.sample) if call.capture == "all" else None
     return {
         "capture": call.capture,
         "strategy": call.interval.strategy,
@@ -73,6 +75,8 @@ def request_row(accepted: AcceptedCall, fingerprint: int) -> dict[str, object]:
         "tags": call.tags,
         "dataset_id": call.dataset_id,
         "dataset_sample_id": call.dataset_sample_id,
+        "sample_hash": sample_hash,
+        "batch_id": batch_id,
         "log_id": call.log_id,
         "trace_id": call.trace_id,
         "span_id": call.span_id,

@@ -7,7 +7,7 @@ process with the history as of a snapshot only requests rows which that snapshot
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -17,10 +17,11 @@ from django.conf import settings
 from evalsvc.infra.cache import AccountCache
 
 HISTORY_LENGTH = 1000
-MAX_REMEMBERED = 2000  # histories a process; about 20 kB each
+MAX_REMEMBERED = 2000  # histories a process; about 36 kB each
 
 Scores: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 Facts: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int32]]"
+Numbers: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 Pairs: TypeAlias = Sequence[tuple[str, str] | None]
 
 # PostgreSQL's binary arrays: a 20-byte header, then for each element its length and its big-endian value.
@@ -29,6 +30,11 @@ _ID = np.dtype([("length", ">i4"), ("value", ">i8")])
 _SCORE = np.dtype([("length", ">i4"), ("value", ">f8")])
 _FACT = np.dtype([("length", ">i4"), ("value", ">i4")])
 FACT_BYTES = 4
+_CODES = ("q", "d", "i", "q", "q")
+COLUMNS = (_ID, _SCORE, _FACT, _ID, _ID)
+"""Ids, scores, facts, hashes of the samples, batches."""
+Columns: TypeAlias = tuple[bytes, ...]
+"""The same as native bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,11 @@ class HistorySnapshot:
 
     Stored as bytes (native int64, float64 and int32): joining bytes neither creates a Python object per score nor
     releases the GIL, which NumPy does on every pass over more than 500 elements. The bits of a fact are defined by
-    `history_facts` in sql/functions.sql.
+    `history_facts` in sql/history.sql.
+
+    `hash_bytes` and `batch_bytes` (int64) identify the sample and the batch call or upload of each score; empty bytes
+    mean that each has its own. `cluster_bytes` has the values of the tag in `cluster_by`, and `chosen_among` the number
+    of configs among which one with promoted scores was chosen; both are read for scoped windows only.
     """
 
     id_bytes: bytes
@@ -46,6 +56,10 @@ class HistorySnapshot:
     snapshot: str | None
     epoch: str | None
     until: float
+    hash_bytes: bytes = b""
+    batch_bytes: bytes = b""
+    cluster_bytes: bytes = b""
+    chosen_among: int | None = None
 
     @property
     def ids(self) -> memoryview[int]:
@@ -83,17 +97,23 @@ def update_histories(
         if pair is None:
             histories.append(None)
             continue
-        ids, scores, facts, snapshot, is_new = (part[i] for part in row)
-        read = _read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT)
-        history = _merge(old if is_new else None, *read, snapshot, epoch)
+        *columns, snapshot, is_new = (part[i] for part in row)
+        history = _merge(old if is_new else None, _read_columns(columns), snapshot, epoch)
         _remember((account_id, *pair), history)
         histories.append(history)
     return histories
 
 
-def build_uncached_snapshot(ids: bytes | None, scores: bytes | None, facts: bytes | None) -> HistorySnapshot:
-    """Build an uncached history from a database answer."""
-    return HistorySnapshot(_read(ids, _ID), _read(scores, _SCORE), _read(facts, _FACT), None, None, 0.0)
+def build_uncached_snapshot(*columns: bytes | None, clusters: bytes | None, chosen: int | None) -> HistorySnapshot:
+    """Build an uncached history from a database answer: its columns are those of COLUMNS."""
+    ids, scores, facts, hashes, batches = _read_columns(columns)
+    return HistorySnapshot(
+        ids, scores, facts, None, None, 0.0, hashes, batches, _read(clusters, _ID), chosen_among=chosen
+    )
+
+
+def _read_columns(sent: Sequence[bytes | None]) -> Columns:
+    return tuple([_read(column, element) for column, element in zip(sent, COLUMNS, strict=True)])
 
 
 def _read(sent: bytes | None, element: Any) -> bytes:
@@ -104,37 +124,45 @@ def _read(sent: bytes | None, element: Any) -> bytes:
     return values.astype(values.dtype.newbyteorder("=")).tobytes()
 
 
-def _merge(
-    old: HistorySnapshot | None, ids: bytes, scores: bytes, facts: bytes, snapshot: str | None, epoch: str | None
-) -> HistorySnapshot:
+def _merge(old: HistorySnapshot | None, new: Columns, snapshot: str | None, epoch: str | None) -> HistorySnapshot:
     if old is None:
-        return HistorySnapshot(ids, scores, facts, snapshot, epoch, _memory.end())
-    if ids:
-        ids, scores, facts = _insert_rows(old, ids, scores, facts)
-        return HistorySnapshot(ids, scores, facts, snapshot, old.epoch, old.until)
-    return HistorySnapshot(old.id_bytes, old.score_bytes, old.fact_bytes, snapshot, old.epoch, old.until)
+        return _build_snapshot(new, snapshot, epoch, _memory.end())
+    columns = (old.id_bytes, old.score_bytes, old.fact_bytes, old.hash_bytes, old.batch_bytes)
+    return _build_snapshot(_insert_rows(columns, new) if new[0] else columns, snapshot, old.epoch, old.until)
 
 
-def _insert_rows(old: HistorySnapshot, ids: bytes, scores: bytes, facts: bytes) -> tuple[bytes, bytes, bytes]:
+def _build_snapshot(columns: Columns, snapshot: str | None, epoch: str | None, until: float) -> HistorySnapshot:
+    ids, scores, facts, hashes, batches = columns
+    return HistorySnapshot(ids, scores, facts, snapshot, epoch, until, hashes, batches)
+
+
+def _insert_rows(old: Columns, new: Columns) -> Columns:
     """Put new rows in their places, newest first, each id once, and cut to length.
 
     New rows are few and near the top, so only the remembered rows that are newer than the oldest new one are sorted
     with them; the rest is joined as it is. By id, once each: rows restored from another cluster carry that cluster's
     transaction ids and may look new for ever.
     """
-    new = dict(zip(_ints(ids), zip(_floats(scores), _facts(facts), strict=True), strict=True))
-    old_ids, oldest, n_top = old.ids, min(new), 0
+    new_ids, old_ids = _ints(new[0]), _ints(old[0])
+    rows = dict(zip(new_ids, _rows(new, len(new_ids)), strict=True))
+    oldest, n_top = min(rows), 0
     while n_top < len(old_ids) and old_ids[n_top] >= oldest:
         n_top += 1
-    old_values = zip(_floats(old.score_bytes)[:n_top], _facts(old.fact_bytes)[:n_top], strict=True)
-    new |= zip(old_ids[:n_top], old_values, strict=True)
-    order = sorted(new, reverse=True)
-    rows = [new[id] for id in order]
-    return (
-        _replace_top(array("q", order), old.id_bytes, n_top),
-        _replace_top(array("d", [score for score, _ in rows]), old.score_bytes, n_top),
-        _replace_top(array("i", [fact for _, fact in rows]), old.fact_bytes, n_top),
+    rows |= zip(old_ids[:n_top], _rows(old, n_top), strict=True)
+    top = zip(*(rows[id] for id in sorted(rows, reverse=True)), strict=True)
+    return tuple(
+        [
+            _replace_top(array(code, values), column, n_top)
+            for code, values, column in zip(_CODES, top, old, strict=True)
+        ]
     )
+
+
+def _rows(columns: Columns, n: int) -> Iterator[tuple[Any, ...]]:
+    """Yield the first n rows."""
+    ids, scores, facts, hashes, batches = columns
+    views = (_ints(ids), memoryview(scores).cast("d"), memoryview(facts).cast("i"), _ints(hashes), _ints(batches))
+    return zip(*(view[:n] for view in views), strict=True)
 
 
 def _replace_top(top: array[Any], old: bytes, n_top: int) -> bytes:
@@ -144,14 +172,6 @@ def _replace_top(top: array[Any], old: bytes, n_top: int) -> bytes:
 
 def _ints(packed: bytes) -> memoryview[int]:
     return memoryview(packed).cast("q")
-
-
-def _floats(packed: bytes) -> memoryview[float]:
-    return memoryview(packed).cast("d")
-
-
-def _facts(packed: bytes) -> memoryview[int]:
-    return memoryview(packed).cast("i")
 
 
 def _remember(key: tuple[int, str, str], history: HistorySnapshot) -> None:

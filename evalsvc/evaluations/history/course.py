@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -72,24 +72,37 @@ class HistoryCourse:
     values: Any
     ids: Any
 
+    @property
+    def has_tied_times(self) -> bool:
+        """Return whether some stretches end at the same time, such as those of one batch."""
+        return any(
+            len({stretch.ended_at for stretch in stretches}) < len(stretches)
+            for stretches in (self.parts, self.running)
+        )
+
     def place_of(self, moment: datetime) -> int:
         """Return which value, counted from 1, is the first one at or after a time."""
         return int(np.searchsorted(self.ids >> 22, (moment - EPOCH) // timedelta(milliseconds=1))) + 1
 
 
 def compute_course(
-    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None, *, n_parts: int = 24
+    ask: IntervalOptions,
+    family: Family | None,
+    history: HistorySnapshot | None,
+    *,
+    n_parts: int = 24,
+    has_verdict: bool = True,
 ) -> HistoryCourse:
     """Compute the course of a window in at most `n_parts` parts, each with the interval specified by the options."""
     of = ask.of or get_default_estimand(family)
     # The newest first.
-    window = interval_values(history, of, ask.most)
+    window = interval_values(history, of, ask.most, has_verdict=has_verdict)
     n = int(window.values.size)
     ends = _ends(n, min(n_parts, max(1, n // LEAST_PART)))
 
     def stretch(first: int, end: int) -> HistoryStretch:
-        values = window.values[n - end : n - first]
-        numbers = compute_interval(ask, of, family, replace(window, values=values))
+        part = window.select(slice(n - end, n - first))
+        values, numbers = part.values, compute_interval(ask, of, family, part)
         bounds = select_bounds(numbers)
         oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
         times = datetime_from_id(oldest), datetime_from_id(newest)

@@ -8,14 +8,18 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
 from evalsvc.evaluations.history.packed import Verdicts, unpack_verdicts
-from evalsvc.evaluations.wire.interval_request import EPOCH, IntervalOptions
-from evalsvc.stats.histories.batches import MIXED, homogeneity_p_value
+from evalsvc.evaluations.wire.interval_request import AUTO, EPOCH, IntervalOptions
+from evalsvc.evaluations.wire.scores import NO_THRESHOLD
+from evalsvc.stats.basics.results import HistoryInterval
+from evalsvc.stats.basics.rows import IntervalRows
+from evalsvc.stats.histories.batches import MIXED, batched_interval, homogeneity_p_value
 from evalsvc.stats.histories.drift import LEAST, detect_drift
 from evalsvc.stats.strategies.answers import interval_for
 from evalsvc.stats.strategies.of_histories import StrategyNotApplicable
@@ -24,26 +28,59 @@ from evaluators.base import Family
 
 SOURCES = ("evaluation", "experiment", "import")
 EXPERIMENT = SOURCES.index("experiment")
+ROWS = tuple(field.name for field in dataclasses.fields(IntervalRows))
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
+# Of the values of a window: more than this, and they are not independent.
+MAX_REPEATED = 0.05
 _NO_SCORES = np.empty(0)
+_NO_IDS = np.empty(0, np.int64)
 _NO_MARKS = np.empty(0, np.int32)
 # Just below where Kolmogorov's distribution leaves one in a hundred.
 REACH = 1.62
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Window:
     """The values that an interval is computed from, their ids, and other facts about each value.
 
     `marks` is four times the profile's revision plus the index of the value's source. If `verdicts` is set, which is
-    the usual case, all marks are equal and `marks` is left empty.
+    the usual case, all marks are equal and `marks` is left empty. `hashes` and `batches` are the samples and batches of
+    the values, and `clusters` their values of the tag in `cluster_by`, as int64.
     """
 
     values: Any
     ids: Any
     marks: Any
+    hashes: Any
+    batches: Any
+    clusters: Any = None
     n_no_verdict: int = 0
     verdicts: Verdicts | None = None
+    chosen_among: int | None = None
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """How many samples the values are of."""
+        # Not `np.unique`, which gives up the interpreter's lock.
+        return len(set(self.hashes.tolist()))
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether more than one in twenty values are of a sample that another value is of as well."""
+        n = int(self.values.size)
+        return n >= 2 and n - self.n_distinct > MAX_REPEATED * n
+
+    def select(self, rows: Any) -> Window:
+        """Return the values in a slice or mask, with the facts about them."""
+        return replace(
+            self,
+            values=self.values[rows],
+            ids=self.ids[rows],
+            marks=self.marks[rows] if self.marks.size else self.marks,
+            hashes=self.hashes[rows],
+            batches=self.batches[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
+        )
 
 
 def get_default_estimand(family: Family | None) -> str:
@@ -52,68 +89,123 @@ def get_default_estimand(family: Family | None) -> str:
 
 
 def answer_interval(
-    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None
+    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None, *, has_verdict: bool = True
 ) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
-    Without a family, as for scores that were made elsewhere, nothing is known of the range: any number may come next.
+    `has_verdict` is false for a profile without a threshold: its pass rate is null, with the reason, even if verdicts
+    of an earlier release are stored. Without a family, as for scores that were made elsewhere, nothing is known of the
+    range: any number may come next.
     `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
     always gives the same interval.
     """
     if ask.strategy == "none":
         return None
     of = ask.of or get_default_estimand(family)
-    window = interval_values(history, of, ask.most)
-    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **compute_interval(ask, of, family, window)}
-    answer |= {"n_no_verdict": window.n_no_verdict, "sources": count_sources(window)}
+    window = interval_values(history, of, ask.most, has_verdict=has_verdict)
+    numbers = compute_interval(ask, of, family, window, has_verdict=has_verdict)
+    answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **numbers}
+    answer |= {"reason": NO_THRESHOLD} if of == "pass" and not has_verdict else {}
+    sources = count_sources(window)
+    rows = count_rows(window, sources)
+    answer |= {"n_distinct": rows.n_distinct, "rows": {name: getattr(rows, name) for name in ROWS}}
+    answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources}
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
-    answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window)
+    answer["cluster_by"] = ask.cluster_by
+    answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
     if (drift := _drift(ask, of, family, window)) is not None:
         answer["warnings"].append("drift")
     answer["drift"] = drift
     return answer
 
 
-def interval_values(history: HistorySnapshot | None, of: str, most: int | None) -> Window:
+def interval_values(history: HistorySnapshot | None, of: str, most: int | None, *, has_verdict: bool = True) -> Window:
     """Return the values that an interval is computed from, newest first.
 
     For `pass`, these are the verdicts as given at the time; scores without a verdict are left out.
     """
     if history is None or not history.score_bytes:
-        return Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
+        return Window(_NO_SCORES, _NO_IDS, _NO_MARKS, _NO_IDS, _NO_IDS)
     ids = np.frombuffer(history.id_bytes, np.int64)[:most]
+    if of == "pass" and not has_verdict:
+        return Window(_NO_SCORES, _NO_IDS, _NO_MARKS, _NO_IDS, _NO_IDS, n_no_verdict=int(ids.size))
+    window = Window(
+        history.scores[:most],
+        ids,
+        _NO_MARKS,
+        np.frombuffer(history.hash_bytes, np.int64)[:most] if history.hash_bytes else ids,
+        np.frombuffer(history.batch_bytes, np.int64)[:most] if history.batch_bytes else ids,
+        np.frombuffer(history.cluster_bytes, np.int64)[:most] if history.cluster_bytes else None,
+        chosen_among=history.chosen_among,
+    )
     if of == "pass" and (alike := unpack_verdicts(history.fact_bytes[: most and most * FACT_BYTES])):
-        return Window(alike.row, ids, _NO_MARKS, verdicts=alike)
+        return replace(window, values=alike.row, verdicts=alike)
     facts = history.facts[:most]
-    values: Any = history.scores[:most]
-    n_no_verdict = 0
-    if of == "pass":
-        verdicts = facts & 3
-        has_verdict = verdicts > 0
-        n_no_verdict = int(has_verdict.size - np.count_nonzero(has_verdict))
-        facts, ids = facts[has_verdict], ids[has_verdict]
-        values = verdicts[has_verdict] - 1.0
-    return Window(values, ids, facts >> 2, n_no_verdict)
+    window = replace(window, marks=facts >> 2)
+    if of != "pass":
+        return window
+    verdicts = facts & 3
+    is_judged = verdicts > 0
+    n_no_verdict = int(is_judged.size - np.count_nonzero(is_judged))
+    return replace(window.select(is_judged), values=verdicts[is_judged] - 1.0, n_no_verdict=n_no_verdict)
 
 
-def compute_interval(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any]:
+def compute_interval(
+    ask: IntervalOptions, of: str, family: Family | None, window: Window, *, has_verdict: bool = True
+) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (None, None)
     if of == "pass":
         limits, binary = (0.0, 1.0), True
-    # Only resampling needs a seed, and making one reads the whole history.
-    seed = zlib.crc32(window.values.tobytes()) if history_rule(ask.strategy).draws else 0
-    try:
-        interval = interval_for(ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed)
-    except StrategyNotApplicable as exc:
-        return _build_null_interval(
-            len(window.values), f"{exc} Ask for it with `of`: `pass`." if of == "score" else str(exc)
-        )
+    clusters = _find_clusters(ask, window)
+    if clusters is not None:
+        interval = batched_interval(window.values, clusters.tolist(), ask.level, value_range=limits)
+    else:
+        # Only resampling needs a seed, and making one reads the whole history.
+        seed = zlib.crc32(window.values.tobytes()) if history_rule(ask.strategy).draws else 0
+        try:
+            interval = interval_for(
+                ask.strategy, window.values, ask.level, value_range=limits, binary=binary, seed=seed
+            )
+        except StrategyNotApplicable as exc:
+            hint = " Ask for it with `of`: `pass`." if of == "score" and has_verdict else ""
+            return _build_null_interval(len(window.values), f"{exc}{hint}")
     numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
     numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
-    what = "scores with a verdict" if window.n_no_verdict else "captured scores"
-    numbers["reason"] = f"At least 2 {what} are needed." if interval.n < 2 else None
+    numbers["reason"] = interval.reason or _explain_missing(interval, window, is_clustered=clusters is not None)
+    if interval.n == 0 and family is not None and window.n_no_verdict:
+        numbers["reason"] = NO_THRESHOLD
     return numbers
+
+
+def _find_clusters(ask: IntervalOptions, window: Window) -> Any:
+    """Return what values are clustered by: the tag asked for, or their samples if many of them are repeats; else None.
+
+    Only `auto` chooses a formula: any other strategy is computed as its name says, and answered with the warning.
+    """
+    if ask.cluster_by is not None and window.clusters is not None:
+        return window.clusters
+    return window.hashes if ask.strategy == AUTO and window.has_repeats else None
+
+
+def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered: bool) -> str | None:
+    if interval.n < 2:
+        return f"At least 2 {'scores with a verdict' if window.n_no_verdict else 'captured scores'} are needed."
+    if is_clustered and interval.lower is None:
+        return "At least 2 clusters with different means are needed."
+    return None
+
+
+def count_rows(window: Window, sources: Mapping[str, Mapping[str, Any]]) -> IntervalRows:
+    """Return which rows a window's interval is computed from."""
+    counts = {name: int(source["n"]) for name, source in sources.items() if source["n"]}
+    return IntervalRows(
+        n=int(window.values.size),
+        n_distinct=window.n_distinct,
+        n_missing=window.n_no_verdict,
+        chosen_among=window.chosen_among if (window.chosen_among or 0) > 1 else None,
+        sources=counts if len(counts) > 1 else {},
+    )
 
 
 def select_bounds(numbers: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,9 +230,15 @@ def count_sources(window: Window) -> dict[str, dict[str, object]]:
     }
 
 
-def _collect_warnings(warnings: tuple[str, ...], window: Window) -> tuple[list[str], Mapping[str, int] | None]:
-    """Add what is doubtful about the window: parts that differ, and verdicts by different revisions of the profile."""
+def _collect_warnings(
+    warnings: tuple[str, ...], window: Window, rows: IntervalRows
+) -> tuple[list[str], Mapping[str, int] | None]:
+    """Add what is doubtful about the window: repeats, selection, parts that differ, and different revisions."""
     warning_codes, since = list(warnings), None
+    if window.has_repeats:
+        warning_codes.append("repeated_samples")
+    if rows.chosen_among is not None:
+        warning_codes.append("selected")
     if window.verdicts is not None:
         return warning_codes, None
     chance = homogeneity_p_value(window.values, window.marks & 3)
@@ -158,16 +256,17 @@ def _drift(ask: IntervalOptions, of: str, family: Family | None, window: Window)
     """Return when the level of what was captured shifted, the means on either side, and the interval since then.
 
     What experiments promoted is left out: where it begins, the source of the scores has changed, and not their level.
+    A shift lies between batches: the order of scores within one is not that of time.
     """
     window = exclude_experiments(window)
     steady = window.verdicts is not None and not window.verdicts.may_have_moved(REACH)
     if window.values.size < LEAST or steady or not _may_have_moved(window.values):
         return None
-    drift = detect_drift(window.values[::-1])
+    drift = detect_drift(window.values[::-1], blocks=window.batches[::-1])
     if drift is None:
         return None
     n_since = window.values.size - drift.changed_at
-    numbers = compute_interval(ask, of, family, replace(window, values=window.values[:n_since]))
+    numbers = compute_interval(ask, of, family, window.select(slice(n_since)))
     summary = {name: numbers[name] for name in ("median", "n")} | select_bounds(numbers)
     moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
     return {"changed_at": moment.isoformat(), "before": drift.before, "after": drift.after, **summary}
@@ -176,11 +275,11 @@ def _drift(ask: IntervalOptions, of: str, family: Family | None, window: Window)
 def exclude_experiments(window: Window) -> Window:
     """Return a window without the outputs of experiments."""
     if window.verdicts is not None:
-        return window if window.verdicts.source != EXPERIMENT else Window(_NO_SCORES, _NO_SCORES, _NO_MARKS)
+        return window if window.verdicts.source != EXPERIMENT else window.select(slice(0))
     mask = (window.marks & 3) != EXPERIMENT
     if mask.all():
         return window
-    return replace(window, values=window.values[mask], ids=window.ids[mask], marks=window.marks[mask])
+    return window.select(mask)
 
 
 def _may_have_moved(values: Any) -> bool:

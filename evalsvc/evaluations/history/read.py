@@ -24,7 +24,7 @@ def list_history(
 ) -> QuerySet[HistoryScore]:
     """Return the scores of one history within a window (of `scope.window_of`), newest first."""
     rows = HistoryScore.objects.filter(account=account, evaluator_id=evaluator_id, profile_name=profile_name)
-    return filter_window(rows, window or {"include": "promoted"}).order_by("-id")
+    return filter_window(rows, window or {"include": "none"}).order_by("-id")
 
 
 def filter_window(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScore]:

@@ -27,6 +27,7 @@ def scope_window(
         window["from_id"] = first_id(ask.since)
     elif ask.since is not None and ask.since[0] == "revision":
         window["revision"] = ask.since[1]
+    window["cluster_by"] = ask.cluster_by
     return {name: value for name, value in window.items() if value is not None}
 
 

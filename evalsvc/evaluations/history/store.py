@@ -37,7 +37,8 @@ def read_histories(
         before,
     ]
     row = call_function(
-        "SELECT ids, scores, facts, snapshots, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
+        "SELECT ids, scores, facts, hashes, batches, snapshots, are_new"
+        " FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
         values,
     )
     return update_histories(account_id, epoch if before is None else None, pairs, cached_histories, row)
@@ -49,11 +50,17 @@ def read_scoped(
     """Read the scores of each (evaluator id, profile name) within a window (see `scope`), newest first."""
     if not any(pairs):
         return [None] * len(pairs)
-    row = call_function(
-        "SELECT ids, scores, facts FROM scoped_scores(%s, %s::text[], %s::text[], %s::jsonb, %s)",
+    *columns, clusters, chosen = call_function(
+        "SELECT ids, scores, facts, hashes, batches, clusters, chosen"
+        " FROM scoped_scores(%s, %s::text[], %s::text[], %s::jsonb, %s)",
         [account_id, *split(pairs), dump_jsonb(window), before],
     )
-    return [build_uncached_snapshot(*(part[i] for part in row)) if pair else None for i, pair in enumerate(pairs)]
+    return [
+        build_uncached_snapshot(*(part[i] for part in columns), clusters=clusters[i], chosen=chosen[i])
+        if pair
+        else None
+        for i, pair in enumerate(pairs)
+    ]
 
 
 def promote_trials(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id: int, config_id: int) -> int:
@@ -64,7 +71,7 @@ def promote_trials(account_id: int, pairs: Sequence[tuple[str, str]], *, experim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryEntry:
-    """What becomes a row of a history: the fields of the database's type `history_entry`, in its order."""
+    """What becomes a row of a history: the fields of the database's type `history_row`, in its order."""
 
     id: int
     evaluator_id: str
@@ -81,11 +88,14 @@ class HistoryEntry:
     config_id: int | None = None
     output_id: int | None = None
     created_at: datetime
+    sample_hash: int | None = None
+    batch_id: int | None = None
 
 
 REMEMBER = (
-    "SELECT remember_scores(%s, ARRAY[ROW(%s::bigint, %s, %s, %s::int, %s::float8, %s::boolean, %s, %s::bigint,"
-    " %s::boolean, %s, %s::uuid, %s::bigint, %s::bigint, %s::bigint, %s::timestamptz)::history_entry])"
+    "SELECT insert_scores(%s, ARRAY[ROW(%s::bigint, %s, %s, %s::int, %s::float8, %s::boolean, %s, %s::bigint,"
+    " %s::boolean, %s, %s::uuid, %s::bigint, %s::bigint, %s::bigint, %s::timestamptz, %s::bigint,"
+    " %s::bigint)::history_row])"
 )
 
 

@@ -26,6 +26,7 @@ from evalsvc.evaluations.wire.inputs import (
     build_extras,
     fields_in,
     first_spelling,
+    hash_sample,
     input_columns,
     size_errors,
     type_errors,
@@ -86,6 +87,8 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
         columns = (
             request_columns(row, row.log_id) | input_columns(sample) | {"extras": build_extras(inputs, fields, sample)}
         )
+        if (sample_hash := hash_sample(sample)) is not None:
+            columns["sample_hash"] = sample_hash
         return ClientScore(
             index=index,
             fingerprint=fingerprint(account_id, identity),

@@ -15,7 +15,7 @@ import orjson
 from msgspec import Meta
 
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
-from evalsvc.evaluations.wire.inputs import tag_errors
+from evalsvc.evaluations.wire.inputs import hash_content, tag_errors
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.rest.answering.shapes import KeyWarning
@@ -225,6 +225,9 @@ def request_columns(row: ScoreRow, log_id: str | None) -> dict[str, Any]:
         "trace_id": row.trace_id,
         "span_id": row.span_id,
     }
+    if columns["dataset_sample_id"]:
+        # Without its texts a sample is known by its id in the dataset.
+        columns["sample_hash"] = hash_content([columns["dataset_id"], columns["dataset_sample_id"]])
     if row.created_at is not None:
         columns["created_at"] = in_zone(row.created_at)
     return columns

@@ -51,6 +51,8 @@ class EvaluationRequest(models.Model):
     tags = models.JSONField(null=True)
     dataset_id = models.CharField(max_length=255, null=True)
     dataset_sample_id = models.CharField(max_length=255, null=True)
+    sample_hash = models.BigIntegerField(null=True, help_text="Of input, gold answer and contexts.")
+    batch_id = models.BigIntegerField(null=True, help_text="Of the batch call or upload; null for a single call.")
     # Set on older requests only. New requests leave them to their evaluations: the texts are long and never read from
     # here.
     log_id = models.CharField(max_length=255, null=True)
@@ -144,8 +146,8 @@ class Evaluation(models.Model):
         # the id.
         constraints = (
             models.CheckConstraint(
-                # An account's own code may know no score, or draw no line between pass and fail.
-                condition=Q(status="success", score__isnull=False, passed__isnull=False, error_code=None)
+                # A profile without a threshold has no verdict; an account's own code may know no score either.
+                condition=Q(status="success", score__isnull=False, error_code=None)
                 | (Q(status="success", error_code=None) & ~Q(evaluation_type="patronus_evaluation"))
                 | (~Q(status="success") & Q(score=None, passed=None, in_history=False)),
                 name="ck_evaluation_score_or_error",
@@ -263,6 +265,10 @@ class HistoryScore(models.Model):
     experiment_id = models.BigIntegerField(null=True)
     config_id = models.BigIntegerField(null=True)
     output_id = models.BigIntegerField(null=True)
+    sample_hash = models.BigIntegerField(
+        null=True, help_text="Of input, gold answer and contexts; null: unknown, counted as distinct."
+    )
+    batch_id = models.BigIntegerField(null=True, help_text="Of the batch call or upload; null for a single call.")
     xact = XactField(db_default=CurrentXact(), editable=False)
     created_at = models.DateTimeField(db_default=Now())
 

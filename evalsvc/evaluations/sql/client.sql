@@ -51,10 +51,13 @@ BEGIN
       LATERAL jsonb_populate_record(NULL::evaluations_evaluationrequest, f.request) q
     RETURNING e.*
   ), remembered AS MATERIALIZED (
-    SELECT remember_scores(p_account, array_agg(ROW(
+    SELECT insert_scores(p_account, array_agg(ROW(
       history_id(true, a.created_at, a.id), a.evaluator_id, a.profile_name, NULL, a.score, a.passed, 'import', a.id,
-      false, a.app, a.project_id, a.experiment_id, NULL, NULL, a.created_at)::history_entry)) AS done
-    FROM added a WHERE a.in_history
+      false, a.app, a.project_id, a.experiment_id, NULL, NULL, a.created_at,
+      (f.request->>'sample_hash')::bigint,
+      -- Scores with times of their own are in the order of these; those of one time are a batch.
+      CASE WHEN f.request ? 'created_at' THEN id_at(a.created_at) ELSE drawn[1] END)::history_row)) AS done
+    FROM added a JOIN fresh f ON f.id = a.id WHERE a.in_history
   ), tagged AS (
     INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)
     SELECT t.* FROM fresh f JOIN added a ON a.id = f.id, LATERAL tags_of(a, f.request->'tags') t

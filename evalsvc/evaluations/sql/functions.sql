@@ -51,7 +51,7 @@ BEGIN
         'completed_at', CASE WHEN NOT jsonb_path_exists(s.evaluations, '$[*] ? (@.status == "pending")')
           THEN p_created_at[s.n] END,
         'log_id', NULL, 'trace_id', NULL)) r
-    RETURNING q.id, q.created_at, q.project_id, q.app, q.experiment_id, q.dataset_id
+    RETURNING q.id, q.created_at, q.project_id, q.app, q.experiment_id, q.dataset_id, q.sample_hash, q.batch_id
   ), added AS (
     INSERT INTO evaluations_evaluation AS e (
       {{accepted}},
@@ -69,14 +69,14 @@ BEGIN
     RETURNING e.id, e.request_id, e.position, e.in_history, e.evaluator_id, e.profile_name, e.profile_revision, e.score,
       e.passed, e.app, e.project_id, e.experiment_id, e.created_at
   ), remembered AS (
-    -- What `remember_scores` would write, of ids that nobody has had before: a statement of its own costs a twentieth of
+    -- What `insert_scores` would write, of ids that nobody has had before: a statement of its own costs a twentieth of
     -- the call.
     INSERT INTO evaluations_historyscore (
       account_id, id, evaluator_id, profile_name, revision, score, passed, source, source_id, app, project_id,
-      experiment_id, created_at)
+      experiment_id, created_at, sample_hash, batch_id)
     SELECT p_account, a.id, a.evaluator_id, a.profile_name, a.profile_revision, a.score, a.passed, 'evaluation', a.id,
-      a.app, a.project_id, a.experiment_id, a.created_at
-    FROM added a WHERE a.in_history
+      a.app, a.project_id, a.experiment_id, a.created_at, q.sample_hash, q.batch_id
+    FROM added a JOIN requests q ON q.id = a.request_id WHERE a.in_history
   )
   SELECT array_agg(a.id ORDER BY a.request_id, a.position) INTO evaluation_ids FROM added a;
   IF jsonb_path_exists(p_captures, '$[*].request.tags ? (@ != null)') THEN
@@ -95,16 +95,18 @@ END $$;
 -- Keep a request with its evaluations, and answer with the histories as they were before it. Once it had a parameter
 -- less: processes from then get the default, which two functions of the name would leave open.
 DROP FUNCTION IF EXISTS capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[]);
+DROP FUNCTION IF EXISTS capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[], boolean);
 CREATE OR REPLACE FUNCTION capture_evaluations(
   p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
   p_evaluators text[], p_profiles text[], p_snapshots text[], p_waits boolean DEFAULT true,
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
-  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
+  OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   drawn bigint[];
 BEGIN
-  SELECT h.* INTO ids, scores, facts, snapshots, are_new
+  SELECT h.* INTO ids, scores, facts, hashes, batches, snapshots, are_new
   FROM latest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
   drawn := next_ids(1 + jsonb_array_length(p_evaluations));
   request_id := drawn[1];
@@ -122,10 +124,12 @@ END $$;
 -- the first evaluation has one, they are not "before" one another when an interval is asked for again either. Waits for
 -- nobody's lock. `evaluation_ids` are those of the first request, then of the second, and so on. What is of one account is
 -- to stand side by side, as it is written together.
+DROP FUNCTION IF EXISTS capture_batch(jsonb, bigint[], text[], text[], text[]);
 CREATE OR REPLACE FUNCTION capture_batch(
   p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
-  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
+  OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   part record;
@@ -145,6 +149,7 @@ BEGIN
     SELECT h.* INTO part FROM latest_scores(
       p_accounts[first], p_evaluators[first:final], p_profiles[first:final], p_snapshots[first:final], NULL) h;
     ids := ids || part.ids; scores := scores || part.scores; facts := facts || part.facts;
+    hashes := hashes || part.hashes; batches := batches || part.batches;
     snapshots := snapshots || part.snapshots;
     are_new := are_new || part.are_new;
     first := final + 1;
@@ -194,12 +199,14 @@ RETURNS smallint[] LANGUAGE plpgsql SECURITY INVOKER
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   mode text;
+  sample bigint;
+  batch bigint;
   finished smallint[];
-  entries history_entry[];
+  entries history_row[];
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   -- Two lanes that end at once must agree on who was last.
-  SELECT q.capture INTO mode FROM evaluations_evaluationrequest q
+  SELECT q.capture, q.sample_hash, q.batch_id INTO mode, sample, batch FROM evaluations_evaluationrequest q
   WHERE q.account_id = p_account AND q.id = p_request FOR UPDATE;
   WITH verdicts AS (
     SELECT v.*, coalesce(mode = 'all' OR (mode = 'fails-only' AND v.passed = false), false) AS keep,
@@ -220,10 +227,10 @@ BEGIN
   )
   SELECT array_agg(w.position ORDER BY w.position), array_agg(ROW(
     w.id, w.evaluator_id, w.profile_name, w.profile_revision, w.score, w.passed, 'evaluation', w.id, false, w.app,
-    w.project_id, w.experiment_id, NULL, NULL, w.created_at)::history_entry) FILTER (WHERE w.in_history)
+    w.project_id, w.experiment_id, NULL, NULL, w.created_at, sample, batch)::history_row) FILTER (WHERE w.in_history)
   INTO finished, entries FROM written w;
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_account, entries);
+    PERFORM insert_scores(p_account, entries);
   END IF;
   UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
   WHERE q.account_id = p_account AND q.id = p_request AND q.completed_at IS NULL AND NOT EXISTS (

@@ -1,11 +1,19 @@
 -- Histories: how a score enters one, and how they are read. See sql/functions.sql for how these are planned.
 
--- What becomes a row of a history, in the order of its columns.
+-- What becomes a row of a history, in the order of its columns. `history_entry` is what processes of the last release
+-- write.
 DO $$ BEGIN
   CREATE TYPE history_entry AS (
     id bigint, evaluator_id text, profile_name text, revision int, score double precision, passed boolean, source text,
     source_id bigint, trial boolean, app text, project_id uuid, experiment_id bigint, config_id bigint, output_id bigint,
     created_at timestamptz);
+EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
+DO $$ BEGIN
+  CREATE TYPE history_row AS (
+    id bigint, evaluator_id text, profile_name text, revision int, score double precision, passed boolean, source text,
+    source_id bigint, trial boolean, app text, project_id uuid, experiment_id bigint, config_id bigint, output_id bigint,
+    created_at timestamptz, sample_hash bigint, batch_id bigint);
 EXCEPTION WHEN duplicate_object THEN NULL;
 END $$;
 
@@ -20,7 +28,7 @@ $$;
 -- Write scores to the history: the only way in, but for what a capture writes with its own statement. What a config
 -- answered is one row for each evaluator and profile, however many metrics read it and whoever scores it again; whether
 -- it was promoted meanwhile changes nothing. Returns how many are new.
-CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
+CREATE OR REPLACE FUNCTION insert_scores(p_account bigint, p_scores history_row[])
 RETURNS int LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   n int;
@@ -34,6 +42,12 @@ BEGIN
   RETURN n;
 END $$;
 
+-- As processes of the last release call it.
+CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
+RETURNS int LANGUAGE sql SECURITY INVOKER AS $$
+  SELECT insert_scores(p_account, array_agg(ROW(s.*, NULL, NULL)::history_row)) FROM unnest(p_scores) s
+$$;
+
 -- What an answer needs of a row beside its id and score, as one number: the revision, where the score comes from, and
 -- the verdict.
 CREATE OR REPLACE FUNCTION history_facts(p_revision int, p_source text, p_passed boolean)
@@ -41,33 +55,41 @@ RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHEN 'experiment' THEN 4 ELSE 8 END
   + CASE WHEN p_passed THEN 2 WHEN NOT p_passed THEN 1 ELSE 0 END;
 
--- The newest 1000 scores of each asked-for history, as PostgreSQL's binary arrays of ids, of scores and of facts; null
--- where none is wanted. Without trials. A caller that holds a history as of a snapshot gets only what that snapshot
+-- The newest 1000 scores of each asked-for history, as PostgreSQL's binary arrays of ids, of scores, of facts, of the
+-- samples' hashes and of batches; null where none is wanted. A row without a hash or a batch has its id in
+-- place of it. Without experiments. A caller that holds a history as of a snapshot gets only what that snapshot
 -- could not see: rows are written by concurrent transactions and do not become visible in the order of their ids, but
 -- a snapshot knows exactly which transactions it has seen, except for its own: a transaction that has written already hands no snapshot out, as
 -- what it writes next would count as seen. `p_before` answers as of an earlier request instead: ids sort by time.
+DROP FUNCTION IF EXISTS latest_scores(bigint, text[], text[], text[], bigint);
 CREATE OR REPLACE FUNCTION latest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
-  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT snapshots text[], OUT are_new boolean[]
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
+  OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   some_ids bytea;
   some_scores bytea;
   some_facts bytea;
+  some_hashes bytea;
+  some_batches bytea;
   seen pg_snapshot;
   taken text;
   n bigint;
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
-    some_ids := NULL; some_scores := NULL; some_facts := NULL; taken := NULL; seen := p_snapshots[i]::pg_snapshot; n := 0;
+    some_ids := NULL; some_scores := NULL; some_facts := NULL; some_hashes := NULL; some_batches := NULL; taken := NULL;
+    seen := p_snapshots[i]::pg_snapshot; n := 0;
     IF seen IS NOT NULL THEN
       SELECT count(*), array_send(array_agg(unseen.id)), array_send(array_agg(unseen.score)),
-        array_send(array_agg(unseen.facts)), pg_current_snapshot()::text
-      INTO n, some_ids, some_scores, some_facts, taken FROM (
-        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM evaluations_historyscore h
+        array_send(array_agg(unseen.facts)), array_send(array_agg(unseen.hash)), array_send(array_agg(unseen.batch)),
+        pg_current_snapshot()::text
+      INTO n, some_ids, some_scores, some_facts, some_hashes, some_batches, taken FROM (
+        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,
+          coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
-          AND NOT h.trial AND h.xact >= pg_snapshot_xmin(seen) AND NOT pg_visible_in_snapshot(h.xact, seen)
+          AND NOT h.trial AND h.source <> 'experiment' AND h.xact >= pg_snapshot_xmin(seen) AND NOT pg_visible_in_snapshot(h.xact, seen)
         LIMIT 1000
       ) unseen;
     END IF;
@@ -75,11 +97,12 @@ BEGIN
     IF p_evaluators[i] IS NOT NULL AND (seen IS NULL OR n = 1000) THEN
       seen := NULL;
       SELECT array_send(array_agg(newest.id)), array_send(array_agg(newest.score)), array_send(array_agg(newest.facts)),
-        pg_current_snapshot()::text
-      INTO some_ids, some_scores, some_facts, taken FROM (
-        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM evaluations_historyscore h
+        array_send(array_agg(newest.hash)), array_send(array_agg(newest.batch)), pg_current_snapshot()::text
+      INTO some_ids, some_scores, some_facts, some_hashes, some_batches, taken FROM (
+        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,
+          coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
-          AND NOT h.trial AND h.id < coalesce(p_before, 9223372036854775807)
+          AND NOT h.trial AND h.source <> 'experiment' AND h.id < coalesce(p_before, 9223372036854775807)
         ORDER BY h.id DESC LIMIT 1000
       ) newest;
     END IF;
@@ -87,6 +110,7 @@ BEGIN
       taken := NULL;
     END IF;
     ids := ids || some_ids; scores := scores || some_scores; facts := facts || some_facts;
+    hashes := hashes || some_hashes; batches := batches || some_batches;
     snapshots := snapshots || taken;
     are_new := are_new || (seen IS NOT NULL);
   END LOOP;
@@ -94,20 +118,30 @@ END $$;
 
 -- The newest scores of each asked-for history within a window: of an app, a project, an experiment or tags, from an id or
 -- a revision on, with or without what experiments have tried. p_window: {include: none | promoted | all, most, app,
--- project, experiment, tags, from_id, revision, without: an experiment}. Planned for the values at hand, as what fits
+-- project, experiment, tags, from_id, revision, without: an experiment, cluster_by: the name of a tag}. `clusters` are the
+-- values of that tag as numbers, or the id of a row without it. `chosen` is the largest number of configs among which
+-- one with promoted scores in the window was chosen. Planned for the values at hand, as what fits
 -- one window walks a million rows for another.
+DROP FUNCTION IF EXISTS scoped_scores(bigint, text[], text[], jsonb, bigint);
 CREATE OR REPLACE FUNCTION scoped_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_window jsonb, p_before bigint,
-  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[]
+  OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
+  OUT clusters bytea[], OUT chosen int[]
 ) LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   some_ids bytea;
   some_scores bytea;
   some_facts bytea;
+  some_hashes bytea;
+  some_batches bytea;
+  some_clusters bytea;
+  some_experiments bigint[];
+  n_configs int;
   digests bigint[];
   key text := 'h.id';
   source text := 'evaluations_historyscore h';
   conditions text := 'h.account_id = $1 AND h.evaluator_id = $2 AND h.profile_name = $3';
+  tagged text := 'NULL::bytea';
   rows text;
   newest text;
 BEGIN
@@ -146,19 +180,36 @@ BEGIN
   IF p_before IS NOT NULL THEN
     conditions := conditions || format(' AND %s < %s', key, p_before);
   END IF;
-  rows := 'SELECT ' || key || ' AS id, h.score, history_facts(h.revision, h.source, h.passed) AS facts FROM ' || source || ' WHERE '
-    || conditions || ' AND ';
+  rows := 'SELECT ' || key || ' AS id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,'
+    ' coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.source_id,'
+    ' CASE WHEN h.source = ''experiment'' AND NOT h.trial THEN h.experiment_id END AS promoted FROM ' || source
+    || ' WHERE ' || conditions || ' AND ';
   newest := ' ORDER BY id DESC LIMIT ' || least(1000, coalesce((p_window->>'most')::int, 1000));
   newest := CASE p_window->>'include' WHEN 'none' THEN rows || 'NOT h.trial AND h.source <> ''experiment''' || newest
     WHEN 'promoted' THEN rows || 'NOT h.trial' || newest
     ELSE '(' || rows || 'NOT h.trial' || newest || ') UNION ALL (' || rows || 'h.trial' || newest || ')' || newest END;
+  IF p_window ? 'cluster_by' THEN
+    tagged := format('array_send(array_agg(coalesce((SELECT tag_digest($1, %1$L, q.tags->>%1$L) FROM evaluations_evaluation e'
+      ' JOIN evaluations_evaluationrequest q ON q.account_id = $1 AND q.id = e.request_id'
+      ' WHERE e.account_id = $1 AND e.id = n.source_id), n.id)))', p_window->>'cluster_by');
+  END IF;
   FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
-    some_ids := NULL; some_scores := NULL; some_facts := NULL;
+    some_ids := NULL; some_scores := NULL; some_facts := NULL; some_hashes := NULL; some_batches := NULL;
+    some_clusters := NULL; some_experiments := NULL; n_configs := NULL;
     IF p_evaluators[i] IS NOT NULL THEN
-      EXECUTE 'SELECT array_send(array_agg(n.id)), array_send(array_agg(n.score)), array_send(array_agg(n.facts)) FROM ('
-        || newest || ') n' INTO some_ids, some_scores, some_facts USING p_account, p_evaluators[i], p_profiles[i];
+      EXECUTE 'SELECT array_send(array_agg(n.id)), array_send(array_agg(n.score)), array_send(array_agg(n.facts)),'
+        ' array_send(array_agg(n.hash)), array_send(array_agg(n.batch)), ' || tagged || ', array_agg(n.promoted)'
+        ' FILTER (WHERE n.promoted IS NOT NULL) FROM (' || newest || ') n'
+        INTO some_ids, some_scores, some_facts, some_hashes, some_batches, some_clusters, some_experiments
+        USING p_account, p_evaluators[i], p_profiles[i];
+      IF some_experiments IS NOT NULL THEN
+        SELECT max(k.n) INTO n_configs FROM (SELECT count(*) AS n FROM experiments_config c
+          WHERE c.account_id = p_account AND c.experiment_id = ANY(some_experiments) GROUP BY c.experiment_id) k;
+      END IF;
     END IF;
     ids := ids || some_ids; scores := scores || some_scores; facts := facts || some_facts;
+    hashes := hashes || some_hashes; batches := batches || some_batches; clusters := clusters || some_clusters;
+    chosen := chosen || n_configs;
   END LOOP;
 END $$;
 

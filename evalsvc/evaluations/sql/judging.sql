@@ -209,7 +209,7 @@ DECLARE
   part record;
   finished bigint[];
   places smallint[];
-  entries history_entry[];
+  entries history_row[];
 BEGIN
   FOR part IN
     SELECT i.account, jsonb_agg(to_jsonb(i)) AS items, array_agg(i.request) AS requests, min(i.request) AS first, max(i.request) AS final
@@ -226,7 +226,7 @@ BEGIN
           SELECT e.id FROM evaluations_evaluation e WHERE e.account_id = part.account AND e.request_id = q.id
             AND e.position = v.position AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id))) AS evaluation,
         coalesce(q.capture = 'all' OR (q.capture = 'fails-only' AND v.passed = false), false) AS keep,
-        q.capture = 'all' AND v.status = 'success' AS remember
+        q.capture = 'all' AND v.status = 'success' AS remember, q.sample_hash, q.batch_id
       FROM jsonb_to_recordset(part.items) AS i(request bigint, verdicts jsonb)
       JOIN evaluations_evaluationrequest q ON q.account_id = part.account AND q.id = ANY(part.requests) AND q.id = i.request
       CROSS JOIN LATERAL jsonb_populate_recordset(NULL::evaluations_evaluation, i.verdicts) v
@@ -243,14 +243,14 @@ BEGIN
       WHERE e.account_id = part.account AND e.id = ANY(ARRAY(SELECT k.evaluation FROM verdicts k)) AND e.id = v.evaluation
         AND e.request_id = v.request AND e.position = v.position AND e.status || '' = 'pending'
         AND e.id >= ids_from(part.first) AND e.id < ids_until(part.final)
-      RETURNING e.*
+      RETURNING e.*, v.sample_hash, v.batch_id
     )
     SELECT array_agg(w.request_id), array_agg(w.position), array_agg(ROW(
       w.id, w.evaluator_id, w.profile_name, w.profile_revision, w.score, w.passed, 'evaluation', w.id, false, w.app,
-      w.project_id, w.experiment_id, NULL, NULL, w.created_at)::history_entry) FILTER (WHERE w.in_history)
+      w.project_id, w.experiment_id, NULL, NULL, w.created_at, w.sample_hash, w.batch_id)::history_row) FILTER (WHERE w.in_history)
     INTO finished, places, entries FROM written w;
     IF entries IS NOT NULL THEN
-      PERFORM remember_scores(part.account, entries);
+      PERFORM insert_scores(part.account, entries);
     END IF;
     UPDATE evaluations_evaluationrequest q SET completed_at = clock_timestamp()
     WHERE q.account_id = part.account AND q.id = ANY(part.requests) AND q.id BETWEEN part.first AND part.final

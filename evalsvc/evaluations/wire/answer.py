@@ -13,7 +13,7 @@ from msgspec import UNSET
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.wire.inputs import as_sent, echo
-from evalsvc.evaluations.wire.scores import to_client_extra, to_client_score
+from evalsvc.evaluations.wire.scores import get_pass_reason, to_client_extra, to_client_score
 from evalsvc.evaluations.wire.shapes import (
     AdditionalInfo,
     EvaluateAnswer,
@@ -124,6 +124,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         evaluated_model_params=extras.get("params"),
         evaluated_model_selected_model=extras.get("selected_model"),
         passed=verdict.passed,
+        pass_reason=get_pass_reason(entry.evaluation_type, verdict),
         score_raw=score,
         score_normalized=score,
         text_output=verdict.text_output,
@@ -183,6 +184,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         error_message=row.error_message,
         explain_strategy=row.explain_strategy,
         passed=row.passed,
+        pass_reason=get_pass_reason(row.evaluation_type, row),
         score=to_client_score(row.family, row.score, row.passed),
         text_output=row.text_output,
         metadata=_metadata(row, details),

@@ -81,6 +81,23 @@ class SinceRevision(AnswerShape):
     revision: int
 
 
+class IntervalRowCounts(AnswerShape):
+    """The rows that an interval is computed from."""
+
+    n: Annotated[int, Meta(description="Rows with a value.")]
+    n_distinct: Annotated[int | None, Meta(description="Distinct samples among them, by input, gold and contexts.")]
+    n_failed: Annotated[int, Meta(description="Rows that the evaluated system failed to answer.")]
+    failed_as: Annotated[
+        Literal["worst", "excluded"] | None, Meta(description="How failed rows count; null without any.")
+    ]
+    n_missing: Annotated[int, Meta(description="Rows without a value for another reason.")]
+    chosen_among: Annotated[
+        int | None, Meta(description="With promoted scores: the number of configs that theirs was chosen from.")
+    ]
+    weighted: Annotated[bool, Meta(description="Whether rows have unequal weights.")]
+    sources: Annotated[dict[str, int], Meta(description="Rows by source, where there are several.")]
+
+
 class ConfidenceInterval(AnswerShape):
     """The interval over a history, or null numbers and the reason."""
 
@@ -91,6 +108,8 @@ class ConfidenceInterval(AnswerShape):
     median: float | None
     upper: float | None
     n: Annotated[int, Meta(description="Scores in the history, at most 1000.")]
+    n_distinct: Annotated[int, Meta(description="Distinct samples among them, by input, gold and contexts.")]
+    rows: IntervalRowCounts
     method: str | None
     degenerate: bool
     warnings: list[str]
@@ -111,6 +130,7 @@ class ConfidenceInterval(AnswerShape):
     scope: Annotated[Json, Meta(extra_json_schema=SCOPE)]
     since: Annotated[Json, Meta(extra_json_schema={"anyOf": [SINCE, {"type": "null"}]})]
     include_experiments: Literal["none", "promoted", "all"]
+    cluster_by: Annotated[str | None, Meta(description="The tag that the scores are clustered by, if requested.")]
     suggested_since: Annotated[
         SinceRevision | None, Meta(description="With `mixed_revisions`: a `since` of one revision only.")
     ]
@@ -143,6 +163,7 @@ class History(AnswerShape):
     n_total: Annotated[int, Meta(description="All captured scores.")]
     mean: Annotated[float | None, Meta(description="Of the n newest.")]
     pass_rate: Annotated[float | None, Meta(description="Of the n newest.")]
+    pass_reason: Annotated[str | None, Meta(description="`no threshold` where the profile has none.")]
     confidence_interval: ConfidenceInterval | None
     points: list[ScorePoint]
     next_cursor: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -124,6 +125,24 @@ def input_columns(sample: Sample) -> dict[str, Any]:
         "gold": sample.gold,
         "system_prompt": sample.system_prompt,
     }
+
+
+def hash_sample(sample: Sample) -> int | None:
+    """Return a signed 64-bit hash of a sample's input, gold answers and contexts: the same question, the same number.
+
+    Samples with neither an input nor contexts are told apart by their output. None for a sample without any of these.
+    """
+    contexts = None if sample.contexts is None else sample.context_texts
+    output = sample.output if sample.input is None and not contexts else None
+    parts = (sample.input, sample.gold_texts or None, contexts, output)
+    if not any(parts):
+        return None
+    return hash_content(parts)
+
+
+def hash_content(content: object) -> int:
+    """Return a signed 64-bit hash of what JSON can express."""
+    return int.from_bytes(hashlib.blake2b(orjson.dumps(content), digest_size=8).digest(), signed=True)
 
 
 def build_extras(raw: InputSpellings, fields: Fields, sample: Sample) -> dict[str, Any] | None:

@@ -14,16 +14,19 @@ from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
 LEVELS = (0.8, 0.999)
 LEVEL = 0.95
+AUTO = "auto"
+DEFAULT_STRATEGY = AUTO
 OF = ("pass", "score")
 INCLUDE = ("none", "promoted", "all")
 SCOPES = ("app", "project", "experiment", "tags")
 SINCE = ("scores", "revision")
-MEMBERS = ("strategy", "level", "of", "scope", "since", "include_experiments")
+MEMBERS = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by")
 MAX_TAGS = 10
+MAX_TAG_NAME = 255
 MAX_REVISION = 2**31 - 1
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 # Which experiment scores a history includes by default, by scope.
-INCLUDED = {"account": "promoted", "app": "none", "project": "none", "experiment": "all", "tags": "none"}
+INCLUDED = {"account": "none", "app": "none", "project": "none", "experiment": "all", "tags": "none"}
 Errors = list[FieldError]
 
 
@@ -32,7 +35,8 @@ class IntervalOptions:
     """Validated interval options. None means the default of the family or scope.
 
     `scope` is None for the complete account, else one of SCOPES and its value; `since` is None for the newest thousand,
-    a time, or one of SINCE with its number.
+    a time, or one of SINCE with its number. `cluster_by` is the name of a tag, whose values are the
+    clusters.
     """
 
     strategy: str = "none"
@@ -41,6 +45,7 @@ class IntervalOptions:
     scope: tuple[str, Any] | None = None
     since: datetime | tuple[str, int] | None = None
     include: str | None = None
+    cluster_by: str | None = None
 
     @property
     def include_experiments(self) -> str:
@@ -51,7 +56,8 @@ class IntervalOptions:
     def is_plain(self) -> bool:
         """Return whether it is of the newest scores of the account, which processes remember."""
         by_number = self.since is None or (isinstance(self.since, tuple) and self.since[0] == "scores")
-        return self.scope is None and by_number and self.include_experiments == "promoted"
+        is_whole = self.scope is None and self.include_experiments == "none"
+        return is_whole and by_number and self.cluster_by is None
 
     @property
     def most(self) -> int | None:
@@ -65,6 +71,7 @@ class IntervalOptions:
             "include_experiments": self.include,
             "scope": self.scope_json,
             "since": self.since_json,
+            "cluster_by": self.cluster_by,
         }
         members: dict[str, Any] = {name: value for name, value in options.items() if value not in (None, "account")}
         return members | ({} if self.level == LEVEL else {"level": self.level})
@@ -89,7 +96,7 @@ def parse_interval_options(value: object, pointer: str) -> tuple[IntervalOptions
     if not isinstance(value, Mapping):
         return IntervalOptions(), [FieldError(pointer, "A strategy's name, or an object.")]
     errors = [*_unknown(value, MEMBERS, pointer)]
-    ask = IntervalOptions(strategy="full-history")
+    ask = IntervalOptions(strategy=DEFAULT_STRATEGY)
     for name, read in READERS.items():
         if (member := value.get(name)) is None:
             continue
@@ -113,7 +120,7 @@ def read_query(query: Mapping[str, str]) -> IntervalOptions:
 
     Raises Invalid with a pointer to each parameter that is wrong.
     """
-    members: dict[str, Any] = {"strategy": "full-history"}
+    members: dict[str, Any] = {"strategy": DEFAULT_STRATEGY}
     for name, value in query.items():
         _set_member(members, name.split(".", 2), value)
     ask, errors = parse_interval_options(members, "")
@@ -220,6 +227,12 @@ def _tags(value: Any) -> dict[str, str]:
     return dict(value)
 
 
+def _tag_name(value: Any) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= MAX_TAG_NAME or "\x00" in value:
+        raise InvalidOption(f"The name of a tag, at most {MAX_TAG_NAME} characters.")
+    return value
+
+
 def _since(value: Any) -> datetime | tuple[str, int]:
     if isinstance(value, str):
         return _time(value)
@@ -254,6 +267,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "scope": _scope,
     "since": _since,
     "include_experiments": _make_choice_parser(INCLUDE),
+    "cluster_by": _tag_name,
 }
 
 

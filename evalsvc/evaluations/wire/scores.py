@@ -14,6 +14,8 @@ from django.db.models import Q
 
 from evaluators.registry import families
 
+NO_THRESHOLD = "no threshold"
+"""Why a score of the service neither passes nor fails, as answers give it."""
 OPERATORS: dict[str, Callable[[float, Any], bool]] = {
     "exact": operator.eq,
     "lt": operator.lt,
@@ -33,6 +35,15 @@ def get_verdict_families() -> frozenset[str]:
 def to_client_score(family: str | None, score: float | None, passed: bool | None) -> float | None:
     """Return the score of a verdict."""
     return float(passed) if passed is not None and family in get_verdict_families() else score
+
+
+def get_pass_reason(evaluation_type: str, verdict: Any) -> str | None:
+    """Return why the score of a managed evaluator has no verdict; None for a verdict, and without a score.
+
+    `verdict` is a Verdict or a row that has its columns. Who sends scores made elsewhere may leave out their verdict.
+    """
+    is_managed = evaluation_type == "patronus_evaluation"
+    return NO_THRESHOLD if is_managed and verdict.status == "success" and verdict.passed is None else None
 
 
 def to_client_extra(

@@ -28,6 +28,11 @@ class AdditionalInfo(AnswerShape):
     ] = UNSET
 
 
+PassReason = Annotated[
+    str | None, Meta(description="`no threshold` where the profile has none, so that `pass` is null.")
+]
+
+
 class EvaluationVerdict(AnswerShape):
     """A verdict in the superset of the keys that clients of this wire know."""
 
@@ -58,6 +63,7 @@ class EvaluationVerdict(AnswerShape):
     evaluated_model_params: Json
     evaluated_model_selected_model: Json
     passed: bool | None = field(name="pass")
+    pass_reason: PassReason
     score_raw: float | None
     score_normalized: float | None
     text_output: str | None
@@ -191,6 +197,7 @@ class StoredEvaluation(AnswerShape):
     error_message: str | None
     explain_strategy: str
     passed: bool | None = field(name="pass")
+    pass_reason: PassReason
     score: float | None
     text_output: str | None
     metadata: Annotated[

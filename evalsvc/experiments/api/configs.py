@@ -208,16 +208,16 @@ class CloneView(AccountView):
 class PromoteView(AccountView):
     """The config that goes to production."""
 
-    bare = ("POST",)
-
-    @extend_schema(operation_id="promote_config", tags=["experiments"], request=None, responses=PROMOTED)
+    @extend_schema(operation_id="promote_config", tags=["experiments"], request=plans.PromoteIn, responses=PROMOTED)
     def post(self, request: Request, id: int, config_id: int) -> Response:
         """Let the scores of a config enter the histories of their evaluators, for good; answer how many are new there.
 
-        The leader is promoted when the experiment is done. A second call adds what the config has answered since.
+        A second call adds what the config has answered since. Refused when a history has the same examples already,
+        unless `force` says otherwise.
         """
         config = get_config(account=self.account, experiment_id=id, id=config_id)
-        n = promote_config(account=self.account, config=config, actor=self.caller.actor)
+        body = validate_strict(plans.PromoteIn(data=request.data if request.body else {}))
+        n = promote_config(account=self.account, config=config, actor=self.caller.actor, **body)
         return Response(PromotionEffect(config_id=str(config.pk), n_promoted=n))
 
 

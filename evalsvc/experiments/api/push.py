@@ -21,7 +21,7 @@ from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.tenancy.scope import account_scope
 
 RETRY_AFTER_MS = 500
-COUNTS = ("n", "n_error", "n_na", "n_pending", "N")
+COUNTS = ("rows", "n", "n_error", "n_na", "n_pending", "N")
 SHOWN = (*COUNTS, "value", "mean", "lower", "upper", "covers", "safe", "new_data", "this_set")
 
 

@@ -13,8 +13,8 @@ from evalsvc.experiments.bodies.strict import LARGEST, Strict, build_bounded_lis
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, INTEGRATED, MODES
-from evalsvc.experiments.definition.plans import MAX_SAMPLES
-from evalsvc.experiments.models import Abort, Config, Errors, Policy
+from evalsvc.experiments.definition.plans import FAILURES_BY_ERRORS, MAX_SAMPLES
+from evalsvc.experiments.models import Abort, Config, Failures, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.prompts.models import MAX_LABEL
 from evalsvc.rest.bodies.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter
@@ -137,6 +137,7 @@ class PlanIn(Strict):
     baseline = NameText(max_length=100, required=False, allow_null=True)
     limit = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
     stop_when_decided = serializers.BooleanField(default=False)
+    failures = serializers.ChoiceField(choices=Failures.choices, required=False)
     abort_on_error = AbortField(required=False, allow_null=True, default=None)
     pause_at_shards = ShardsField(required=False, allow_null=True, default=None)
     promote = serializers.BooleanField(required=False, allow_null=True, default=None)
@@ -208,7 +209,7 @@ class PostedScoresIn(Strict):
 
 
 # As above: the framework stores the errors of a body under this name.
-PlanIn._declared_fields["errors"] = serializers.ChoiceField(choices=Errors.choices, default=Errors.FAVOUR)
+PlanIn._declared_fields["errors"] = serializers.ChoiceField(choices=tuple(FAILURES_BY_ERRORS), required=False)
 
 
 class ConfigIn(Strict):
@@ -254,6 +255,12 @@ class CloneIn(Strict):
 
     name = NameText(max_length=100, required=False, allow_null=True)
     changes = serializers.DictField(default=dict)
+
+
+class PromoteIn(Strict):
+    """The optional body of a promotion; `force` for examples that a history already has."""
+
+    force = serializers.BooleanField(default=False)
 
 
 class LabelIn(Strict):

@@ -60,19 +60,21 @@ def settle(plan: ExperimentPlan) -> None:
     idle. A transaction that updates its pairs waits for that row, and then settles it with everything counted.
     """
     configs = Config.objects.filter(experiment_id=plan.experiment_id).values_list("state", "stop_reason")
-    state = state_after(list(configs))
+    states = list(configs)
+    state = state_after(states)
     # A config can continue once the reason for its stop no longer applies: the planner tests it again.
     if state == State.DONE and has_unsupported_stop(plan):
         state = State.RUNNING
     if state == State.RUNNING:
-        _write(plan, state, is_closed=False)
+        _write(plan, state, has_ended=False, is_closed=False)
         return
     # Only tried: a planner that has the lock waits for the plan's row.
     is_counted = lock_planner(plan.experiment_id, wait=False)
     if is_counted:
         count_all(plan)
     if is_counted or state != State.DONE:
-        _write(plan, state, is_closed=is_counted and not _is_on_its_way(plan))
+        has_ended = not has_paused(states)
+        _write(plan, state, has_ended=has_ended, is_closed=is_counted and not _is_on_its_way(plan))
 
 
 def state_after(configs: Collection[tuple[str, str | None]]) -> str:
@@ -80,13 +82,18 @@ def state_after(configs: Collection[tuple[str, str | None]]) -> str:
     states = {state for state, _ in configs}
     if Config.State.RUNNING in states:
         return State.RUNNING
-    if (Config.State.STOPPED, Config.StopReason.PAUSE) in configs:
+    if has_paused(configs):
         return State.IDLE
     if Config.State.COMPLETED in states or (Config.State.STOPPED, Config.StopReason.DECIDED) in configs:
         return State.DONE
     if Config.State.FAILED in states and Config.State.STOPPED not in states:
         return State.FAILED
     return State.IDLE
+
+
+def has_paused(configs: Collection[tuple[str, str | None]]) -> bool:
+    """Return whether a config waits at the end of a shard: an experiment with one has not ended."""
+    return (Config.State.STOPPED, Config.StopReason.PAUSE) in configs
 
 
 def count_all(plan: ExperimentPlan) -> None:
@@ -104,16 +111,21 @@ def _is_on_its_way(plan: ExperimentPlan) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def _write(plan: ExperimentPlan, state: str, *, is_closed: bool) -> None:
+def _write(plan: ExperimentPlan, state: str, *, has_ended: bool, is_closed: bool) -> None:
+    """Store the state, and report an ending once: `finished_at` is set from an ending until configs run again."""
     is_new = state != plan.state
-    changes: dict[str, object] = {"is_closed": is_closed}
-    if is_new:
-        changes |= {"state": state, "finished_at": Now() if state == State.DONE else None}
-    if changes != {"is_closed": plan.is_closed}:
-        ExperimentPlan.objects.filter(pk=plan.pk).update(**changes)
+    # Stopping the last paused config of an idle experiment ends it without a change of state.
+    is_end = has_ended and (plan.finished_at is None if state == State.IDLE else is_new)
+    changes: dict[str, object] = {"is_closed": is_closed, "state": state}
+    if changes == {"is_closed": plan.is_closed, "state": plan.state} and not is_end:
+        return
+    if is_end or not has_ended:
+        changes["finished_at"] = Now() if is_end else None
+    ExperimentPlan.objects.filter(pk=plan.pk).update(**changes)
     plan.state, plan.is_closed = state, is_closed
-    if is_new and state in (State.DONE, State.FAILED):
-        data: dict[str, JSONValue] = {"experiment_id": str(plan.experiment_id), "state": str(state)}
-        record_event(account_id=plan.account_id, type=EventType.EXPERIMENT_FINISHED, data=data)
-    if is_new and state == State.DONE:
+    if not is_end:
+        return
+    data: dict[str, JSONValue] = {"experiment_id": str(plan.experiment_id), "state": str(state)}
+    record_event(account_id=plan.account_id, type=EventType.EXPERIMENT_FINISHED, data=data)
+    if state == State.DONE:
         promote_leader(plan)

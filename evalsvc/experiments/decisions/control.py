@@ -37,9 +37,14 @@ class Action:
     changes: tuple[str, ...]
     to: str
     stop_reason: str | None = None
+    changes_paused: bool = False
+
+    def applies_to(self, config: Config) -> bool:
+        """Return whether it changes a config as it is now."""
+        return config.state in self.changes or (self.changes_paused and config.is_paused)
 
 
-STOP = Action("stop", (State.QUEUED, State.RUNNING), State.STOPPED, Config.StopReason.USER)
+STOP = Action("stop", (State.QUEUED, State.RUNNING), State.STOPPED, Config.StopReason.USER, changes_paused=True)
 RESUME = Action("resume", (State.STOPPED, State.FAILED), State.RUNNING)
 DELETE = Action("delete", tuple(state for state in State.values if state != State.DELETED), State.DELETED)
 ACTIONS = {action.name: action for action in (STOP, RESUME, DELETE)}
@@ -74,7 +79,7 @@ def control(
         plan = get_plan(account=account, id=experiment_id, lock=True)
         configs = _lock_configs(plan, config_ids)
         _check_epochs(plan, expected_epochs or {})
-        changed = [config for config in configs if config.state in action.changes]
+        changed = [config for config in configs if action.applies_to(config)]
         if action is RESUME:
             refuse_imported(plan, changed)
         in_flight = count_in_flight([config.pk for config in changed])

@@ -10,16 +10,27 @@ from django.db.models import Count, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.datasets.models import Example
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import HistoryScore
+from evalsvc.experiments.decisions.stops import store_decision
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.infra.locks import PROMOTION
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.race.elimination import Elimination
 from evalsvc.tenancy.scope import account_scope, current_role
 
 Pairs = list[tuple[str, str]]
+# Above this share of failed outputs, the scores that are there may be those of the easy examples.
+MAX_FAILED_SHARE = 0.01
+UNPROMOTED_FAILURES, UNPROMOTED_REPEATS = "promotion_failures", "promotion_repeats"
+REPEATED = (
+    "These histories already have scores of the same examples: {}. They would count twice there, and intervals would be"
+    " too narrow; send `force: true` to promote them all the same."
+)
 
 
 def promote(plan: ExperimentPlan, config: Config) -> int:
@@ -32,22 +43,28 @@ def promote(plan: ExperimentPlan, config: Config) -> int:
 
 
 def promote_leader(plan: ExperimentPlan) -> int:
-    """Promote the leader of an experiment that is done; return the number of promoted scores.
+    """Promote the leader of an experiment that is done, where the plan asks for it; return the number of scores.
 
-    Nothing is promoted when a config of the experiment was promoted before, when the plan has `promote: false`, or when
-    the experiment was imported as a bundle. A single config was not chosen among others, so it enters only the
-    histories in which no other experiment has the same examples: an interval assumes independent scores, and answering
-    the same examples fifty times yields no more examples. With `promote: true` it always enters them.
+    Nothing is promoted on a tie, when a config of the experiment was promoted before, or when the experiment was
+    imported as a bundle. A config with many failures, and one with examples that a history already has from an
+    experiment, are left to a person, and a decision says so: the answers that are there may be the easy ones, and
+    answering the same examples again yields no independent scores.
     """
     pairs = _pairs(plan)
-    if plan.promote is False or plan.experiment.imported_at or not pairs or _promoted(plan, [plan.pk], pairs):
+    if not plan.promote or plan.experiment.imported_at or not pairs or _promoted(plan, [plan.pk], pairs):
         return 0
     if (leader := live_view(plan)["leader"]) is None:
         return 0
-    if plan.promote is None and _configs(plan).count() == 1:
-        promoted_pairs = _promoted_with_its_examples(plan, pairs)
-        pairs = [pair for pair in pairs if pair not in promoted_pairs]
-    return _promote(plan, _configs(plan).get(pk=int(leader)), pairs)
+    config = _configs(plan).get(pk=int(leader))
+    n_outputs = config.n_ok + config.n_error
+    if config.n_error > MAX_FAILED_SHARE * n_outputs:
+        evidence = {"n_error": float(config.n_error), "n": float(n_outputs)}
+        store_decision(plan, config, Elimination(config.pk, None, UNPROMOTED_FAILURES, None, evidence))
+        return 0
+    if repeated := _find_repeated(plan, config, pairs):
+        evidence = {"histories": float(len(repeated))}
+        store_decision(plan, config, Elimination(config.pk, None, UNPROMOTED_REPEATS, None, evidence))
+    return _promote(plan, config, [pair for pair in pairs if pair not in repeated])
 
 
 def _configs(plan: ExperimentPlan) -> QuerySet[Config]:
@@ -64,15 +81,21 @@ def _promote(plan: ExperimentPlan, config: Config, pairs: Pairs) -> int:
     return store.promote_trials(plan.account_id, pairs, experiment_id=plan.pk, config_id=config.pk) if pairs else 0
 
 
-def _promoted_with_its_examples(plan: ExperimentPlan, pairs: Pairs) -> set[tuple[str, str]]:
-    """Return the histories that have scores of another experiment over the same examples, by their content."""
+def _find_repeated(plan: ExperimentPlan, config: Config, pairs: Pairs) -> set[tuple[str, str]]:
+    """Return the histories that have scores of the same examples, by their content, from another config.
+
+    Examples without inputs are not identified by their content: outputs that answer nothing are new each time.
+    """
     with connections[current_role()].cursor() as cursor:
         # Of two that end at once, one must see the other.
         PROMOTION.take(cursor, plan.account_id)
-    others = ExperimentPlan.objects.filter(
+    inputs = Example.objects.filter(account_id=plan.account_id, version=plan.dataset_version).order_by("position")
+    if all(value == "" for value in inputs.values_list("input", flat=True).iterator(chunk_size=100)):
+        return set()
+    plans = ExperimentPlan.objects.filter(
         account_id=plan.account_id, dataset_version__content_hash=plan.dataset_version.content_hash
-    ).exclude(pk=plan.pk)
-    return _promoted(plan, others.values("pk"), pairs)
+    )
+    return _promoted(plan, plans.values("pk"), pairs, apart_from=config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +120,14 @@ def count_promoted_scores(plan: ExperimentPlan) -> list[PromotedScores]:
     return [PromotedScores(*row) for row in counts]
 
 
-def _promoted(plan: ExperimentPlan, experiments: Any, pairs: Pairs) -> set[tuple[str, str]]:
-    """Return which of these histories have promoted scores of some experiments."""
+def _promoted(
+    plan: ExperimentPlan, experiments: Any, pairs: Pairs, *, apart_from: Config | None = None
+) -> set[tuple[str, str]]:
+    """Return which of these histories have promoted scores of some experiments, apart from those of one config."""
     rows = HistoryScore.objects.filter(account_id=plan.account_id, trial=False, experiment_id__in=experiments)
     rows = rows.filter(source=HistoryScore.Source.EXPERIMENT)
+    if apart_from is not None:
+        rows = rows.exclude(config_id=apart_from.pk)
     return {
         (evaluator, profile)
         for evaluator, profile in pairs
@@ -108,11 +135,17 @@ def _promoted(plan: ExperimentPlan, experiments: Any, pairs: Pairs) -> set[tuple
     }
 
 
-def promote_config(*, account: Account, config: Config, actor: str) -> int:
-    """Promote a config on request: another one than the leader, or one of an experiment that is still running."""
+def promote_config(*, account: Account, config: Config, force: bool = False, actor: str) -> int:
+    """Promote a config on request: another one than the leader, or one of an experiment that is still running.
+
+    Raises Invalid when a history already has scores of the same examples from another config, unless `force` is set.
+    """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=config.experiment_id, lock=True)
         refuse_imported(plan, [config])
+        if not force and (repeated := _find_repeated(plan, config, _pairs(plan))):
+            histories = ", ".join(f"{evaluator} {profile}".strip() for evaluator, profile in sorted(repeated))
+            raise Invalid(FieldError("/force", REPEATED.format(histories)))
         n = promote(plan, config)
         record_audit(
             account=account, actor=actor, action="config.promote", target=config.name, experiment=str(plan.pk), n=n

@@ -15,6 +15,7 @@ from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Scene, add_pairs, load_scene
 from evalsvc.experiments.reporting.live.view import compare_in_scene, live_view
+from evalsvc.experiments.reporting.words import level_names
 from evalsvc.experiments.selectors import get_config, get_plan
 from evalsvc.prompts.evidence import LabelDecision, LabelEvidence, LabelRival
 from evalsvc.prompts.models import PromptRevision
@@ -31,10 +32,11 @@ NO_PROMPT = (
 )
 GONE = "The prompt revision of this config has been deleted. Push its text again, and label that revision."
 UNFINISHED = "The experiment is {}, not done. Wait for its end, or send `force`: the evidence will say so."
-BY_CHANCE = (
+NOT_SIGNIFICANT = (
     "{!r} leads, but not significantly: it is not better than every other config. Go on with more examples, or"
     " send `force`: the evidence will say so."
 )
+TIED = "{} are tied: none leads. Go on with more examples, or send `force`: the evidence will say so."
 NOT_WINNER = "{} leads, not {}. Label that one, or send `force`: the evidence will say so."
 
 
@@ -82,13 +84,16 @@ def _get_revision(account: Account, config: Config) -> PromptRevision:
 def _check_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> None:
     if plan.state != ExperimentPlan.State.DONE:
         raise Invalid(FieldError("/force", UNFINISHED.format(plan.state)))
+    if view["tied"]:
+        names = level_names([row["name"] for row in view["configs"] if row["id"] in view["tied"]])
+        raise Invalid(FieldError("/force", TIED.format(names)))
     if view["leader"] != str(config.pk):
         leader = _leader_name(view)
         raise Invalid(
             FieldError("/force", NOT_WINNER.format("Nobody" if leader is None else repr(leader), repr(config.name)))
         )
     if view["leader_settled"] is False:
-        raise Invalid(FieldError("/force", BY_CHANCE.format(config.name)))
+        raise Invalid(FieldError("/force", NOT_SIGNIFICANT.format(config.name)))
 
 
 def _has_won(plan: ExperimentPlan, config: Config, view: dict[str, Any]) -> bool:

@@ -69,8 +69,8 @@ def reinstate(plan: ExperimentPlan, config: Config, *, reason: str, because_of: 
     return True
 
 
-def record_decision(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
-    """Store a decision."""
+def store_decision(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
+    """Store a decision without an event: nothing was stopped or brought back by it."""
     evidence = dict(drop.evidence)
     if drop.threshold is not None:
         evidence["threshold"] = drop.threshold
@@ -85,6 +85,11 @@ def record_decision(plan: ExperimentPlan, config: Config, drop: Elimination) -> 
         n_in_flight=count_in_flight([config.pk]),
         evidence=evidence,
     )
+
+
+def record_decision(plan: ExperimentPlan, config: Config, drop: Elimination) -> None:
+    """Store a decision and report it as an event."""
+    store_decision(plan, config, drop)
     data: dict[str, JSONValue] = {
         "experiment_id": str(plan.experiment_id),
         "config_id": str(config.pk),

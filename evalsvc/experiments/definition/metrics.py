@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
+from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY, ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.experiments.definition.ranks import add_ranking_evaluator, limit_ranks, problem_with_ranks
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.estimator import check_strategy
@@ -215,6 +215,8 @@ def _resolve_one(
     if (source in EVALUATOR_SOURCES) != (run is not None):
         text = "`score` and `pass` come from an evaluator" if run is None else f"{source!r} does not come from one"
         raise MetricProblem("/source", f"{text}; `evaluator` and `source` do not go together.")
+    if source == "pass" and run is not None and not run.has_verdict:
+        raise MetricProblem("/source", f"Profile {run.profile.name!r} has no threshold. {NO_THRESHOLD_REMEDY}")
     if run is None and source not in (CLIENT, *MEASURED_SOURCES) and not source.startswith("/"):
         sources = ", ".join((*EVALUATOR_SOURCES, CLIENT, *MEASURED_SOURCES))
         raise MetricProblem("/source", f"{source!r} is none of {sources}, nor a JSON pointer into the output.")

@@ -18,15 +18,17 @@ from evalsvc.experiments.definition.kinds import TEMPLATED
 from evalsvc.experiments.definition.metrics import INTEGRATED, ISOLATED, Metric, add_twins, resolve_metrics
 from evalsvc.experiments.definition.pipelines import EXPECTED, SIMULATE_FROM, read_pipeline, root_of_name
 from evalsvc.experiments.definition.templates import UnknownField, field_value, template_names
-from evalsvc.experiments.models import Config, Errors, Policy
+from evalsvc.experiments.models import Config, Failures, Policy
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 
 N_SAMPLED = 100
 MAX_SAMPLES = 20
 PASSED_ON = (
     *("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline"),
-    *("stop_when_decided", "errors", "abort_on_error", "promote", "n_samples"),
+    *("stop_when_decided", "abort_on_error", "promote", "n_samples"),
 )
+# The option of the releases before, which was about races alone.
+FAILURES_BY_ERRORS = {"worst": Failures.WORST, "favour": Failures.EXCLUDE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,8 @@ def check_plan(*, account: Account, epoch: str | None, body: Mapping[str, Any]) 
             f" primary metric with a `value_range`; {name!r} has none."
         )
         raise Invalid(FieldError("/plan/policy", detail))
-    fields = {field: body.get(field) for field in PASSED_ON} | choice
+    fields: dict[str, Any] = {field: body.get(field) for field in PASSED_ON} | choice | _failures(body)
+    fields["promote"] = bool(fields["promote"])
     _check_race(body)
     _check_samples(body, modes)
     if fields["epsilon"] is not None and primary.value_range is not None:
@@ -85,10 +88,19 @@ def _check_race(body: Mapping[str, Any]) -> None:
     """Refuse what changes a race where the policy makes none: it would be of no effect, silently."""
     if body["policy"] != Policy.MANUAL:
         return
-    for name, is_set in (("stop_when_decided", body["stop_when_decided"]), ("errors", body["errors"] == Errors.WORST)):
-        if is_set:
-            detail = f"`{name}` is about races, and the policy `manual` decides none; choose another `policy`."
-            raise Invalid(FieldError(f"/plan/{name}", detail))
+    if body["stop_when_decided"]:
+        detail = "`stop_when_decided` is about races, and the policy `manual` decides none; choose another `policy`."
+        raise Invalid(FieldError("/plan/stop_when_decided", detail))
+
+
+def _failures(body: Mapping[str, Any]) -> dict[str, str]:
+    """Return what failures count as, in the columns of this version and of the one before."""
+    wanted, errors = body.get("failures"), body.get("errors")
+    alias = None if errors is None else FAILURES_BY_ERRORS[errors]
+    if wanted is not None and alias is not None and wanted != alias:
+        raise Invalid(FieldError("/plan/errors", f"It says `failures`: {alias.value!r}; leave it out."))
+    failures = wanted or alias or Failures.WORST
+    return {"failures": str(failures), "errors": "worst" if failures == Failures.WORST else "favour"}
 
 
 def _check_samples(body: Mapping[str, Any], modes: Sequence[str]) -> None:

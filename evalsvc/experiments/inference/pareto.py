@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
+from evalsvc.experiments.inference.failures import get_worst_value
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
-from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.models import FAILED_OUTPUT, Config, ExperimentPlan
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.betting import betting_interval
@@ -31,10 +32,10 @@ MOST_SCORES = 1_000_000
 CLEARLY, INCONCLUSIVE = "clearly", "inconclusive"
 # Without a declared range a metric lacks an anytime-valid interval, which is not the same as an inconclusive result.
 UNTOLD = "no verdict"
-SCORES = """
-SELECT metric, config_id, pos, value FROM experiments_score
-WHERE config_id = ANY (%s) AND metric = ANY (%s) AND value IS NOT NULL
-"""
+SCORES = f"""
+SELECT metric, config_id, pos, value, error_code FROM experiments_score
+WHERE config_id = ANY (%s) AND metric = ANY (%s) AND (value IS NOT NULL OR error_code = '{FAILED_OUTPUT}')
+"""  # noqa: S608  # nosec B608  the code is ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +122,13 @@ def _field(plan: ExperimentPlan, metrics: Sequence[Metric], ever: Sequence[Confi
     scores = np.full((len(metrics), len(configs), plan.n_examples), np.nan)
     rows = {config.pk: i for i, config in enumerate(configs)}
     layers = {metric.name: i for i, metric in enumerate(metrics)}
+    worst = {metric.name: get_worst_value(plan, metric) for metric in metrics}
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SCORES, [list(rows), list(layers)])
-        for name, config_id, pos, value in cursor.fetchall():
-            scores[layers[name], rows[config_id], pos] = value
+        for name, config_id, pos, value, error in cursor.fetchall():
+            counted = worst[name] if error else value
+            if counted is not None:
+                scores[layers[name], rows[config_id], pos] = counted
     # Deleted ones have been looked at too, before they went.
     clusters = load_clusters(plan.pk, read_cluster(plan.cluster_by)).of if plan.cluster_by is not None else None
     return Field(plan, metrics, configs, scores, n_comparisons(max(1, len(ever))), clusters)

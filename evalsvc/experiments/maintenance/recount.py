@@ -37,16 +37,17 @@ WITH added AS (
     array_agg(denominator) AS denominators, array_agg(error_code) AS errors
   FROM scoped GROUP BY config_id, scope, metric
 ), counted AS (
-  SELECT g.config_id, g.scope, t.* FROM columns g
+  SELECT g.config_id, g.scope, t.*, f.n_failed FROM columns g
   CROSS JOIN LATERAL sums_of_scores(g.metrics, g.numbers, g.denominators, g.errors) t
+  CROSS JOIN LATERAL count_failures(g.metrics, g.errors) f
 ), stored AS (
   SELECT a.* FROM experiments_aggregate a JOIN experiments_config c ON c.id = a.config_id
   WHERE c.experiment_id = %(experiment)s
 )
 SELECT coalesce(s.config_id, t.config_id)::text, coalesce(s.metric, t.metric) || ' ' || coalesce(s.scope, t.scope),
-  ARRAY[s.n, s.n_error, s.n_na, s.total, s.squares, s.den_total, s.den_squares, s."cross", s.lowest,
+  ARRAY[s.n, s.n_error, s.n_failed, s.n_na, s.total, s.squares, s.den_total, s.den_squares, s."cross", s.lowest,
     s.highest]::float8[],
-  ARRAY[t.n, t.n_error, t.n_na, t.total, t.squares, t.den_total, t.den_squares, t."cross", t.lowest,
+  ARRAY[t.n, t.n_error, t.n_failed, t.n_na, t.total, t.squares, t.den_total, t.den_squares, t."cross", t.lowest,
     t.highest]::float8[]
 FROM stored s FULL JOIN counted t ON t.config_id = s.config_id AND t.metric = s.metric AND t.scope = s.scope
 """
@@ -166,7 +167,19 @@ HASHED_CHECKS = {
         WHERE o.experiment_id = %(experiment)s AND i.example_id IS DISTINCT FROM o.example_id""",
 }
 MOST_OF_PAIRS = 100
-NAMES = ("n", "n_error", "n_na", "total", "squares", "den_total", "den_squares", "cross", "lowest", "highest")
+NAMES = (
+    "n",
+    "n_error",
+    "n_failed",
+    "n_na",
+    "total",
+    "squares",
+    "den_total",
+    "den_squares",
+    "cross",
+    "lowest",
+    "highest",
+)
 
 
 def recount(experiment_id: int) -> list[dict[str, object]]:

@@ -30,7 +30,7 @@ def find_pair_differences(experiment_id: int, *, is_complete: bool | None = None
     configs = select_comparable_configs(Config.objects.filter(experiment_id=experiment_id).order_by("arrival"))
     metric = primary_metric(plan)
     if is_pairable(metric):
-        sheet = Sheet(metric, [config.pk for config in configs])
+        sheet = Sheet(plan, metric, [config.pk for config in configs])
         yield from _diff_comparisons(plan, configs, sheet, is_complete)
         if metric.is_comparable:
             yield from _diff_evidence(plan, configs, sheet, is_complete)

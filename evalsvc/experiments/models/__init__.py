@@ -4,16 +4,27 @@ from evalsvc.experiments.models.definition import (
     Abort,
     Addition,
     Config,
-    Errors,
     ExperimentItem,
     ExperimentPlan,
+    Failures,
     Policy,
 )
-from evalsvc.experiments.models.outputs import Output, Score, StageOutput, WorkUnit
+from evalsvc.experiments.models.outputs import (
+    FAILED_OUTPUT,
+    NO_OUTPUT,
+    OWN_FAULTS,
+    Output,
+    Score,
+    StageOutput,
+    WorkUnit,
+)
 from evalsvc.experiments.models.results import AdditionMark, Aggregate, Comparison, ControlOp, Decision, Evidence, Look
 from evalsvc.experiments.models.retries import RETRIES_FROM, Retry
 
 __all__ = [
+    "FAILED_OUTPUT",
+    "NO_OUTPUT",
+    "OWN_FAULTS",
     "RETRIES_FROM",
     "Abort",
     "Addition",
@@ -23,10 +34,10 @@ __all__ = [
     "Config",
     "ControlOp",
     "Decision",
-    "Errors",
     "Evidence",
     "ExperimentItem",
     "ExperimentPlan",
+    "Failures",
     "Look",
     "Output",
     "Policy",

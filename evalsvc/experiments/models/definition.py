@@ -23,11 +23,11 @@ class Policy(models.TextChoices):
     HALVING = "halving", "Successive halving at shard ends"
 
 
-class Errors(models.TextChoices):
-    """What a missing score means to the evidence of a race."""
+class Failures(models.TextChoices):
+    """What an output counts as that failed by the fault of the system under test."""
 
-    FAVOUR = "favour", "It speaks for the config that would be stopped"
-    WORST = "worst", "If the config caused it, it is the worst score there is"
+    WORST = "worst", "As the worst value of each metric's range"
+    EXCLUDE = "exclude", "As nothing: it is left out"
 
 
 class Abort(models.TextChoices):
@@ -72,7 +72,11 @@ class ExperimentPlan(TenantModel):
     baseline = models.CharField(max_length=100, null=True)
     limit = models.PositiveIntegerField(null=True, help_text="Only so many examples are asked, the first of the order.")
     stop_when_decided = models.BooleanField(default=False, help_text="The last config in the race is not asked on.")
-    errors = models.CharField(max_length=10, choices=Errors.choices, default=Errors.FAVOUR)
+    failures = models.CharField(
+        max_length=10, choices=Failures.choices, default=Failures.EXCLUDE, db_default=Failures.EXCLUDE
+    )
+    # Written for processes of the version before, which reads it.
+    errors = models.CharField(max_length=10, default="favour")
     abort_on_error = models.CharField(max_length=10, choices=Abort.choices, null=True)
     pause_at_shards = ArrayField(models.PositiveSmallIntegerField(), null=True, help_text="Numbers of shards.")
     promote = models.BooleanField(
@@ -214,6 +218,11 @@ class Config(TenantModel):
 
     def __str__(self) -> str:
         return f"{self.name} {self.state} ({self.id})"
+
+    @property
+    def is_paused(self) -> bool:
+        """Return whether it waits at the end of a shard to be resumed."""
+        return self.state == Config.State.STOPPED and self.stop_reason == Config.StopReason.PAUSE
 
     @property
     def is_in_race(self) -> bool:

@@ -11,6 +11,10 @@ from evalsvc.experiments.models.definition import Config
 from evalsvc.projects.models import Experiment
 from evalsvc.tenancy.scope import NextId
 
+# Error types of an output that the system under test causes. An outage, a limit or a spent budget is not its fault.
+OWN_FAULTS = ("timeout", "refused", "bad_output", "bug")
+# The error codes of the scores of an output that failed: by such a fault, and for another reason.
+FAILED_OUTPUT, NO_OUTPUT = "failed_output", "no_output"
 FINITE = {"gt": float("-inf"), "lt": float("inf")}
 
 

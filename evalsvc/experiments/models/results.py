@@ -38,6 +38,9 @@ class Aggregate(TenantRow):
     scope = models.CharField(max_length=10, choices=Scope.choices)
     n = models.PositiveIntegerField(default=0)
     n_error = models.PositiveIntegerField(default=0)
+    n_failed = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Of the errors, the outputs that failed by the system's own fault."
+    )
     n_na = models.PositiveIntegerField(default=0, db_default=0, help_text="To which the metric does not apply.")
     total = models.FloatField(default=0.0)
     squares = models.FloatField(default=0.0)

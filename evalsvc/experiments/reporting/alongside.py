@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig
 from evalsvc.evaluations.history.interval import answer_interval
-from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
+from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, IntervalOptions, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import Scene, load_scene
@@ -19,7 +19,7 @@ from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import find_evaluator
 
 LIVE = (Config.State.RUNNING, Config.State.COMPLETED)
-REFERENCE = ("lower", "median", "upper", "alpha", "n", "of", "method", "warnings", "reason")
+REFERENCE = ("lower", "median", "upper", "alpha", "n", "of", "method", "warnings", "reason", "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | Non
     pair = (metric.evaluator_id, metric.profile_name or "")
     (history,) = store.read_histories(plan.account_id, [pair], before=first_id(plan.started_at))
     level = min(max(plan.level, 0.8), 0.999)
-    ask = IntervalOptions("full-history", level, "pass" if metric.source == "pass" else "score")
+    ask = IntervalOptions(DEFAULT_STRATEGY, level, "pass" if metric.source == "pass" else "score")
     interval = answer_interval(ask, evaluator[0], history) or {}
     reference = {name: interval.get(name) for name in REFERENCE}
     values = [part for part in interval.get("sources", {}).values() if part["n"]]

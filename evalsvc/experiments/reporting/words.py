@@ -8,16 +8,16 @@ from typing import Any
 from django.utils.text import Truncator
 
 from evalsvc.digits import digits_text, format_places, level_text
+from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE
 from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC
 
 MINUS = "\N{MINUS SIGN}"
-AT_THE_END = "no verdict before the planned end: {why}"
 UNDECIDED = {
-    "no_range": "the metric has no declared range",
-    "not_over_clusters": "the examples are clustered, and interim analyses treat them as independent",
+    "no_range": "no verdict: the metric has no declared range, so declare its `value_range`",
+    "not_over_clusters": "no verdict before the planned end: interim analyses treat examples as independent",
 }
-"""Why there is no verdict before the planned end, by the `reason` of a comparison."""
+"""Why there is no verdict, by the `reason` of a comparison."""
 BASES = {
     MONITORING: "before the planned end",
     PLANNED_END: "at the planned end",
@@ -121,7 +121,9 @@ def format_history(found: Mapping[str, Any] | None, *, is_binary: bool = False) 
     ends = " in every score" if is_flat else f" {interval(found['lower'], found['upper'])}"
     what = "share that passes" if found["of"] == "pass" or is_binary else "mean score"
     whose = "the account's history before, for orientation (other samples and apps, so no baseline)"
-    return f"{whose}: {what} {number(found['value'])}{ends}, n {found['n']}"
+    # Reports of earlier versions do not have the rows.
+    rows = IntervalRows(**(found.get("rows") or {"n": found["n"]}))
+    return f"{whose}: {what} {number(found['value'])}{ends}, {describe_rows(rows, 'scores')}"
 
 
 LED = {
@@ -184,7 +186,7 @@ def format_look(found: Mapping[str, Any]) -> str:
 def format_outlook(found: Mapping[str, Any]) -> str:
     """Return how many more examples a verdict would take, or why it cannot be reached."""
     if found["reason"] is not None:
-        return AT_THE_END.format(why=UNDECIDED[found["reason"]])
+        return UNDECIDED[found["reason"]]
     if found["word"] != INCONCLUSIVE or found["about_n_more"] is None:
         return ""
     beyond = "" if found["can_be_settled"] else ", which is more than are left"

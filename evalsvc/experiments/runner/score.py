@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY
 from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, score_sample, validation_error
 from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
 from evalsvc.experiments.definition.fields.mapper import (
@@ -28,6 +29,7 @@ from evalsvc.experiments.definition.metrics import (
     Metric,
     get_number_pointers,
 )
+from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, OWN_FAULTS
 from evalsvc.judges.gateway import gateway_for
 from evalsvc.tenancy.outages import Outage
 from evaluators.base import Family, Field, Lane, Settings
@@ -38,7 +40,8 @@ STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 """Seconds after each try to score while our own database or Redis is away."""
 # PostgreSQL refuses a product that is too small to be anything but 0, so what is smaller than this is 0 from the start.
 SMALLEST = 1e-100
-NOT_APPLICABLE, NO_OUTPUT = "not_applicable", "no_output"
+NO_VERDICT = f"The profile has no threshold. {NO_THRESHOLD_REMEDY}"
+NOT_APPLICABLE = "not_applicable"
 Row = dict[str, Any]
 Pointers = tuple[tuple[str, str], ...]
 
@@ -63,11 +66,12 @@ def score_output(
     pos = output["pos"]
     message = output.get("error_message") or "There is no output."
     is_there = output["status"] == "ok"
+    no_output = FAILED_OUTPUT if output.get("error_type") in OWN_FAULTS else NO_OUTPUT
     ran_alone = bool(output.get(ISOLATED) or (output.get("stages") or {}).get(ISOLATED))
     view_of = OutputView(example, output, pointers, account_id)
     return [
         # What a component made of expected inputs does not need the others to have succeeded.
-        failed_score(pos, metric, NO_OUTPUT, message)
+        failed_score(pos, metric, no_output, message)
         if not is_there and not (metric.mode == ISOLATED and ran_alone)
         else failed_score(pos, metric, UNMAPPED, stopped[metric.name])
         if stopped and metric.name in stopped
@@ -233,8 +237,11 @@ def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict 
         return validation_error(UNMAPPED, " ".join(dict.fromkeys(messages)))
     if family.find_unread_fields(mapped.sample, settings):
         return None  # reported with the same message as elsewhere
-    lacking = [name for name in family.missing_fields(mapped.sample, settings) if name != Field.OUTPUT]
-    if not lacking or Field.OUTPUT in family.missing_fields(mapped.sample, settings):
+    missing = family.missing_fields(mapped.sample, settings)
+    lacking = [name for name in missing if name != Field.OUTPUT]
+    if missing == [Field.OUTPUT]:
+        return validation_error(FAILED_OUTPUT, "The output is empty, and the metric needs one.")
+    if not lacking or Field.OUTPUT in missing:
         return None
     names = ", ".join(f"`{name}`" for name in lacking)
     return validation_error(NOT_APPLICABLE, f"The metric needs {names}, which the dataset does not have here.")
@@ -244,7 +251,9 @@ def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     if verdict.status != "success" or verdict.score is None:
         message = verdict.error_message or "No score."
         return failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _build_details(verdict)
-    value = float(verdict.passed or False) if metric.source == "pass" else verdict.score
+    if metric.source == "pass" and verdict.passed is None:
+        return failed_score(pos, metric, "no_value", NO_VERDICT) | _build_details(verdict)
+    value = float(bool(verdict.passed)) if metric.source == "pass" else verdict.score
     row = _convert_number(metric, pos, value, None)
     row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_build_details(verdict)}
     if not metric.in_history:

@@ -193,19 +193,28 @@ RETURNS TABLE (
   GROUP BY s.metric;
 $$;
 
+-- How many of the errors are outputs that failed by the fault of the system under test.
+CREATE OR REPLACE FUNCTION count_failures(p_metrics text[], p_errors text[])
+RETURNS TABLE (metric text, n_failed bigint) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
+  SELECT s.metric, count(*) FILTER (WHERE s.error_code = 'failed_output')
+  FROM unnest(p_metrics, p_errors) AS s(metric, error_code) GROUP BY s.metric;
+$$;
+
 -- Add the sums of scores to one scope of a config's aggregates.
 CREATE OR REPLACE FUNCTION add_sums(
   p_account bigint, p_config bigint, p_scope text, p_metrics text[], p_values double precision[],
   p_denominators double precision[], p_errors text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   INSERT INTO experiments_aggregate AS a (
-    account_id, config_id, metric, scope, n, n_error, n_na, total, squares, lowest, highest, den_total, den_squares,
-    "cross")
-  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, s.n_na, s.total, s.squares, s.lowest, s.highest,
-    s.den_total, s.den_squares, s."cross"
+    account_id, config_id, metric, scope, n, n_error, n_failed, n_na, total, squares, lowest, highest, den_total,
+    den_squares, "cross")
+  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, f.n_failed, s.n_na, s.total, s.squares, s.lowest,
+    s.highest, s.den_total, s.den_squares, s."cross"
   FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
+  JOIN count_failures(p_metrics, p_errors) f ON f.metric = s.metric
   ON CONFLICT (config_id, metric, scope) DO UPDATE SET
-    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_na = a.n_na + excluded.n_na,
+    n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_failed = a.n_failed + excluded.n_failed,
+    n_na = a.n_na + excluded.n_na,
     total = a.total + excluded.total, squares = a.squares + excluded.squares,
     lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest),
     den_total = a.den_total + excluded.den_total, den_squares = a.den_squares + excluded.den_squares,
@@ -236,6 +245,12 @@ BEGIN
   END IF;
 END $$;
 
+-- The hash of an example in a history: equal contents have equal hashes, whatever dataset or version they are in.
+CREATE OR REPLACE FUNCTION example_hash(p_example datasets_example) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN ('x' || left(md5(
+  (p_example.input)::text || chr(31) || coalesce((p_example.expected)::text, '') || chr(31)
+  || coalesce((p_example.contexts)::text, '')), 16))::bit(64)::bigint;
+
 -- Record what a worker has of its unit, in one transaction: outputs once per position, the scores of those positions
 -- once, the sums and the history from those scores only, then the unit's state and the watermark. A worker whose lease
 -- has passed to another changes nothing. p_close: 'keep' the lease, or 'release' it: what is missing is given back, and
@@ -253,7 +268,7 @@ DECLARE
   n_unscored int;
   reached int;
   is_scoring boolean;
-  entries history_entry[];
+  entries history_row[];
   has_additions boolean;
   scored_metrics text[];
   scored_values double precision[];
@@ -335,7 +350,8 @@ BEGIN
   -- One row for each evaluator and profile, however many metrics read them: what it said, not what a metric made of it.
   SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, a.value), a.passed,
     'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = unit.experiment_id),
-    unit.experiment_id, unit.config_id, o.id, o.created_at)::history_entry),
+    unit.experiment_id, unit.config_id, o.id, o.created_at,
+    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL)::history_row),
     (SELECT array_agg(a.metric) FROM added a), (SELECT array_agg(a.value) FROM added a),
     (SELECT array_agg(a.denominator) FROM added a), (SELECT array_agg(a.error_code) FROM added a)
   INTO entries, scored_metrics, scored_values, scored_denominators, scored_errors
@@ -345,7 +361,7 @@ BEGIN
   PERFORM add_sums(
     p_account, unit.config_id, 'all', scored_metrics, scored_values, scored_denominators, scored_errors);
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_account, entries);
+    PERFORM insert_scores(p_account, entries);
   END IF;
 
   IF unit.addition > 0 THEN

@@ -80,7 +80,7 @@ CREATE OR REPLACE FUNCTION take_sums(
   p_errors text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   UPDATE experiments_aggregate a SET
-    n = a.n - s.n, n_error = a.n_error - s.n_error, n_na = a.n_na - s.n_na,
+    n = a.n - s.n, n_error = a.n_error - s.n_error, n_failed = a.n_failed - f.n_failed, n_na = a.n_na - s.n_na,
     -- Nothing is left of the sums of nothing, not even what rounding leaves.
     total = CASE WHEN a.n = s.n THEN 0 ELSE a.total - s.total END,
     squares = CASE WHEN a.n = s.n THEN 0 ELSE greatest(a.squares - s.squares, 0) END,
@@ -88,6 +88,7 @@ RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
     den_squares = CASE WHEN a.n = s.n THEN 0 ELSE greatest(a.den_squares - s.den_squares, 0) END,
     "cross" = CASE WHEN a.n = s.n THEN 0 ELSE a."cross" - s."cross" END
   FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
+  JOIN count_failures(p_metrics, p_errors) f ON f.metric = s.metric
   WHERE a.config_id = p_config AND a.scope = p_scope AND a.metric = s.metric;
 $$;
 
@@ -184,7 +185,7 @@ RETURNS void LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   former experiments_score[];
   present experiments_score[];
-  entries history_entry[];
+  entries history_row[];
 BEGIN
   SELECT array_agg(s) INTO former FROM experiments_score s
   JOIN jsonb_to_recordset(p_scores) AS r(pos int, metric text) ON r.pos = s.pos AND r.metric = s.metric
@@ -215,7 +216,8 @@ BEGIN
   PERFORM swap_sums(p_config, former, present);
   SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, s.value), s.passed,
     'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = p_config.experiment_id),
-    p_config.experiment_id, p_config.id, o.id, o.created_at)::history_entry)
+    p_config.experiment_id, p_config.id, o.id, o.created_at,
+    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL)::history_row)
   INTO entries FROM unnest(present) s
   JOIN jsonb_to_recordset(p_scores) AS r(
     pos int, metric text, evaluator_id text, profile_name text, profile_revision int, ranking double precision)
@@ -223,7 +225,7 @@ BEGIN
   JOIN experiments_output o ON o.config_id = p_config.id AND o.pos = s.pos
   WHERE s.value IS NOT NULL AND r.evaluator_id IS NOT NULL;
   IF entries IS NOT NULL THEN
-    PERFORM remember_scores(p_config.account_id, entries);
+    PERFORM insert_scores(p_config.account_id, entries);
   END IF;
   PERFORM advance_addition(p_config, d.number) FROM experiments_addition d
   WHERE d.experiment_id = p_config.experiment_id AND NOT d.by_caller;

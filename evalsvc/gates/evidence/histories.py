@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve
+from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY, ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.evaluations.history.interval import interval_values
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.store import read_scoped
@@ -59,10 +59,11 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
     """Load the history that a body names; raises Invalid if it does not exist or the body does not apply to it."""
     _check(body)
     options = {name: getattr(wanted, name) for name in ("scope", "since", "include_experiments")}
-    ask, errors = parse_interval_options({"strategy": "full-history", **options}, "/history")
+    ask, errors = parse_interval_options(options, "/history")
     if errors:
         raise Invalid(*errors)
     evaluator_id, profile_name, run = _resolved(account, epoch, wanted)
+    _check_verdicts(body, run)
     window = scope_window(account.pk, ask, pointer="/history")
     (history,) = read_scoped(account.pk, [(evaluator_id, profile_name)], window)
     rows = {of: interval_values(history, of, ask.most) for of in OF}
@@ -88,6 +89,16 @@ def _check_rule(rule: GateRule, pointer: str) -> None:
         raise Invalid(FieldError(f"{pointer}/{rule.kinds[0]}", "A history has no baseline: give a threshold."))
     if rule.metric not in OF:
         raise Invalid(FieldError(f"{pointer}/metric", "Of a history: `pass`, the share that passes, or `score`."))
+
+
+def _check_verdicts(body: GateBody, run: ResolvedEvaluator | None) -> None:
+    """Refuse a pass rate of a profile without a threshold."""
+    if run is None or run.has_verdict:
+        return
+    detail = f"Profile {run.profile.name!r} has no threshold. {NO_THRESHOLD_REMEDY}"
+    errors = [FieldError(f"/rules/{i}/metric", detail) for i, rule in enumerate(body.rules) if rule.metric == "pass"]
+    if errors:
+        raise Invalid(*errors)
 
 
 def _resolved(account: Account, epoch: str | None, wanted: GateHistory) -> tuple[str, str, ResolvedEvaluator | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evalsvc.accounts.models import Account
+from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.pairs import resolve_cluster
 from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide
@@ -16,6 +17,7 @@ from evalsvc.gates.bodies import GateBody, GateRule, GateSide
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid
+from evaluators.registry import find_evaluator
 
 NOWHERE = "No such experiment, or nothing runs in it."
 GOING = (Config.State.QUEUED, Config.State.RUNNING)
@@ -49,6 +51,12 @@ class GateSubject:
         metric = Metric.from_json(rows[name])
         if not metric.kind.is_of_single_scores:
             raise Invalid(FieldError(pointer, why_not_pairable(metric) or "It has no number of one example."))
+        evaluator = find_evaluator(metric.runs or "") if metric.source == "pass" else None
+        if evaluator is not None and not evaluator[0].has_verdict(metric.settings or {}):
+            # A plan of an earlier release: every score passed there.
+            raise Invalid(
+                FieldError(pointer, f"Profile {metric.profile_name!r} has no threshold. {NO_THRESHOLD_REMEDY}")
+            )
         return metric
 
     def side(self, metric: Metric) -> ComparisonSide:

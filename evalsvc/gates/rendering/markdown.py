@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
-from evalsvc.gates.words import VERDICTS, ends_words, gate_reason, interval_words, number_words, rule_name
+from evalsvc.gates.words import VERDICTS, ends_words, gate_reason, interval_words, number_words, rows_words, rule_name
 
 MARKS = {"pass": "✅", "fail": "❌", "undecided": "❔"}
 MOST_REGRESSIONS = 5
@@ -68,13 +68,12 @@ def _table(gate: GateOut) -> str:
 
 def _row(rule: RuleResult) -> str:
     changes = "" if rule.n_improved is None else f"{rule.n_improved} / {rule.n_regressed} / {rule.n_unchanged}"
-    missing = f" (+{rule.n_missing} missing)" if rule.n_missing else ""
     clusters = f" in {rule.n_clusters} clusters" if rule.n_clusters is not None else ""
     cells = [
         rule_name(rule, escaped_text),
         f"{MARKS[rule.outcome]} {rule.outcome}",
         interval_words(rule),
-        f"{rule.n}{clusters}{missing}",
+        f"{rows_words(rule)}{clusters}",
         changes,
     ]
     return f"| {' | '.join(cells)} |"

@@ -9,7 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
-from evalsvc.gates.words import VERDICTS, ends_words, interval_words, number_words, rule_name
+from evalsvc.gates.words import VERDICTS, ends_words, interval_words, number_words, rows_words, rule_name
 
 STYLE = Path(__file__).resolve().parent.parent / "static" / "gates" / "gate.css"
 WIDTH, HEIGHT = 220.0, 24.0
@@ -54,7 +54,15 @@ def _rules(rules: list[RuleResult]) -> SafeString:
         "",
         '<tr><th scope="row">{}</th><td class="{}">{}</td><td>{} {}</td><td>{}</td><td>{}</td></tr>',
         (
-            (rule_name(rule), rule.outcome, rule.outcome, _draw_interval(rule), interval_words(rule), rule.n, rule.says)
+            (
+                rule_name(rule),
+                rule.outcome,
+                rule.outcome,
+                _draw_interval(rule),
+                interval_words(rule),
+                rows_words(rule),
+                rule.says,
+            )
             for rule in rules
         ),
     )

@@ -8,8 +8,9 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.accounts.models import Account
+from evalsvc.experiments.inference.failures import get_worst_value
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
-from evalsvc.experiments.models import Config, ExperimentPlan, Output
+from evalsvc.experiments.models import FAILED_OUTPUT, Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.reporting.results import OK, OutputSelection, page_of_outputs, rows_out
 from evalsvc.experiments.selectors import list_outputs
 from evalsvc.rest.answering.renderers import dumps
@@ -26,14 +27,25 @@ GROUP BY pos HAVING max(value) > min(value) ORDER BY 2 DESC, pos LIMIT %s
 
 
 def worst_examples(account: Account, plan: ExperimentPlan, config: Config | None, n: int) -> list[dict[str, Any]]:
-    """Return the examples on which a config has its lowest scores by the primary metric, lowest first."""
+    """Return the examples on which a config is worst by the primary metric: those that failed, then the lowest scores.
+
+    Failed outputs are among them unless the plan excludes failures.
+    """
     if config is None or not n:
         return []
     metric = primary_metric(plan)
+    failed: list[dict[str, Any]] = []
+    if get_worst_value(plan, metric) is not None:
+        scores = Score.objects.filter(config=config, metric=metric.name, error_code=FAILED_OUTPUT)
+        positions = list(scores.order_by("pos").values_list("pos", flat=True)[:n])
+        outputs = list_outputs(account=account, experiment_id=plan.pk, config_id=config.pk).filter(pos__in=positions)
+        failed = rows_out(list(outputs.order_by("pos")), plan=plan)
+    if len(failed) == n:
+        return [_worst_out(row) for row in failed]
     order = metric.name if metric.higher_is_better else f"-{metric.name}"
     selection = OutputSelection(config_id=config.pk, status=OK, metric=metric.name, order_by=order)
-    rows, _ = page_of_outputs(account, plan, selection, limit=n, cursor=None)
-    return [_worst_out(row) for row in rows]
+    rows, _ = page_of_outputs(account, plan, selection, limit=n - len(failed), cursor=None)
+    return [_worst_out(row) for row in (*failed, *rows)]
 
 
 def instructive_examples(

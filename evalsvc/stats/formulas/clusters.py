@@ -139,7 +139,8 @@ def number_clusters(clusters: Sequence[Hashable] | IntArray) -> IntArray:
 def total_clusters(row: FloatArray, clusters: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return the size and the total of each cluster that is not empty; each is a number from 0 on."""
     sizes = np.bincount(clusters).astype(np.float64)
-    return sizes[sizes > 0.0], np.bincount(clusters, weights=row)[sizes > 0.0]
+    totals = np.bincount(clusters, weights=row).astype(np.float64)
+    return sizes[sizes > 0.0], totals[sizes > 0.0]
 
 
 def sum_clusters(row: FloatArray, clusters: IntArray) -> ClusterSums:

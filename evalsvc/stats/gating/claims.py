@@ -67,7 +67,7 @@ class GateClaim:
     @property
     def asks_for_verdict(self) -> bool:
         """Whether it asks if one config is better than another, which has one answer on every surface."""
-        return self.pairs is not None and self.limit == 0.0
+        return self.pairs is not None and self.reach is not None and self.limit == 0.0
 
     @property
     def is_whole(self) -> bool:

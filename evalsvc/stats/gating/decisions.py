@@ -19,11 +19,11 @@ from dataclasses import dataclass, replace
 
 from evalsvc.stats.formulas.clusters import LEAST_CLUSTERS, ONE_CLUSTER
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, ConfidenceBounds, compute_bounds, is_shown
+from evalsvc.stats.gating.ends import ConfidenceBounds, compute_bounds, is_shown
 from evalsvc.stats.gating.power import examples_needed, mirrored, smallest_effect
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
-NO_EXAMPLES, MISSING, FEW = "no_examples", "missing_without_range", "few_without_range"
+NO_EXAMPLES, MISSING, NO_RANGE = "no_examples", "missing_without_range", "no_range"
 LIMIT_INSIDE = "limit_inside"
 
 
@@ -142,10 +142,10 @@ def _more(claim: GateClaim, alpha: float, to_fail: float, watched: bool) -> int 
 def _reason(claim: GateClaim) -> str:
     if not claim.n:
         return NO_EXAMPLES
+    if claim.reach is None and not claim.is_whole:
+        return NO_RANGE
     if claim.is_bounded_by_missing:
         return MISSING
     if claim.clusters is not None and claim.n_independent < LEAST_CLUSTERS:
         return ONE_CLUSTER
-    if claim.reach is None and claim.n_independent < LEAST_WITHOUT_RANGE:
-        return FEW
     return LIMIT_INSIDE

@@ -9,7 +9,7 @@ A gate tests each side separately at alpha. The interval of both bounds therefor
 | a difference above 0 | the interval of the verdict (`stats.pairs.verdict`) | fortunes |
 | a mean or another difference in a range | t, guarded at the tested end | fortunes |
 | any of these over clusters | the same for the effective number of clusters | none |
-| without a range | the same, guarded beyond the observed scores; from 50 scores on | none |
+| a mean or a difference without a range | none: one unseen score can move it anywhere | none |
 | this set, completely scored | its value | the same |
 | this set, partly scored | bounds over all possible remaining scores | bets without replacement |
 
@@ -32,17 +32,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.betting import betting_interval
 from evalsvc.stats.formulas.clusters import Moments
-from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.formulas.intervals import clopper_pearson
 from evalsvc.stats.gating.claims import GateClaim
 from evalsvc.stats.gating.fortunes import anytime_bound, is_ruled_out
 from evalsvc.stats.gating.pairs import PairedRows
 
-# Without a range nothing is claimed below so many scores, and one twice as far as the farthest is reckoned with.
-LEAST_WITHOUT_RANGE, BEYOND = 50, 2.0
 OVER_CLUSTERS = "guarded-t over clusters"
 
 
@@ -69,7 +65,7 @@ def compute_bounds(claim: GateClaim, alpha: float, *, watched: bool) -> Confiden
     >>> round(found.lower, 3), round(found.upper, 3), found.method
     (0.606, 0.995, 'clopper-pearson')
     """
-    if not claim.n or (claim.is_bounded_by_missing and not claim.asks_for_verdict):
+    if not claim.n or claim.is_bounded_by_missing:
         return NOTHING
     if claim.is_whole:
         return ConfidenceBounds(float(claim.worst.mean()), float(claim.best.mean()), "census")
@@ -129,21 +125,12 @@ def _one_look(claim: GateClaim, alpha: float) -> ConfidenceBounds:
         lower, _ = clopper_pearson(round(float(claim.worst.sum())), claim.n, 1.0 - 2.0 * alpha)
         _, upper = clopper_pearson(round(float(claim.best.sum())), claim.n, 1.0 - 2.0 * alpha)
         return ConfidenceBounds(lower, upper, "clopper-pearson")
-    if claim.n_independent < (2 if claim.reach is not None else LEAST_WITHOUT_RANGE):
-        return ConfidenceBounds(*claim.reach, "range") if claim.reach is not None else NOTHING
-    low, _ = infer_reach(claim, claim.worst)
-    _, high = infer_reach(claim, claim.best)
+    if claim.reach is None:
+        return NOTHING
+    low, high = claim.reach
+    if claim.n_independent < 2:
+        return ConfidenceBounds(low, high, "range")
     worst, best = Moments.from_row(claim.worst, claim.clusters), Moments.from_row(claim.best, claim.clusters)
     lower = min(worst.mean, max(low, worst.end(low, alpha)))
     upper = max(best.mean, min(high, best.end(high, alpha)))
-    method = "guarded-t" if claim.clusters is None else OVER_CLUSTERS
-    return ConfidenceBounds(lower, upper, method if claim.reach is not None else f"{method}, no range")
-
-
-def infer_reach(claim: GateClaim, row: FloatArray) -> Ends:
-    """Return the range; where there is none, as far again beyond the farthest score seen, on either side."""
-    if claim.reach is not None:
-        return claim.reach
-    mean = float(row.mean())
-    far = BEYOND * float(np.abs(row - mean).max())
-    return mean - far, mean + far
+    return ConfidenceBounds(lower, upper, "guarded-t" if claim.clusters is None else OVER_CLUSTERS)

@@ -25,7 +25,6 @@ from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.clusters import Moments
 from evalsvc.stats.formulas.intervals import z_quantile
 from evalsvc.stats.gating.claims import GateClaim
-from evalsvc.stats.gating.ends import LEAST_WITHOUT_RANGE, infer_reach
 from evalsvc.stats.gating.fortunes import growth
 
 POWER = 0.8
@@ -42,16 +41,15 @@ def examples_needed(claim: GateClaim, alpha: float, *, watched: bool) -> int | N
 
     For the opposite claim, pass `mirrored(claim)`.
     """
-    if not claim.n or claim.is_bounded_by_missing or not claim.worst.mean() > claim.limit:
+    if not claim.n or claim.reach is None or not claim.worst.mean() > claim.limit:
         return None
     if watched:
-        return None if claim.reach is None else _anytime_needed(claim, claim.worst, _unit_weights(claim.worst), alpha)
+        return _anytime_needed(claim, claim.worst, _unit_weights(claim.worst), alpha)
     if claim.is_share and claim.clusters is None:
         share = float(claim.worst.mean())
         return _first(lambda n: _share_power(n, share, claim.limit, alpha) >= POWER, 1)
-    moments, (low, _) = Moments.from_row(claim.worst, claim.clusters), infer_reach(claim, claim.worst)
-    least = 2 if claim.reach is not None else LEAST_WITHOUT_RANGE
-    needed = _first(lambda n: _shows(replace(moments, n=n), low, claim.limit, alpha), least)
+    moments, low = Moments.from_row(claim.worst, claim.clusters), claim.reach[0]
+    needed = _first(lambda n: _shows(replace(moments, n=n), low, claim.limit, alpha), 2)
     # Of clusters, in examples: each brings as many as those that are there.
     return needed if needed is None or claim.clusters is None else math.ceil(needed * claim.n / moments.n)
 
@@ -61,30 +59,24 @@ def smallest_effect(claim: GateClaim, alpha: float, *, watched: bool) -> float |
 
     None where no distance could.
     """
-    if (
-        claim.n_independent < 2
-        or claim.is_bounded_by_missing
-        or (claim.reach is None and (watched or claim.n_independent < LEAST_WITHOUT_RANGE))
-    ):
+    if claim.n_independent < 2 or claim.is_bounded_by_missing:
         return None
     if claim.is_whole:
         return 0.0
+    if claim.reach is None:
+        return None
     if watched:
         return _tilted_effect(claim, alpha)
-    room = math.inf if claim.reach is None else claim.reach[1] - claim.limit
+    low, high = claim.reach
+    room = high - claim.limit
     if claim.is_share and claim.clusters is None:
         return _least(lambda effect: _share_power(claim.n, claim.limit + effect, claim.limit, alpha) >= POWER, room)
-    moments, (low, high) = Moments.from_row(claim.worst, claim.clusters), infer_reach(claim, claim.worst)
-    shift = 0.0 if claim.reach is not None else moments.mean
-    most = min(room, high - low)
+    moments = Moments.from_row(claim.worst, claim.clusters)
 
     def is_shown(effect: float) -> bool:
-        mean = claim.limit + effect
-        # Without a range, what lies beyond the scores seen moves with them.
-        extreme = low if claim.reach is not None else low - shift + mean
-        return _shows(replace(moments, mean=mean), extreme, claim.limit, alpha)
+        return _shows(replace(moments, mean=claim.limit + effect), low, claim.limit, alpha)
 
-    return _least(is_shown, most)
+    return _least(is_shown, min(room, high - low))
 
 
 def mirrored(claim: GateClaim) -> GateClaim:

@@ -18,10 +18,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray, Scores, validate_scores
+
+IntArray: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 # With fewer scores the false alarms of histories that remember would be several in a hundred.
 LEAST = 50
@@ -49,7 +52,7 @@ class Drift:
     p_value: float
 
 
-def detect_drift(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
+def detect_drift(scores: Scores, *, alpha: float = ALARM, blocks: IntArray | None = None) -> Drift | None:
     """Detect a shift of a history; None without significant evidence of one.
 
     Parameters
@@ -58,11 +61,15 @@ def detect_drift(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
         In chronological order. In reverse order the same shift is detected; `changed_at` then counts from the newest.
     alpha : float
         False alarm rate for a stationary history.
+    blocks : ndarray of int64, shape (n,)
+        What each score came with, such as one upload. Neighbours with equal numbers are one block, in which order means
+        nothing: only shifts between blocks are detected. The maximum over fewer places is at most the maximum over all,
+        so the false alarm rate still holds. By default each score is a block.
 
     Returns
     -------
     Drift or None
-        None below 50 scores, for equal ones, and where only the first or last score differs. The
+        None below 50 scores, for equal ones, and where only the first or last block differs. The
         interval since the shift is that of ``scores[changed_at:]``: it describes the current level, though a
         start chosen by the data makes it a little too narrow.
 
@@ -79,8 +86,11 @@ def detect_drift(scores: Scores, *, alpha: float = ALARM) -> Drift | None:
         return None
     unit = (row - row.min()) / (row.max() - row.min())
     sums = np.cumsum(unit - unit.mean())[:-1]
-    split = int(np.abs(sums).argmax()) + 1
-    if split in (1, row.size - 1):
+    ends = np.arange(row.size - 1) if blocks is None else np.flatnonzero(np.diff(blocks))
+    if ends.size < 3:
+        return None
+    split = int(ends[np.abs(sums[ends]).argmax()]) + 1
+    if split in (ends[0] + 1, ends[-1] + 1):
         # The first failure ever is the newest score when it comes: each would be called a drift.
         return None
     deviation = _long_run_deviation(unit, split)

@@ -157,10 +157,9 @@ class _Block:
         return {name: cells.sum(axis=1).tolist() for name, cells in columns.items()}
 
     def compute_growth(self) -> tuple[FloatArray, FloatArray]:
-        """Return by how much the log fortunes grow; a missing score counts as if it spoke against the gambler."""
-        better = np.where(self.is_fresh, self.difference + self.low, 0.0)
-        worse = np.where(self.is_fresh, -self.difference - self.high, 0.0)
-        return _log_growth(better), _log_growth(worse)
+        """Return by how much the log fortunes grow; nothing is bet on a pair with a missing score."""
+        fresh = np.where(self.is_fresh, self.difference, 0.0)
+        return _log_growth(fresh), _log_growth(-fresh)
 
 
 def _log_growth(differences: FloatArray) -> FloatArray:

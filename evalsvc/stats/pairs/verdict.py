@@ -5,7 +5,7 @@ e-value of :math:`2m/(\alpha/10)` for m simultaneous comparisons, valid at every
 is for one fixed-sample analysis at the planned end, by the paired interval at :math:`1 - 0.9\alpha/m`, which includes
 zero unless the sign test rejects it (`comparison`). The verdict is either, so that watching a run costs little of the
 power of the test at its end. Runs that nobody planned to compare have one fixed-sample analysis at the whole
-:math:`\alpha`.
+:math:`\alpha`. A mean of scores without a range has no verdict.
 
 The interval never contradicts the verdict. While it is inconclusive, the fixed-sample interval is extended to zero.
 Where only monitoring has decided, the bound next to zero is that of the e-value. Since
@@ -124,7 +124,7 @@ def decide_verdict(
     binary : bool
         Whether both scores are declared to be 0 or 1.
     reach : float or None
-        Largest possible difference; None for scores without a range.
+        Largest possible difference; None for scores without a range, on which there is no verdict.
     evidence : NewEvidence, optional
         E-values of the pairs that neither designer can have seen; None where there are none.
     clusters : ClusteredPairs, optional
@@ -145,8 +145,9 @@ def decide_verdict(
     interval = _fixed_sample_interval(common.differences, analysis, binary, reach, clusters)
     if interval.lower is None or interval.upper is None:
         return Verdict(INCONCLUSIVE, None, None, interval.method)
-    if reach is None and _is_much_missing(common):
-        return Verdict(INCONCLUSIVE, None, None, "none")
+    if reach is None:
+        # The next score may outweigh all of these: differences that look alike show nothing about their mean.
+        return Verdict(INCONCLUSIVE, min(interval.lower, 0.0), max(interval.upper, 0.0), interval.method)
     ends = _bound_missing(common, (interval.lower, interval.upper), reach)
     fixed_word = _read_word(ends) if analysis.basis != MONITORING else INCONCLUSIVE
     monitored = _monitor(analysis, evidence if clusters is None else None)

@@ -28,7 +28,7 @@ METRICS = {
             KnownMiss("BLEU is coarse on one short sentence, and its tokens suit languages with spaces."),
         ),
         "Any script, but for `sas`, which reads English and scores other languages without meaning.",
-        "None: managed profiles always pass, since no line suits every task.",
+        "None suits every task: managed profiles have one only where the score is all or nothing, and pass with all.",
     )
 }
 CUSTOM = {

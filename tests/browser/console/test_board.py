@@ -110,7 +110,7 @@ def test_the_difference_is_in_sight_beside_four_metrics(editor: Browser, alice: 
     for width in (1280, 1400):
         editor.page.set_viewport_size({"width": width, "height": 900})
         watch(editor, made)
-        box = editor.page.locator("td[data-difference]").filter(has_text="may be chance").bounding_box()
+        box = editor.page.locator("td[data-difference]").filter(has_text="inconclusive").bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
 
 

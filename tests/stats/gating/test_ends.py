@@ -13,6 +13,7 @@ from scipy.special import gammaln, xlogy  # type: ignore[import-untyped, unused-
 from evalsvc.stats.formulas.clusters import Moments
 from evalsvc.stats.formulas.quantiles import compute_quantiles
 from evalsvc.stats.gating.claims import pair_claim, quantile_claim, threshold_claim
+from evalsvc.stats.gating.decisions import judge_all
 from evalsvc.stats.gating.ends import NOTHING, compute_bounds
 from evalsvc.stats.gating.fortunes import GAMBLERS, anytime_bound, growth, is_ruled_out
 
@@ -71,17 +72,17 @@ def test_equal_candidates_have_a_width_and_three_rows_show_nothing() -> None:
         assert found.upper == pytest.approx(-found.lower)
 
 
-def test_without_a_range_fifty_scores_are_the_least_and_a_far_one_is_reckoned_with() -> None:
-    row = np.random.default_rng(1).exponential(1.0, 200)
+@pytest.mark.parametrize("watched", [False, True])
+@pytest.mark.parametrize("n", [1, 50, 5000])
+def test_without_a_range_a_mean_has_no_bounds_until_the_whole_set_is_seen(n: int, watched: bool) -> None:
+    row = np.random.default_rng(1).exponential(1.0, n)
 
-    found = compute_bounds(threshold_claim(row, at_most=2.0, value_range=None), 0.05, watched=False)
-
-    assert compute_bounds(threshold_claim(row[:49], at_most=2.0, value_range=None), 0.05, watched=False) == NOTHING
-    assert compute_bounds(threshold_claim(row, at_most=2.0, value_range=None), 0.05, watched=True) == NOTHING
-    assert compute_bounds(threshold_claim([*row, NAN], at_most=2.0, value_range=None), 0.05, watched=False) == NOTHING
-    assert found.lower is not None
-    student = row.mean() + stats.t.ppf(0.95, 199) * row.std(ddof=1) / math.sqrt(200)
-    assert -found.lower > student
+    assert compute_bounds(threshold_claim(row, at_most=2.0, value_range=None), 0.05, watched=watched) == NOTHING
+    assert compute_bounds(pair_claim(row, row + 9.0, limit=0.0, value_range=None), 0.05, watched=watched) == NOTHING
+    (judged,) = judge_all([threshold_claim(row, at_most=2.0, value_range=None)], 0.05, watched=watched)
+    assert (judged.outcome, judged.reason, judged.smallest_effect) == ("undecided", "no_range", None)
+    whole = compute_bounds(threshold_claim(row, at_most=2.0, value_range=None, population=n), 0.05, watched=watched)
+    assert whole.method == "census"
 
 
 def test_this_set_is_known_when_all_of_it_has_been_seen() -> None:

@@ -1,4 +1,4 @@
-"""Paired differences over clusters: the same numbers as from single scores, zero kept in where it may be chance."""
+"""Paired differences over clusters: the same numbers as from single scores, zero included where it is inconclusive."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_one_cluster_that_holds_most_is_not_many() -> None:
     assert held / 300 >= 0.94
 
 
-def test_few_clusters_that_differ_may_be_chance() -> None:
+def test_few_clusters_that_differ_are_inconclusive() -> None:
     clusters, row = np.repeat(np.arange(40), 5), np.zeros(200)
     row[:25] = 1.0
     five = cluster_difference_interval(sum_by_cluster(row, clusters), level=0.95, reach=1.0)

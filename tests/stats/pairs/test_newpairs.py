@@ -57,7 +57,7 @@ def test_counts_are_enough_for_binary_scores() -> None:
 
 
 @pytest.mark.parametrize("apart", [1, 2, 5])
-def test_a_few_of_four_hundred_apart_may_be_chance(apart: int) -> None:
+def test_a_few_of_four_hundred_apart_are_inconclusive(apart: int) -> None:
     threshold = word_threshold(0.95, n_comparisons(2))
 
     for n, plus in itertools.product((apart, 50, 400), (apart, apart - 1)):

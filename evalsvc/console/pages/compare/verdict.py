@@ -8,7 +8,6 @@ from typing import Any
 
 from evalsvc.console.parts.numbers import Number
 from evalsvc.experiments.reporting.words import (
-    AT_THE_END,
     BASES,
     UNDECIDED,
     format_joint_level,
@@ -93,7 +92,7 @@ def _why(found: Mapping[str, Any], metric: str) -> str:
     if not found["n"]:
         return ""
     if found["reason"] is not None:
-        return f"{metric}: {AT_THE_END.format(why=UNDECIDED[found['reason']])}."
+        return f"{metric}: {UNDECIDED[found['reason']]}."
     together = f"all {found['n_comparisons']} comparisons together" if found["n_comparisons"] > 1 else "this comparison"
     sentence = (
         f"At most {100 * (1 - found['level']):.3g} % of such verdicts are wrong, for {together}. The interval"

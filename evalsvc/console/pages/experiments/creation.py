@@ -34,7 +34,6 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 NUMBERS = ("limit", "seed", "level", "num_shards", "epsilon")
 MIND = {"no_max_tokens": "A config without a longest answer: nobody knows the most that it can cost."}
-SAID = {"yes": True, "no": False}
 BUDGET = ("queries", "cost", "seconds")
 
 
@@ -126,7 +125,7 @@ def build_experiment_body(sent: Mapping[str, str], n_configs: int, n_metrics: in
     }
     numbers = {name: _number(sent, name, f"/plan/{name}") for name in NUMBERS}
     plan |= {name: value for name, value in numbers.items() if value is not None}
-    plan |= {"promote": SAID[sent["promote"]]} if sent.get("promote") in SAID else {}
+    plan |= {"promote": True} if sent.get("promote") == "yes" else {}
     configs = [config for i in range(n_configs) if (config := _config(sent, i))]
     if missing := _missing(plan["metrics"], configs):
         raise Invalid(*missing)

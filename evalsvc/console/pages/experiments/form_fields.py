@@ -35,11 +35,7 @@ POINTERS = {
     "/plan/metrics": "m0-evaluator",
     "/configs": "c0-name",
 }
-PROMOTE = (
-    ("", "the leader's, of examples that are new to it"),
-    ("no", "none"),
-    ("yes", "the leader's, whatever its examples"),
-)
+PROMOTE = (("", "none"), ("yes", "the leader's"))
 CHAT = ("connection", "model", "prompt", "system", "temperature", "max_tokens")
 METRIC = ("name", "evaluator", "criteria", "source", "better")
 
@@ -100,7 +96,7 @@ def plan_fields(source: FieldSource) -> list[FormField]:
             "Scores that enter the history when it is done",
             "select",
             options=PROMOTE,
-            help="Intervals and gates read the history: choose none for a trial that says nothing of what you run.",
+            help="Intervals and gates read the history. Examples that it has already do not enter twice.",
         ),
     ]
 

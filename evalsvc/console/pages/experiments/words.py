@@ -33,7 +33,14 @@ WHY = {
     "error": "it kept failing",
     "abort": "an answer failed, and the plan says to stop then",
     "pause": "it waits at the end of a shard for a person",
+    "promotion_failures": "more than 1 % of its answers failed; promote it by hand if its scores stand for production",
+    "promotion_repeats": "a history already has scores of the same examples",
     "resumed": "what it had been stopped for holds no more, so the policy took the stop back",
+}
+VERBS = {
+    "resumed": "went on",
+    "promotion_failures": "was not promoted",
+    "promotion_repeats": "was not promoted",
 }
 SHOWN_BETTER = ("evidence", "futility", "fast")
 """Reasons that say the other one is better; the others say that it is not much worse, or nothing of two configs."""
@@ -48,6 +55,8 @@ EVIDENCE = {
     "lead": "the same added up over the examples",
     "remaining": "examples that were left",
     "kept": "configs that were kept",
+    "n_error": "failed answers",
+    "histories": "histories that have the examples",
 }
 
 
@@ -66,7 +75,7 @@ def state_markup(state: str, about: str = "") -> SafeString:
 
 def decision_words(decision: Mapping[str, Any]) -> dict[str, Any]:
     """Return a decision in words: what was done to whom, why, and the evidence that it rested on."""
-    verb, other = "went on" if decision["reason"] == "resumed" else "was stopped", decision["against"]
+    verb, other = VERBS.get(decision["reason"], "was stopped"), decision["against"]
     is_behind = other and decision["reason"] in SHOWN_BETTER
     against = f", as {other} is better on the examples of this set" if is_behind else ""
     names = EVIDENCE if other else EVIDENCE | OF_ONE

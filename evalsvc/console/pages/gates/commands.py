@@ -68,7 +68,8 @@ def unsaid_in_command(body: Mapping[str, Any]) -> str:
 
 def _rule(rule: RuleResult) -> dict[str, Any]:
     body: dict[str, Any] = {"metric": rule.metric, rule.kind: rule.limit}
-    return body | ({"quantile": rule.quantile} if rule.quantile is not None else {})
+    optional = {"quantile": rule.quantile, "value_range": rule.value_range}
+    return body | {name: value for name, value in optional.items() if value is not None}
 
 
 def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
@@ -93,7 +94,8 @@ def _option(option: str, value: str) -> str:
 
 def _rule_text(rule: RuleResult) -> str:
     quantile = f" p{100 * rule.quantile:g}" if rule.quantile is not None else ""
-    return f"{rule.metric}{quantile} {rule.kind} {rule.limit:.15g}"
+    within = " within {:.15g} to {:.15g}".format(*rule.value_range) if rule.value_range is not None else ""
+    return f"{rule.metric}{quantile} {rule.kind} {rule.limit:.15g}{within}"
 
 
 def _options(body: Mapping[str, Any]) -> list[str]:
@@ -116,7 +118,7 @@ def ci_run_command(evidence: GateEvidence, plan: ExperimentPlan | None) -> str:
         f"{OWN_NAME}\n"
         f"printf '%s\\n' {json_word(plan_body)} > plan.json\n"
         f"evalsvc run {shell_word(candidate.config)}=app:answer {evaluator_option}\\\n"
-        f"  --data {candidate.dataset_id}@{candidate.dataset_version} --plan plan.json --name {MADE} --no-promote"
+        f"  --data {candidate.dataset_id}@{candidate.dataset_version} --plan plan.json --name {MADE}"
     )
 
 

@@ -13,7 +13,16 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
-from evalsvc.console.pages.gates.form import KINDS, as_gate_body, gate_errors, gate_fields, parse_gate_form, rule_limit
+from evalsvc.console.pages.gates.form import (
+    KINDS,
+    RANGE_HELP,
+    as_gate_body,
+    gate_errors,
+    gate_fields,
+    parse_gate_form,
+    parse_rule,
+    rule_limit,
+)
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
 from evalsvc.evaluations.history.read import list_histories
@@ -76,9 +85,7 @@ def _parse_history_form(request: PageRequest) -> GateBody:
             "scope": {"app": app} if app else None,
             "since": {"scores": _newest(scores)} if scores else None,
         },
-        "rules": [
-            {"metric": post.get("rule_metric", "pass"), kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}
-        ],
+        "rules": [parse_rule(post, kind, post.get("rule_metric", "pass"))],
         "level": rule_limit(post.get("level") or "0.95", "/level"),
         "name": post.get("name", "").strip() or None,
     }
@@ -135,7 +142,7 @@ def _history_fields(account: Account) -> list[FormField]:
     names = [f"{evaluator} · {profile}" if profile else evaluator for evaluator, profile in pairs]
     return [
         FormField("evaluator", "Evaluator and profile", options=[(name, name) for name in names], is_required=True),
-        FormField("app", "App", help="Empty: of the whole account, with what experiments have promoted."),
+        FormField("app", "App", help="Empty: the whole account."),
         FormField("scores", "Of the newest scores, how many", "number", help="Empty: all that are kept."),
         FormField(
             "rule_metric", "Metric", "select", "pass", [("pass", "the share that passes"), ("score", "the score")]
@@ -148,6 +155,7 @@ def _history_fields(account: Account) -> list[FormField]:
             [(kind, KINDS[kind].replace("the candidate's", "its")) for kind in LIMITS],
         ),
         FormField("limit", "Limit", "number", "0.8", is_required=True),
+        FormField("value_range", "Range of the scores", help=RANGE_HELP),
         FormField("level", "Level", "number", "0.95", help="How sure to be: 0.95 is wrong one time in twenty."),
         FormField("name", "Name", help="Gates of one name are shown as runs of one gate."),
     ]

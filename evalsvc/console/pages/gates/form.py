@@ -31,7 +31,8 @@ KINDS = {
 LOOKS = {"one": "one: a single look, now", "watched": "watched: however often I ask"}
 # The field for an error, by the last part of its pointer that is a key here.
 FIELDS = {name: name for name in ("limit", "level", "looks", "name", "benchmark")}
-FIELDS |= {"rules": "kind", "metric": "rule_metric", **dict.fromkeys(KINDS, "limit")}
+FIELDS |= {"rules": "kind", "metric": "rule_metric", "value_range": "value_range", **dict.fromkeys(KINDS, "limit")}
+RANGE_HELP = "For the mean of a metric that declares no range, such as a cost: 0 to 5."
 TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 
@@ -111,6 +112,7 @@ def gate_fields(
             "kind", "It passes when it is shown that", "select", value="not_worse_by", options=list(KINDS.items())
         ),
         FormField("limit", "Limit", "number", value="0.05", is_required=True, help="In the unit of the metric."),
+        FormField("value_range", "Range of the scores", help=RANGE_HELP),
         FormField("level", "Level", "number", value="0.95", help="How sure to be: 0.95 is wrong one time in twenty."),
         FormField("looks", "Looks", "select", value="one", options=list(LOOKS.items())),
         FormField("name", "Name", help="What the list of gates shows; may be left empty."),
@@ -135,13 +137,26 @@ def parse_gate_form(request: PageRequest) -> GateBody:
         del sides["baseline"]
     body: dict[str, Any] = {
         **sides,
-        "rules": [{"metric": post.get("rule_metric", ""), kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}],
+        "rules": [parse_rule(post, kind, post.get("rule_metric", ""))],
         "level": rule_limit(post.get("level") or "0.95", "/level"),
         "looks": post.get("looks", "one"),
         "name": post.get("name", "").strip() or None,
         "benchmark": post.get("benchmark", "").strip() or None,
     }
     return as_gate_body(body)
+
+
+def parse_rule(post: Mapping[str, str], kind: str, metric: str) -> dict[str, Any]:
+    """Read the rule of a form as one of the body. Raises Invalid."""
+    rule: dict[str, Any] = {"metric": metric, kind: rule_limit(post.get("limit", ""), "/rules/0/limit")}
+    text = post.get("value_range", "").strip()
+    if text:
+        pointer = "/rules/0/value_range"
+        low, separator, high = text.partition(" to ")
+        if not separator:
+            raise Invalid(FieldError(pointer, "Write two numbers: 0 to 5."))
+        rule["value_range"] = [rule_limit(low, pointer), rule_limit(high, pointer)]
+    return rule
 
 
 def as_gate_body(sent: Mapping[str, Any]) -> GateBody:

@@ -24,7 +24,9 @@ NAMES = {"pass": "Share that passes", "score": "Mean score"}
 def course_chart(question: HistoryQuery, reading: HistoryReading) -> SafeString:
     """Draw parts as points with their intervals, and the running mean with its band: it ends in the page's number."""
     interval = reading.interval or {}
-    name, by_number = NAMES[interval.get("of", "score")], question.by_number
+    name = NAMES[interval.get("of", "score")]
+    # Scores of one time would lie on top of each other.
+    by_number = question.by_number or reading.course.has_tied_times
 
     def x(place: int, moment: datetime) -> float:
         return float(place) if by_number else seconds(moment)

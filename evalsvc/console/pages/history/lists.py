@@ -23,14 +23,14 @@ from evalsvc.evaluations.history.course import LEAST_PART, compute_course, datet
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.evaluations.history.store import read_histories
-from evalsvc.evaluations.wire.interval_request import IntervalOptions
+from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, IntervalOptions
 from evalsvc.reports.page.elements import element
 from evaluators.base import Family
 
 PAGE, N_PARTS = 20, 12
 OF = {"pass": "share that passes", "score": "mean score"}
 SALT = "evalsvc.console.histories"
-PLAIN = IntervalOptions(strategy="full-history")
+PLAIN = IntervalOptions(strategy=DEFAULT_STRATEGY)
 FEW = element("span", f"from {2 * LEAST_PART} scores on", class_="quiet")
 COLUMNS = (
     Column("Evaluator", kind="wide"),

@@ -15,6 +15,7 @@ from evalsvc.evaluations.history.read import history_summary, list_history
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
+from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 from evalsvc.stats.formulas.differences import difference_of_intervals
 from evaluators.base import Family
 
@@ -33,6 +34,11 @@ class HistoryReading:
     course: HistoryCourse
     scores: list[float]
     limits: tuple[float, float] | None
+
+    @property
+    def rows_text(self) -> str:
+        """The rows of the interval in words."""
+        return describe_rows(IntervalRows(**(self.interval or {"rows": {"n": self.n}})["rows"]), "scores")
 
     @property
     def number(self) -> Number:
@@ -69,9 +75,9 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
 
 
 def _reading(question: HistoryQuery, history: HistorySnapshot, summary: dict[str, Any]) -> HistoryReading:
-    family = question.run.family if question.run else None
-    interval = answer_interval(question.ask, family, history)
-    course = compute_course(question.ask, family, history)
+    family, has_verdict = (question.run.family, question.run.has_verdict) if question.run else (None, True)
+    interval = answer_interval(question.ask, family, history, has_verdict=has_verdict)
+    course = compute_course(question.ask, family, history, has_verdict=has_verdict)
     return HistoryReading(
         n=summary["n"],
         n_total=summary["n_total"],

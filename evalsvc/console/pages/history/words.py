@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalsvc.evaluations.wire.interval_request import AUTO
 from evalsvc.reports.words import number_text
 from evalsvc.stats.strategies.of_histories import BLOCK_SCORES
 
 WARNINGS = {
     "degenerate": "All scores are equal, so that resampling gives an interval of no width.",
     "skewed": "Few scores carry the mean: one more at the end of the range would move it by more than its error.",
+    "selected": "Promoted scores are of the best of several configs: expect lower scores in production.",
     "mixed_sources": "Evaluations, experiments or imports in it differ by more than chance. Choose a scope.",
     "mixed_revisions": "Several revisions of the profile have judged. Lines in the chart show where each began.",
 }
@@ -62,7 +64,19 @@ def _format_option(name: str, interval: Mapping[str, Any]) -> str:
         return _describe_autocorrelation(interval)
     if name == "drift":
         return describe_drift(interval)
+    if name == "repeated_samples":
+        return _describe_repeats(interval)
     return WARNINGS.get(name, name.replace("_", " "))
+
+
+def _describe_repeats(interval: Mapping[str, Any]) -> str:
+    """Return how many samples the scores are of, and whether the interval allows for it."""
+    repeats = f"{interval['n']} scores are of {interval['n_distinct']} distinct samples"
+    if interval["cluster_by"] is not None:
+        return f"{repeats}. The interval is clustered by the tag {interval['cluster_by']}."
+    if interval["strategy"] == AUTO:
+        return f"{repeats}. The interval is clustered by sample."
+    return f"{repeats}, so the interval is too narrow. The strategy {AUTO} clusters by sample."
 
 
 def _describe_autocorrelation(interval: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
 from evalsvc.evaluations.rollups.read import read_days
-from evalsvc.evaluations.wire.interval_request import IntervalOptions
+from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, IntervalOptions
 from evalsvc.events.selectors import EndpointHealth, list_endpoint_health
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, build_overviews
@@ -27,7 +27,7 @@ from evalsvc.judges.ledger.status import ConnectionStatus
 from evalsvc.reviews.selectors import OpenReview, open_reviews
 
 MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
-PLAIN = IntervalOptions(strategy="full-history")
+PLAIN = IntervalOptions(strategy=DEFAULT_STRATEGY)
 
 
 @dataclass(frozen=True, slots=True)

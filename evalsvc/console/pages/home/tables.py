@@ -106,7 +106,7 @@ def build_history_params(rate: PassRate, days: DayRange) -> dict[str, str]:
     """Return the query of `GET /v1/history` for the history behind a row."""
     since = datetime.combine(days.first, datetime.min.time(), UTC).isoformat()
     query = {"evaluator": rate.evaluator_id, "profile": rate.profile_name}
-    query |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {"strategy": "full-history"}
+    query |= {"strategy": "wilson", "of": "pass"} if rate.counts.rate is not None else {}
     query |= {"scope.app": rate.app} if rate.app else {}
     return {**query, "since": since}
 

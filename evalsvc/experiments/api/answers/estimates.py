@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, UnsetType
 
 from evalsvc.rest.answering.shapes import AnswerShape
+from evalsvc.stats.basics.rows import IntervalRows
 
 
 class Ends(AnswerShape):
@@ -134,6 +135,7 @@ class MetricEstimate(Ends):
     decision_interval: DecisionEnds | None
     reason: Annotated[str | None, Meta(description="Why there is no interval to decide by.")]
     bounds_if_failures: Ends | None
+    rows: IntervalRows
     provisional: PlainMean | None
     designed_after: int | None
     seen_before_design: PlainMean | None
@@ -148,6 +150,7 @@ class MetricEstimate(Ends):
 class PushedEstimate(Ends):
     """One metric of a config whose outputs the caller posts."""
 
+    rows: IntervalRows
     n: int
     n_error: int
     n_na: int
@@ -202,7 +205,7 @@ class PairedDifference(Ends, kw_only=True):
     ]
     this_set: ThisSetDifference
     word: Literal["better", "worse", "inconclusive"]
-    reason: Annotated[str | None, Meta(description="Why there is no verdict before the planned end.")]
+    reason: Annotated[str | None, Meta(description="Why there is no verdict.")]
     rests_on: WordEvidence | None
     about_n_more: int | None
     can_be_settled: bool

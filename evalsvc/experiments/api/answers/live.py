@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from evalsvc.evaluations.wire.history_shapes import IntervalRowCounts
 from evalsvc.experiments.api.answers.estimates import MetricEstimate, VersusConfig
 from evalsvc.experiments.api.answers.runs import ConfigState, Kind
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
@@ -87,6 +88,7 @@ class ReferenceInterval(AnswerShape):
     method: str | None
     warnings: list[str] | None
     reason: str | None
+    rows: IntervalRowCounts | None
     value: float | None
 
 

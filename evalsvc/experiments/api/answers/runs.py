@@ -67,7 +67,8 @@ class Plan(AnswerShape):
     baseline: str | None
     limit: int | None
     stop_when_decided: bool
-    errors: str
+    failures: Annotated[str, Meta(description="What a failed output counts as: `worst`, or `exclude`.")]
+    errors: Annotated[str, Meta(description="The same as releases before called it: `worst`, or `favour`.")]
     abort_on_error: str | None
     pause_at_shards: list[int] | None
     promote: bool | None

@@ -13,7 +13,7 @@ from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.mapper import EXAMPLE_ROOTS, FIELDS, OUTPUT, UNMAPPED, get_root, is_of_answer
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric, get_number_pointers
 from evalsvc.experiments.definition.pipelines import get_declared_components
-from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, Score
+from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, Aggregate, Config, ExperimentPlan, Score
 from evalsvc.rest.basics.nearest import did_you_mean, nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import current_role
@@ -183,7 +183,11 @@ def stop_unmapped(plan: ExperimentPlan, configs: Sequence[Config]) -> None:
 
 def _message(config: Config, metric: str) -> str | None:
     """Return why a metric of a config has to stop; None when it need not."""
-    scores = Score.objects.filter(config=config, metric=metric).exclude(error_code="no_output").order_by("pos")
+    scores = (
+        Score.objects.filter(config=config, metric=metric)
+        .exclude(error_code__in=(NO_OUTPUT, FAILED_OUTPUT))
+        .order_by("pos")
+    )
     first = list(scores.values_list("error_code", "error_message")[:N_FIRST])
     if len(first) < N_FIRST or any(code != UNMAPPED for code, _ in first):
         return None

@@ -11,6 +11,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.failures import counted_value_sql
 from evalsvc.experiments.inference.labels import LABELS
 from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config
@@ -44,10 +45,10 @@ CROSS JOIN LATERAL (
     count(*) FILTER (WHERE x.is_partial) AS n_partial
   FROM (
     SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
-      least(max(s.value), greatest(min(s.value), avg(s.value))) AS value, avg(s.denominator) AS denominator,
-      CASE WHEN count(s.value) > 0 THEN NULL WHEN bool_and(s.error_code = 'not_applicable') THEN 'not_applicable'
+      least(max({value}), greatest(min({value}), avg({value}))) AS value, avg(s.denominator) AS denominator,
+      CASE WHEN count({value}) > 0 THEN NULL WHEN bool_and(s.error_code = 'not_applicable') THEN 'not_applicable'
         ELSE 'error' END AS error_code,
-      count(s.value) > 0 AND count(*) > count(s.value) AS is_partial
+      count({value}) > 0 AND count(*) > count({value}) AS is_partial
     FROM experiments_score s
     WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto GROUP BY s.pos) x
   GROUP BY x.place) c
@@ -66,9 +67,9 @@ CROSS JOIN LATERAL (
     sum(x.value * x.value) AS squares
   FROM (
     SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
-      (SELECT array_agg(l.cluster ORDER BY l.pos) FROM grouped l)[s.pos + 1] AS cluster, avg(s.value) AS value
+      (SELECT array_agg(l.cluster ORDER BY l.pos) FROM grouped l)[s.pos + 1] AS cluster, avg({value}) AS value
     FROM experiments_score s
-    WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto AND s.value IS NOT NULL
+    WHERE s.config_id = ANY (g.config_ids) AND s.metric = %s AND s.pos < g.upto AND {value} IS NOT NULL
     GROUP BY s.pos) x
   GROUP BY x.place, x.cluster) c
 GROUP BY g.number, c.place
@@ -119,21 +120,29 @@ class Slicing:
         with_placed, values = self.build_places_table()
         return dict(_rows(f"{with_placed} {COUNTS}", values))
 
-    def count_slices(self, metric: Metric, groups: Sequence[Sequence[Config]]) -> dict[tuple[int, int], CountedSlice]:
-        """Return, by (number of the group, place), the sums of what every config of the group has finished."""
+    def count_slices(
+        self, metric: Metric, groups: Sequence[Sequence[Config]], worst: float | None
+    ) -> dict[tuple[int, int], CountedSlice]:
+        """Return, by (number of the group, place), the sums of what every config of the group has finished.
+
+        `worst` is the value of a failed output, None where it is excluded.
+        """
         with_placed, values = self.build_places_table()
-        rows = _rows(with_placed + SUMS, [*values, _dump_groups(metric, groups), metric.name])
+        rows = _rows(
+            with_placed + SUMS.format(value=counted_value_sql(worst)),
+            [*values, _dump_groups(metric, groups), metric.name],
+        )
         return {
             (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial)
             for number, place, n, n_error, n_na, n_partial, *sums in rows
         }
 
     def sum_clusters(
-        self, metric: Metric, groups: Sequence[Sequence[Config]], path: Path
+        self, metric: Metric, groups: Sequence[Sequence[Config]], path: Path, worst: float | None
     ) -> dict[tuple[int, int], ClusterSums]:
         """Return the same over the clusters that share the value at a path of the metadata."""
         with_placed, values = self.build_places_table()
-        statement = with_placed + CLUSTERS.format(labels=LABELS[True])
+        statement = with_placed + CLUSTERS.format(labels=LABELS[True], value=counted_value_sql(worst))
         cluster_values = [list(path), self.experiment_id, _dump_groups(metric, groups), metric.name]
         return {
             (number, place): ClusterSums(*sums) for number, place, *sums in _rows(statement, [*values, *cluster_values])

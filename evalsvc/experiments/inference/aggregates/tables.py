@@ -19,6 +19,7 @@ from evalsvc.experiments.inference.aggregates.slice_sums import (
     Slicing,
 )
 from evalsvc.experiments.inference.clusters.views import build_clustered_interval
+from evalsvc.experiments.inference.failures import get_worst_value
 from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK
@@ -132,13 +133,14 @@ def _slicings(runs: Sequence[SlicedRun], question: AggregateQuery) -> tuple[list
 def _build_rows(run: SlicedRun, slicing: Slicing, metric: Metric, question: AggregateQuery) -> list[_Row]:
     groups = group_configs(run.configs, question.axes)
     counts = slicing.counts()
-    slice_counts = slicing.count_slices(metric, [group.configs for group in groups])
+    worst = get_worst_value(run.plan, metric)
+    slice_counts = slicing.count_slices(metric, [group.configs for group in groups], worst)
     places = [place for place in (*range(1, len(slicing.labels) + 1), THE_REST, NO_LABEL) if place in counts]
     finished = get_finished_positions(metric, run.configs)
     clusters: Mapping[tuple[int, int], ClusterSums] = {}
     if question.cluster_by is not None and metric.kind.of_one_score.is_of_single_scores:
         path = read_cluster(question.cluster_by)
-        clusters = slicing.sum_clusters(metric, [group.configs for group in groups], path)
+        clusters = slicing.sum_clusters(metric, [group.configs for group in groups], path, worst)
     rows = []
     for i, group in enumerate(groups):
         ends = {finished[config.pk] for config in group.configs}
@@ -166,7 +168,10 @@ def _compare(
     first = FinishedConfig.from_config(question.metric, runs[0].configs[0])
     for run, metric in zip(runs[1:], question.metrics[1:], strict=True):
         second = FinishedConfig.from_config(metric, run.configs[0])
-        differences = differences_by_place(slicing, metric, first, second, level, is_plain=question.cluster_by is None)
+        worst = get_worst_value(runs[0].plan, question.metric), get_worst_value(run.plan, metric)
+        differences = differences_by_place(
+            slicing, metric, first, second, level, worst=worst, is_plain=question.cluster_by is None
+        )
         for row in rows:
             if row.run is run:
                 row.difference = differences.get(row.place)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.failures import get_worst_value
 from evalsvc.experiments.inference.labels import LABELS
 from evalsvc.experiments.inference.reached import get_finished_positions
-from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.models import FAILED_OUTPUT, Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.stats.pairs.clustered import NO_SIGN, ClusteredPairs
@@ -47,10 +48,12 @@ SELECT c.config_id, c.metric, count(*), sum(c.n)::int, sum(c.total), sum(c.total
   sum(c.n * c.n)::float8, sum(c.squares)
 FROM (
   SELECT w.config_id, w.metric, (SELECT p.of FROM places p)[s.pos + 1] AS cluster,
-    count(*)::float8 AS n, sum(s.value) AS total, sum(s.value * s.value) AS squares
-  FROM unnest(%s::bigint[], %s::text[], %s::int[]) AS w(config_id, metric, upto)
+    count(*)::float8 AS n, sum(v.value) AS total, sum(v.value * v.value) AS squares
+  FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::float8[]) AS w(config_id, metric, upto, worst)
   JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos < w.upto
-  WHERE s.value IS NOT NULL GROUP BY 1, 2, 3) c
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN s.error_code = '{FAILED_OUTPUT}' THEN w.worst ELSE s.value END AS value) v
+  WHERE v.value IS NOT NULL GROUP BY 1, 2, 3) c
 GROUP BY c.config_id, c.metric
 """  # noqa: S608  # nosec B608
 PAIRS = f"""{PLACES}
@@ -59,12 +62,18 @@ SELECT c.first, c.second, count(*), sum(c.n)::int, sum(c.total), sum(c.total * c
   count(*) FILTER (WHERE c.total > {NO_SIGN}), count(*) FILTER (WHERE c.total < -{NO_SIGN})
 FROM (
   SELECT w.first, w.second, (SELECT p.of FROM places p)[a.pos + 1] AS cluster,
-    count(*)::float8 AS n, sum((a.value - b.value) * %s) AS total,
-    sum(((a.value - b.value) * %s) ^ 2) AS squares
-  FROM unnest(%s::bigint[], %s::bigint[], %s::int[]) AS w(first, second, upto)
+    count(*)::float8 AS n, sum((x.value - y.value) * w.scale) AS total,
+    sum(((x.value - y.value) * w.scale) ^ 2) AS squares
+  FROM (
+    SELECT u.*, %s::float8 AS scale, %s::float8 AS worst
+    FROM unnest(%s::bigint[], %s::bigint[], %s::int[]) AS u(first, second, upto)) w
   JOIN experiments_score a ON a.config_id = w.first AND a.metric = %s AND a.pos < w.upto
   JOIN experiments_score b ON b.config_id = w.second AND b.metric = a.metric AND b.pos = a.pos
-  WHERE a.value IS NOT NULL AND b.value IS NOT NULL GROUP BY 1, 2, 3) c
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN a.error_code = '{FAILED_OUTPUT}' THEN w.worst ELSE a.value END AS value) x
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN b.error_code = '{FAILED_OUTPUT}' THEN w.worst ELSE b.value END AS value) y
+  WHERE x.value IS NOT NULL AND y.value IS NOT NULL GROUP BY 1, 2, 3) c
 GROUP BY c.first, c.second
 """  # noqa: S608  # nosec B608
 Counted = Mapping[tuple[int, str], ClusterSums]
@@ -116,7 +125,9 @@ def count_clusters(
     sums_by_key = {key: cached for key, place in keys.items() if (cached := _sums.get(place)) is not None}
     missing = [key for key in keys if key not in sums_by_key]
     if missing:
-        columns = [[id for id, _ in missing], [name for _, name in missing], [targets[key][1] for key in missing]]
+        worst = {metric.name: get_worst_value(plan, metric) for metric in metrics}
+        columns: list[Any] = [[id for id, _ in missing], [name for _, name in missing]]
+        columns += [[targets[key][1] for key in missing], [worst[name] for _, name in missing]]
         for config_id, name, *sums in _rows(SUMS, [*_get_query_values(plan), *columns]):
             sums_by_key[config_id, name] = new_sums = ClusterSums(*sums)
             _sums.put(keys[config_id, name], new_sums)
@@ -156,7 +167,7 @@ def count_pairs(
             [upto for _, _, upto in missing],
         ]
         for first, second, *sums, n_up, n_down in _rows(
-            PAIRS, [*_get_query_values(plan), scale, scale, *columns, metric.name]
+            PAIRS, [*_get_query_values(plan), scale, get_worst_value(plan, metric), *columns, metric.name]
         ):
             sums_by_pair[first, second] = new_sums = ClusteredPairs(ClusterSums(*sums), n_up, n_down)
             _pairs.put(keys[first, second], new_sums)

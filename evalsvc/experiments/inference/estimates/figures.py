@@ -7,7 +7,7 @@ retains a width when every example has been scored. The second ends in a census.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import connections
@@ -15,8 +15,10 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.views import build_clustered_interval
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
+from evalsvc.experiments.inference.failures import counted_value_sql, get_worst_value
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
+from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.estimates.estimator import Sums, estimate
 from evalsvc.stats.estimates.newdata import NewDataInterval, new_data_interval
@@ -26,18 +28,25 @@ from evalsvc.stats.formulas.finite import Ends, feasible
 from evalsvc.tenancy.scope import current_role
 
 SERIES = """
-SELECT value FROM experiments_score
-WHERE config_id = %s AND metric = %s AND pos < %s AND value IS NOT NULL ORDER BY pos LIMIT %s
+SELECT {value} FROM experiments_score s
+WHERE s.config_id = %s AND s.metric = %s AND s.pos < %s AND {value} IS NOT NULL ORDER BY s.pos LIMIT %s
 """
 NO_RANGE = "no_range"
 # The outputs might have been seen before the metric was added: nothing about it was planned, so it is valid for one
 # look.
 ADDED_LATER = "added_later"
+# From the first share of missing scores on the headline is widened by what they can be; from the second on there is
+# none.
+LITTLE_MISSING, MUCH_MISSING = 0.01, 0.1
+MISSING, FAILURES_EXCLUDED = "missing", "failures_excluded"
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What is known of one metric of one config: its scores below the watermark, and those that are missing."""
+    """What is known of one metric of one config: its scores below the watermark, and those that are missing.
+
+    `sums` are those that estimates read: the scores, and the failed outputs as the worst value where they count.
+    """
 
     sums: Sums
     n_error: int
@@ -45,6 +54,20 @@ class Tally:
     n_examples: int
     n_asked: int | None = None
     """How many of the examples the plan asks for; None for all."""
+    n_failed: int = 0
+    """Of the errors, the outputs that failed by the system's own fault."""
+    n_worst: int = 0
+    """Of these, the ones that are in the sums as the worst value."""
+
+    @property
+    def n_scored(self) -> int:
+        """Examples that have a score."""
+        return self.sums.n - self.n_worst
+
+    @property
+    def n_missing(self) -> int:
+        """Examples without a score for another reason than a failure of the system."""
+        return self.n_error - self.n_failed
 
     @property
     def n_applicable(self) -> int:
@@ -52,9 +75,14 @@ class Tally:
         return self.n_examples - self.n_na
 
     @property
+    def n_uncounted(self) -> int:
+        """Examples that count in no estimate: missing ones, and failures that are excluded."""
+        return self.n_error - self.n_worst
+
+    @property
     def n_scorable(self) -> int:
-        """Of those, the ones that have a score or may get one."""
-        return self.n_applicable - self.n_error
+        """Applicable examples that count, or may get a score."""
+        return self.n_applicable - self.n_uncounted
 
     @property
     def n_pending(self) -> int:
@@ -70,15 +98,43 @@ class Tally:
     def is_at_end(self) -> bool:
         """Whether every example in the plan has been tried, so that no further looks follow."""
         n_planned = self.n_examples if self.n_asked is None else self.n_asked
-        return self.sums.n + self.n_error + self.n_na >= n_planned
+        return self.sums.n + self.n_uncounted + self.n_na >= n_planned
+
+    @property
+    def share_missing(self) -> float:
+        """The share of the examples tried so far that is missing."""
+        n_tried = self.sums.n + self.n_missing
+        return self.n_missing / n_tried if n_tried else 0.0
+
+    @property
+    def rows(self) -> IntervalRows:
+        """The rows of its estimates."""
+        failed_as: FailedAs | None = None
+        if self.n_failed:
+            failed_as = "worst" if self.n_worst else "excluded"
+        return IntervalRows(self.n_scored, n_failed=self.n_failed, failed_as=failed_as, n_missing=self.n_missing)
 
 
-def build_tally(plan: ExperimentPlan, *rows: Aggregate | None) -> Tally:
+def build_tally(plan: ExperimentPlan, metric: Metric, *rows: Aggregate | None) -> Tally:
     """Add up the aggregates of a config: those from before its design, and those from after it."""
     aggregates = [row for row in rows if row is not None]
     sums = add_sums([sums_of_row(row) for row in aggregates])
     n_error, n_na = sum(row.n_error for row in aggregates), sum(row.n_na for row in aggregates)
-    return Tally(sums, n_error, n_na, plan.n_examples, plan.run_length)
+    n_failed = sum(row.n_failed for row in aggregates)
+    return count_failures(plan, metric, Tally(sums, n_error, n_na, plan.n_examples, plan.run_length, n_failed))
+
+
+def count_failures(plan: ExperimentPlan, metric: Metric, tally: Tally) -> Tally:
+    """Return a tally in which failed outputs count as the worst value, where they do."""
+    worst = get_worst_value(plan, metric)
+    if worst is None or not tally.n_failed:
+        return tally
+    return replace(tally, sums=add_sums([tally.sums, repeat_value(worst, tally.n_failed)]), n_worst=tally.n_failed)
+
+
+def repeat_value(value: float, n: int) -> Sums:
+    """Return the sums of n equal scores."""
+    return Sums(n, n * value, n * value * value, value, value)
 
 
 def sums_of_row(row: Aggregate) -> Sums:
@@ -131,17 +187,17 @@ def _interval(found: NewDataInterval) -> dict[str, Any]:
 def build_set_interval(metric: Metric, tally: Tally, level: float) -> dict[str, Any] | None:
     """Return the interval for this set, at one look: of zero width, and exact, once every example is scored.
 
-    What failed is not left out: it may have been worst, or best, so the interval is never narrower than the bounds
-    under failures, and is these bounds in the end.
+    What is missing is not left out: it may have been worst, or best, so the interval is never narrower than these
+    bounds, and is these bounds in the end.
     """
     if metric.kind.covers is None or not tally.sums.n:
         return None
     ends, method = _set_ends(metric, tally, level)
-    if ends is not None and tally.n_error:
-        ends, method = _widen_for_failures(metric, tally, ends), f"{method}, failures worst and best"
+    if ends is not None and tally.n_uncounted:
+        ends, method = _widen_for_missing(metric, tally, ends), f"{method}, missing worst and best"
     scale = metric.kind.scale(tally.n_applicable)
     lower, upper = (ends[0] * scale, ends[1] * scale) if ends is not None else (None, None)
-    is_exact = tally.is_over and not tally.n_error
+    is_exact = tally.is_over and not tally.n_uncounted
     return {"lower": lower, "upper": upper, "method": method if ends else "none", "safe": ONE_LOOK, "exact": is_exact}
 
 
@@ -169,11 +225,11 @@ def _set_ends(metric: Metric, tally: Tally, level: float) -> tuple[Ends | None, 
     return ends, result.method
 
 
-def _widen_for_failures(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
+def _widen_for_missing(metric: Metric, tally: Tally, ends: Ends) -> Ends | None:
     if metric.value_range is None or not metric.kind.is_of_single_scores:
         return None
     low, high = (
-        (end * tally.n_scorable + bound * tally.n_error) / tally.n_applicable
+        (end * tally.n_scorable + bound * tally.n_uncounted) / tally.n_applicable
         for end, bound in zip(ends, metric.value_range, strict=True)
     )
     return low, high
@@ -188,7 +244,8 @@ def estimate_requested(
         return None
     if plan.strategy is None and strategy == metric.kind.default_strategy(metric.binary):
         return None
-    scores = _series(config_id, metric.name, end, tally.sums.n) if strategy == "anytime" and not metric.binary else None
+    needs_scores = strategy == "anytime" and not metric.binary
+    scores = _series(plan, metric, config_id, end, tally.sums.n) if needs_scores else None
     result = estimate(
         metric.kind,
         tally.sums,
@@ -277,13 +334,19 @@ def build_figures(
         strict = _headline(plan, metric, tally, stricter, selected.watched, clusters)
         new_data = _replace_pessimistic_end(new_data, strict, "lower" if metric.higher_is_better else "upper")
     warnings = new_data.pop("warnings") if new_data else []
+    warnings += _warn_of_errors(metric, tally)
     if metric.addition:
         warnings.append(ADDED_LATER)
     this_set = build_set_interval(metric, tally, level)
     covers = metric.kind.covers
-    view: dict[str, Any] = {"value": estimate_value(metric, tally), "mean": None}
+    has_headline = metric.value_range is None or tally.share_missing < MUCH_MISSING
+    view: dict[str, Any] = {"value": estimate_value(metric, tally) if has_headline else None, "mean": None}
     if covers == THIS_SET and new_data is not None:
-        view["mean"] = {"value": metric.kind.value(tally.sums), "new_data": new_data, "covers": NEW_DATA}
+        view["mean"] = {
+            "value": metric.kind.value(tally.sums) if has_headline else None,
+            "new_data": new_data,
+            "covers": NEW_DATA,
+        }
         view["mean"] |= {name: new_data[name] for name in ("lower", "upper", "method", "safe")}
         new_data = None
     headline = new_data or (this_set if covers == THIS_SET else None)
@@ -298,6 +361,13 @@ def build_figures(
     }
 
 
+def _warn_of_errors(metric: Metric, tally: Tally) -> list[str]:
+    n_tried = tally.sums.n + tally.n_uncounted
+    n_excluded = tally.n_failed - tally.n_worst
+    warnings = [MISSING] if tally.n_missing and tally.share_missing >= LITTLE_MISSING else []
+    return [*warnings, FAILURES_EXCLUDED] if n_excluded and n_excluded >= LITTLE_MISSING * n_tried else warnings
+
+
 def _headline(
     plan: ExperimentPlan,
     metric: Metric,
@@ -307,10 +377,36 @@ def _headline(
     clusters: ClusterSums | None,
 ) -> dict[str, Any] | None:
     if plan.cluster_by is not None and metric.kind.covers is not None and tally.sums.n:
-        return build_clustered_interval(metric, clusters, level)
-    return build_new_data_interval(
-        metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
-    )
+        interval: dict[str, Any] | None = build_clustered_interval(metric, clusters, level)
+    else:
+        interval = build_new_data_interval(
+            metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
+        )
+    if interval is None or tally.share_missing < LITTLE_MISSING:
+        return interval
+    return _bound_headline(metric, tally, interval)
+
+
+def _bound_headline(metric: Metric, tally: Tally, interval: dict[str, Any]) -> dict[str, Any]:
+    """Return an interval with the missing scores as worst, and as best."""
+    bounds = bounds_with_missing(interval, metric, tally)
+    view = {**interval, **bounds}
+    if "one_look" in interval:
+        view["one_look"] = {**interval["one_look"], **bounds_with_missing(interval["one_look"], metric, tally)}
+    return view
+
+
+def bounds_with_missing(ends: Mapping[str, Any], metric: Metric, tally: Tally) -> dict[str, Any]:
+    """Return ends and method, widened by what the missing scores can be; unchanged without a range."""
+    if metric.value_range is None or not metric.kind.is_of_single_scores or ends["lower"] is None:
+        return {}
+    share = tally.share_missing
+    low, high = metric.value_range
+    return {
+        "lower": ends["lower"] * (1.0 - share) + low * share,
+        "upper": ends["upper"] * (1.0 - share) + high * share,
+        "method": f"{ends['method']}, missing worst and best",
+    }
 
 
 def _replace_pessimistic_end(interval: dict[str, Any], strict: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
@@ -322,8 +418,9 @@ def _replace_pessimistic_end(interval: dict[str, Any], strict: Mapping[str, Any]
     return {**interval, **ends}
 
 
-def _series(config_id: int, metric: str, last: int, n: int) -> Sequence[float]:
-    """Return the scores that the sums are of; a metric that was added later can have more than they count."""
+def _series(plan: ExperimentPlan, metric: Metric, config_id: int, last: int, n: int) -> Sequence[float]:
+    """Return the values that the sums are of; a metric that was added later can have more than they count."""
+    sql = SERIES.format(value=counted_value_sql(get_worst_value(plan, metric)))
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SERIES, [config_id, metric, last, n])
+        cursor.execute(sql, [config_id, metric.name, last, n])
         return [value for (value,) in cursor.fetchall()]

@@ -13,6 +13,7 @@ from evalsvc.experiments.inference.estimates.figures import (
     Tally,
     build_new_data_interval,
     build_set_interval,
+    count_failures,
     estimate_value,
 )
 from evalsvc.experiments.inference.firsts import FIRST_DENOMINATOR, FIRST_ERROR, FIRST_VALUE
@@ -24,11 +25,12 @@ from evalsvc.tenancy.scope import current_role
 
 # What was to be seen at the end of a shard was of first answers: a look is never written twice.
 SUMS = f"""
-SELECT t.* FROM (
+SELECT t.*, f.n_failed FROM (
   SELECT array_agg(s.metric) AS metrics, array_agg({FIRST_VALUE}) AS numbers,
     array_agg({FIRST_DENOMINATOR}) AS denominators, array_agg({FIRST_ERROR}) AS errors
   FROM experiments_score s WHERE s.config_id = %s AND s.pos < %s) c
 CROSS JOIN LATERAL sums_of_scores(c.metrics, c.numbers, c.denominators, c.errors) t
+JOIN LATERAL count_failures(c.metrics, c.errors) f ON f.metric = t.metric
 """  # noqa: S608  # nosec B608  names are ours
 
 MAX_REMEMBERED = 10_000
@@ -115,8 +117,9 @@ def _looks(plan: ExperimentPlan, config: Config, shard: int, end: int, wanted: S
         cursor.execute(SUMS, [config.pk, end])
         rows: list[Any] = cursor.fetchall()
     looks = []
-    for name, n, n_error, n_na, *sums in (row for row in rows if row[0] in metrics):
-        tally = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples)
+    for name, n, n_error, n_na, *sums, n_failed in (row for row in rows if row[0] in metrics):
+        scored = Tally(Sums(n, *sums), n_error, n_na, plan.n_examples, n_failed=n_failed)
+        tally = count_failures(plan, metrics[name], scored)
         once = build_new_data_interval(metrics[name], tally, plan.level, is_watched=False)
         # A total is defined for this set only, and clusters are not counted at each shard.
         is_shown = metrics[name].kind.covers != THIS_SET and plan.cluster_by is None

@@ -14,16 +14,18 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.failures import get_worst_value
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
-from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.models import FAILED_OUTPUT, Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.formulas.betting import Betting
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.tenancy.scope import current_role
 
 SERIES = f"""
-SELECT s.config_id, s.metric, s.pos, {FIRST_VALUE}, {FIRST_ERROR} = 'not_applicable'
-FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[]) AS w(config_id, metric, first, last)
+SELECT s.config_id, s.metric, s.pos, CASE WHEN {FIRST_ERROR} = '{FAILED_OUTPUT}' THEN w.worst ELSE {FIRST_VALUE} END,
+  {FIRST_ERROR} = 'not_applicable'
+FROM unnest(%s::bigint[], %s::text[], %s::int[], %s::int[], %s::float8[]) AS w(config_id, metric, first, last, worst)
 JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos >= w.first AND s.pos < w.last
 ORDER BY s.config_id, s.metric, s.pos
 """  # noqa: S608  # nosec B608  names are ours
@@ -92,7 +94,11 @@ def watch_all(
     active = [(plan, config, metric, level) for plan, config, metric, level in wanted if config.watermark]
     states = {(config.pk, metric.name): _state(plan, config, metric, level) for plan, config, metric, level in active}
     pairs = [(config, metric) for _, config, metric, _ in active]
-    outdated = [(config, metric) for config, metric in pairs if states[config.pk, metric.name].upto < config.watermark]
+    outdated = [
+        (config, metric, get_worst_value(plan, metric))
+        for plan, config, metric, _ in active
+        if states[config.pk, metric.name].upto < config.watermark
+    ]
     new_rows = _read(outdated, states)
     views = {}
     for config, metric in pairs:
@@ -115,13 +121,14 @@ def _state(plan: ExperimentPlan, config: Config, metric: Metric, level: float) -
 
 
 def _read(
-    due: Sequence[tuple[Config, Metric]], states: dict[tuple[int, str], _State]
+    due: Sequence[tuple[Config, Metric, float | None]], states: dict[tuple[int, str], _State]
 ) -> dict[tuple[int, str], list[tuple[int, float | None, bool]]]:
     rows_by_key: dict[tuple[int, str], list[tuple[int, float | None, bool]]] = {}
     if not due:
         return rows_by_key
-    starts = [states[config.pk, metric.name].upto for config, metric in due]
-    columns: list[Any] = [[c.pk for c, _ in due], [m.name for _, m in due], starts, [c.watermark for c, _ in due]]
+    starts = [states[config.pk, metric.name].upto for config, metric, _ in due]
+    columns: list[Any] = [[c.pk for c, _, _ in due], [m.name for _, m, _ in due], starts]
+    columns += [[c.watermark for c, _, _ in due], [worst for _, _, worst in due]]
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SERIES, columns)
         for config_id, metric, *row in cursor.fetchall():

@@ -15,7 +15,8 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.pairs import resolve_cluster, sum_pairs_by_cluster
-from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
+from evalsvc.experiments.inference.failures import counted_value_sql, get_worst_value
+from evalsvc.experiments.inference.firsts import FIRST_ERROR
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.inference.pairs.versus import (
     ComparisonQuestion,
@@ -36,11 +37,11 @@ MEASURED_ALIKE = ("kind", "value_range", "binary", "higher_is_better")
 # One version: an example is itself. Two: the caller's own id, and every field of the row the same (the digest).
 PAIRED = """
 WITH a AS MATERIALIZED (
-  SELECT i.example_id, i.pos, {value} AS value, {error} AS error_code FROM experiments_experimentitem i
+  SELECT i.example_id, i.pos, {value_a} AS value, {error} AS error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(a)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_a)s AND i.pos < %(watermark_a)s
 ), b AS MATERIALIZED (
-  SELECT i.example_id, i.pos, {value} AS value, {error} AS error_code FROM experiments_experimentitem i
+  SELECT i.example_id, i.pos, {value_b} AS value, {error} AS error_code FROM experiments_experimentitem i
   LEFT JOIN experiments_score s ON s.config_id = %(b)s AND s.metric = %(metric)s AND s.pos = i.pos
   WHERE i.experiment_id = %(experiment_b)s AND i.pos < %(watermark_b)s
 ), paired AS MATERIALIZED ({matched})
@@ -195,10 +196,15 @@ def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: s
 
 
 def build_paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: bool = False) -> str:
-    """Return a CTE `paired` of the examples below both watermarks with both scores; `firsts`: as before any retry."""
-    value, error = (FIRST_VALUE, FIRST_ERROR) if firsts else ("s.value", "s.error_code")
+    """Return a CTE `paired` of the examples below both watermarks, with the values that both count with.
+
+    `firsts`: as before any retry.
+    """
     matched = SAME if _is_one_version(first, second) else ALIKE
-    return PAIRED.replace("{matched}", matched).replace("{value}", value).replace("{error}", error)
+    sql = PAIRED.replace("{matched}", matched).replace("{error}", FIRST_ERROR if firsts else "s.error_code")
+    for side, name in ((first, "{value_a}"), (second, "{value_b}")):
+        sql = sql.replace(name, counted_value_sql(get_worst_value(side.plan, side.metric), firsts=firsts))
+    return sql
 
 
 def matched_by(first: ComparisonSide, second: ComparisonSide) -> str:
@@ -329,8 +335,9 @@ def _example_out(example: Example, row: Sequence[Any], metric: Metric) -> dict[s
         "example_id": example.key,
         "input": example.input,
         "expected": example.expected,
-        "a": {"pos": pos, "value": value, "error_code": error},
-        "b": {"pos": other_pos, "value": other, "error_code": other_error},
+        # What a failure counts as is no score.
+        "a": {"pos": pos, "value": None if error else value, "error_code": error},
+        "b": {"pos": other_pos, "value": None if other_error else other, "error_code": other_error},
         "difference": difference if difference is None or metric.higher_is_better else 0.0 - difference,
     }
 

@@ -13,7 +13,7 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.pairs.comparisons import compare_all, is_pairable
 from evalsvc.experiments.inference.pairs.sheet import Sheet
-from evalsvc.experiments.models import Config, Errors, ExperimentPlan, Policy
+from evalsvc.experiments.models import Config, ExperimentPlan, Failures, Policy
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.race.elimination import Pair, advance_all, differences, new_pair
@@ -87,7 +87,7 @@ def bring_up_to_date(plan: ExperimentPlan, configs: Sequence[Config], *, compare
     if not is_pairable(metric) or (plan.policy == Policy.MANUAL and not compares):
         return {}
     active = select_comparable_configs(configs)
-    sheet = Sheet(metric, [config.pk for config in active])
+    sheet = Sheet(plan, metric, [config.pk for config in active])
     if compares:
         compare_all(plan, metric, active, sheet)
     if not metric.is_comparable:
@@ -124,7 +124,7 @@ def forget_evidence(experiment_id: int) -> None:
 def _advance_pairs(plan: ExperimentPlan, due: Sequence[tuple[Pair, int]], sheet: Sheet) -> Pairs:
     """Advance the pairs that are due, each up to its position."""
     first = min(pair.start + pair.n for pair, _ in due)
-    read = sheet.read_with_faults if plan.errors == Errors.WORST else sheet.read_firsts
+    read = sheet.read_with_faults if plan.failures == Failures.WORST else sheet.read_firsts
     scores = read(first, max(end for _, end in due))
     rows = []
     for pair, end in due:

@@ -8,7 +8,9 @@ import numpy as np
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.failures import get_worst_value
 from evalsvc.experiments.inference.firsts import FIRST_ERROR, FIRST_VALUE
+from evalsvc.experiments.models import FAILED_OUTPUT, OWN_FAULTS, ExperimentPlan
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.tenancy.scope import current_role
 
@@ -16,13 +18,8 @@ NOT_APPLICABLE = "not_applicable"
 SCORES = f"""
 SELECT s.config_id, s.pos, s.value, s.error_code, {FIRST_VALUE}, {FIRST_ERROR} FROM experiments_score s
 WHERE s.config_id = ANY (%s) AND s.metric = %s AND s.pos >= %s AND s.pos < %s
-  AND (s.value IS NOT NULL OR s.error_code = 'not_applicable' OR s.first IS NOT NULL)
+  AND (s.value IS NOT NULL OR s.error_code IN ('not_applicable', '{FAILED_OUTPUT}') OR s.first IS NOT NULL)
 """  # noqa: S608  # nosec B608  names are ours
-
-
-# Errors that a config itself causes. An outage, a limit or an exhausted budget is not its fault and does not lose a
-# race.
-OWN_FAULTS = ("timeout", "refused", "bad_output", "bug")
 FAULTS = """
 SELECT config_id, pos FROM experiments_output
 WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND coalesce(first_error, error_type) = ANY (%s)
@@ -32,8 +29,9 @@ WHERE config_id = ANY (%s) AND pos >= %s AND pos < %s AND coalesce(first_error, 
 class Sheet:
     """Reads scores by position; the last range is cached, because two kinds of pairs request the same one."""
 
-    def __init__(self, metric: Metric, config_ids: Sequence[int]) -> None:
+    def __init__(self, plan: ExperimentPlan, metric: Metric, config_ids: Sequence[int]) -> None:
         self._metric = metric
+        self._worst = get_worst_value(plan, metric)
         self._config_ids = list(config_ids)
         self._range = (0, 0)
         self._scores: dict[int, FloatArray] = {}
@@ -42,7 +40,8 @@ class Sheet:
     def read(self, first: int, last: int) -> dict[int, FloatArray]:
         """Return the scores of every config at positions [first, last), on the scale on which configs are compared.
 
-        NaN where a score is missing, infinite where the metric does not apply to the example.
+        The worst where an output failed, unless the plan excludes failures; NaN where a score is missing, infinite
+        where the metric does not apply to the example.
         """
         self._ensure(first, last)
         return self._scores
@@ -66,6 +65,8 @@ class Sheet:
         self._scores, self._firsts, self._range = scores, firsts, (first, last)
 
     def _scale_score(self, value: float | None, error: str | None) -> float:
+        if value is None and error == FAILED_OUTPUT:
+            value = self._worst
         if value is not None:
             return self._metric.to_comparable(value)
         return np.inf if error == NOT_APPLICABLE else np.nan

@@ -211,12 +211,12 @@ def _evidence(question: ComparisonQuestion, common: Common, fresh_from: int) -> 
 
 
 def _why_undecided(question: ComparisonQuestion, analysis: Analysis, verdict: Verdict) -> str | None:
-    """Return why no verdict is possible before the planned end, if that is so."""
+    """Return why no verdict is possible, or not before the planned end, if that is so."""
+    if question.reach is None:
+        return NO_RANGE
     if analysis.basis != MONITORING or verdict.word != INCONCLUSIVE:
         return None
-    if question.cluster_by is not None:
-        return NO_CLUSTERED
-    return NO_RANGE if question.reach is None else None
+    return NO_CLUSTERED if question.cluster_by is not None else None
 
 
 def _outlook(
@@ -239,7 +239,7 @@ def _outlook(
         }
     n_left = max(0, (question.select_end or 0) - common.upto)
     about = 0 if verdict.word != INCONCLUSIVE else None
-    if about is None and question.cluster_by is None:
+    if about is None and question.cluster_by is None and question.reach is not None:
         monitored = evidence.more_for_a_word(threshold) if evidence is not None and threshold is not None else None
         fixed = more_pairs_for_verdict(
             common.differences,

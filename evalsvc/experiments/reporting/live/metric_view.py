@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
@@ -13,8 +14,8 @@ from evalsvc.experiments.inference.estimates.figures import (
     Tally,
     build_decision_interval,
     build_figures,
+    build_tally,
     estimate_requested,
-    sums_of_row,
 )
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
@@ -50,7 +51,7 @@ def metric_view(
         estimate |= {name: requested[name] for name in ("lower", "upper", "method", "safe")}
     return {
         "type": metric.kind.name,
-        "n": tally.sums.n,
+        "n": tally.n_scored,
         **_n_clusters(plan, cluster_sums),
         "N": plan.n_examples,
         "n_error": tally.n_error,
@@ -65,10 +66,11 @@ def metric_view(
         "decision_interval": decision,
         "reason": reason,
         "bounds_if_failures": _bounds(metric, tally),
-        "provisional": _mean(metric, sums.get((config.pk, metric.name, Scope.ALL))),
+        "rows": replace(tally.rows, chosen_among=selected.n_candidates if selected else None),
+        "provisional": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.ALL))),
         "designed_after": config.fresh_from or None,
-        "seen_before_design": _mean(metric, sums.get((config.pk, metric.name, Scope.SEEN))),
-        "fresh": _mean(metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
+        "seen_before_design": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.SEEN))),
+        "fresh": _mean(plan, metric, sums.get((config.pk, metric.name, Scope.PREFIX))) if config.fresh_from else None,
     }
 
 
@@ -85,12 +87,11 @@ def design_warnings(plan: ExperimentPlan, config: Config) -> list[str]:
 
 def _bounds(metric: Metric, tally: Tally) -> dict[str, float] | None:
     bounds = bounds_under_failures(
-        metric.kind, tally.sums, tally.n_error, value_range=metric.value_range, population=tally.n_applicable
+        metric.kind, tally.sums, tally.n_uncounted, value_range=metric.value_range, population=tally.n_applicable
     )
     return {"lower": bounds[0], "upper": bounds[1]} if bounds else None
 
 
-def _mean(metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
-    if row is None or not row.n:
-        return None
-    return {"n": row.n, "value": metric.kind.quotient(sums_of_row(row))}
+def _mean(plan: ExperimentPlan, metric: Metric, row: Aggregate | None) -> dict[str, Any] | None:
+    tally = build_tally(plan, metric, row)
+    return {"n": tally.n_scored, "value": metric.kind.quotient(tally.sums)} if tally.sums.n else None

@@ -144,4 +144,4 @@ def watch_configs(
 def tally_in(plan: ExperimentPlan, config: Config, metric: Metric, sums: Aggregates) -> Tally:
     """Add up the scores from before and after a config's design: estimates cover both."""
     rows = (sums.get((config.pk, metric.name, scope)) for scope in (Scope.SEEN, Scope.PREFIX))
-    return build_tally(plan, *rows)
+    return build_tally(plan, metric, *rows)

@@ -255,7 +255,7 @@ def _row(
         versus=versus,
         asides=asides,
         against=(config["versus_leader"] or {}).get("config_id"),
-        may_stop=config["state"] in (State.QUEUED, State.RUNNING),
+        may_stop=config["state"] in (State.QUEUED, State.RUNNING) or config["stop_reason"] == "pause",
         may_resume=config["state"] in (State.STOPPED, State.FAILED) and plan.state != ExperimentPlan.State.DRAFT,
     )
 

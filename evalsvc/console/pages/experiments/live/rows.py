@@ -155,14 +155,15 @@ def _compare() -> str:
 
 @functools.lru_cache(MOST_PARTS)
 def _acts(experiment_id: int, id: str, name: str, may_stop: bool, may_resume: bool) -> SafeString:
-    button = _button("Stop", id, name) if may_stop else _button("Resume", id, name) if may_resume else None
+    # A paused config has both; the key of the row is that of the first.
+    words = [word for word, may in (("Resume", may_resume), ("Stop", may_stop)) if may]
+    buttons = [part for i, word in enumerate(words) for part in (_button(word, id, name, has_key=i == 0), " ")]
     at = (experiment_id, int(id))
     clone = {"href": reverse("console_config_clone", args=at), "aria_label": f"Clone {name} with changes"}
     delete = {"href": reverse("console_config_delete", args=at), "aria_label": f"Delete {name}"}
     return element(
         "td",
-        button,
-        " ",
+        *buttons,
         element("a", "Clone", class_="button small", id=f"clone-{id}", **clone),
         " ",
         element("a", "Delete", class_="button small", id=f"delete-{id}", **delete),
@@ -170,10 +171,11 @@ def _acts(experiment_id: int, id: str, name: str, may_stop: bool, may_resume: bo
     )
 
 
-def _button(word: str, id: str, name: str) -> SafeString:
+def _button(word: str, id: str, name: str, *, has_key: bool) -> SafeString:
     act = word.lower()
     attributes = {"form": "control", "name": act, "value": id, "aria_label": f"{word} {name}"}
-    return element("button", word, type="submit", class_="small", data_key="s", id=f"{act}-{id}", **attributes)
+    key = "s" if has_key else None
+    return element("button", word, type="submit", class_="small", data_key=key, id=f"{act}-{id}", **attributes)
 
 
 def _name(name: str) -> SafeString:

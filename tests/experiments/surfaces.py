@@ -1,0 +1,210 @@
+"""What the surfaces say about the configs of an experiment, and whether they agree."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+
+from evalsvc.cli.looking.board import draw_table
+from evalsvc.client import Comparison, Live
+from evalsvc.console.pages.compare.verdict import build_verdict
+from evalsvc.console.pages.experiments.live.board import LiveBoard, build_live_board
+from evalsvc.experiments.models import ExperimentPlan
+from evalsvc.experiments.reporting.live.scene import configs_ever
+from evalsvc.experiments.reporting.overview import build_overviews
+from evalsvc.experiments.reporting.words import interval, level_names, verdict_sentence
+from evalsvc.experiments.selectors import get_plan
+from evalsvc.reports.words import leading_sentence
+from evalsvc.tenancy.scope import account_scope
+from tests.conftest import Caller
+from tests.experiments.conftest import live, ok
+
+NEAR = 1e-9
+MIRRORED = {"better": "worse", "worse": "better", "inconclusive": "inconclusive"}
+
+
+@dataclass(frozen=True)
+class PairAnswer:
+    """The verdict on the first config of a pair against the second, with the interval of the mean difference."""
+
+    word: str
+    label: str
+    n: int
+    n_comparisons: int
+    delta: float | None
+    lower: float | None
+    upper: float | None
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> PairAnswer:
+        """Read a comparison as /live and /v1/compare have it."""
+        head = found["mean"] or found
+        ends = head["new_data"] or {"lower": None, "upper": None}
+        return cls(
+            found["word"],
+            found["label"],
+            found["n"],
+            found["n_comparisons"],
+            head["delta"],
+            ends["lower"],
+            ends["upper"],
+        )
+
+    def mirror(self) -> PairAnswer:
+        """Return the answer about the second config against the first."""
+        delta, lower, upper = (None if end is None else -end for end in (self.delta, self.upper, self.lower))
+        return PairAnswer(MIRRORED[self.word], self.label, self.n, self.n_comparisons, delta, lower, upper)
+
+    def assert_agrees(self, other: PairAnswer) -> None:
+        """Fail unless the other answer is the same, its numbers to rounding."""
+        names = ("word", "label", "n", "n_comparisons")
+        assert [getattr(self, name) for name in names] == [getattr(other, name) for name in names], (self, other)
+        for name in ("delta", "lower", "upper"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            assert (mine is None) == (theirs is None), (self, other)
+            assert mine is None or math.isclose(mine, theirs, rel_tol=NEAR, abs_tol=NEAR), (self, other)
+
+    def assert_is_consistent(self) -> None:
+        """Fail if the word and the interval contradict each other."""
+        if self.lower is None or self.upper is None:
+            assert self.word == "inconclusive", self
+        else:
+            word = "better" if self.lower > 0 else "worse" if self.upper < 0 else "inconclusive"
+            assert self.word == word, self
+
+
+def read_board(caller: Caller, id: str) -> tuple[ExperimentPlan, LiveBoard]:
+    """Return a plan and the console's board of its experiment."""
+    with account_scope(caller.account.pk):
+        plan = get_plan(account=caller.account, id=int(id))
+        return plan, build_live_board(plan, configs_ever(plan))
+
+
+def compare_pair(caller: Caller, a: str, b: str, metric: str | None = None) -> Any:
+    """Return the answer of /v1/compare."""
+    return ok(caller.get(f"/v1/compare?a={a}&b={b}&limit=1{f'&metric={metric}' if metric else ''}"))
+
+
+def draw_cli_board(view: Any, plan: ExperimentPlan) -> str:
+    """Return what `evalsvc watch` draws."""
+    console = Console(file=io.StringIO(), width=1000)
+    body = {"metrics": plan.metrics, "primary_metric": plan.primary_metric}
+    console.print(draw_table(Live.read(view), body))
+    return str(console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def assert_surfaces_agree(caller: Caller, id: str) -> dict[tuple[str, str], PairAnswer]:
+    """Fail unless all surfaces give the same leader, and the same verdict on every pair; return the verdicts."""
+    view = live(caller, id)
+    report = ok(caller.get(f"/v1/experiments/{id}/report"))
+    plan, board = read_board(caller, id)
+    assert report["live"] == view
+    answers = _compare_all(caller, view)
+    _check_leader(caller, view, report, plan, board)
+    _check_settled(view, answers)
+    rows = {row.id: row for row in board.rows}
+    standings = Live.read(view)
+    for config in view["configs"]:
+        found = config["versus_leader"]
+        if found is None:
+            assert rows[config["id"]].versus == ""
+            continue
+        answer = PairAnswer.read(found)
+        answer.assert_agrees(answers[config["id"], found["config_id"]])
+        standing = standings.config(config["id"])
+        assert standing.word == answer.word
+        if answer.delta is not None:
+            row = rows[config["id"]]
+            assert row.versus.startswith(f"{answer.word}: ") and row.word.startswith(f"{answer.word} ")
+            assert standing.versus.startswith(f"{answer.word} (")
+            if answer.lower is not None:
+                assert interval(answer.lower, answer.upper, signed=True) in row.versus
+                assert f"[{answer.lower:+.3g}, {answer.upper:+.3g}]" in standing.versus
+    return answers
+
+
+def _compare_all(caller: Caller, view: Any) -> dict[tuple[str, str], PairAnswer]:
+    """Return the answer of /v1/compare on every pair; a swapped pair and the texts must say the same."""
+    answers = {}
+    primary = view["experiment"]["primary_metric"]
+    others = [name for name in view["configs"][0]["metrics"] if name != primary]
+    for (i, first), (j, second) in itertools.combinations(enumerate(view["configs"]), 2):
+        a, b = first["id"], second["id"]
+        answer = check_pair(caller, a, b)
+        answers[a, b], answers[b, a] = answer, answer.mirror()
+        if others and (i + j) % 2:
+            check_pair(caller, a, b, others[(i + j) // 2 % len(others)])
+    return answers
+
+
+def check_pair(caller: Caller, a: str, b: str, metric: str | None = None) -> PairAnswer:
+    """Return the answer of /v1/compare on a pair, after the swapped pair, the client and the page."""
+    body, swapped = compare_pair(caller, a, b, metric), compare_pair(caller, b, a, metric)
+    answer = PairAnswer.read(body["comparison"])
+    answer.assert_is_consistent()
+    answer.mirror().assert_agrees(PairAnswer.read(swapped["comparison"]))
+    if not answer.n:
+        return answer
+    assert Comparison.read(body, lambda cursor: body).word == answer.word
+    assert f": {answer.word}, " in str(Comparison.read(body, lambda cursor: body))
+    first, second = body["a"]["name"], body["b"]["name"]
+    page = build_verdict(body)
+    assert page.says == verdict_sentence(body["comparison"], first, second)
+    starts = {
+        "better": f"{first} is better than {second} by ",
+        "worse": f"{second} is better than {first} by ",
+        "inconclusive": f"{first} against {second}: inconclusive",
+    }
+    assert page.says.startswith(starts[answer.word])
+    assert (page.new_data.lower, page.new_data.upper) == (answer.lower, answer.upper)
+    return answer
+
+
+def _check_leader(caller: Caller, view: Any, report: Any, plan: ExperimentPlan, board: LiveBoard) -> None:
+    """Fail unless every surface names the same leader, or the same configs as tied."""
+    leader, tied = view["leader"], view["tied"]
+    names = {config["id"]: config["name"] for config in view["configs"]}
+    tied_names = [names[id] for id in tied]
+    assert (leader is None or not tied) and len(tied) != 1
+    assert (report["summary"]["leader_id"], report["summary"]["tied"]) == (leader, tied_names)
+    with account_scope(caller.account.pk):
+        overview = build_overviews([plan])[plan.pk]
+    assert (str(overview.leader.pk) if overview.leader else None) == leader
+    ahead = tied or ([leader] if leader else [])
+    assert [str(config.pk) for config in overview.ahead] == ahead
+    assert [row.id for row in board.rows if row.is_leader] == ([leader] if leader else [])
+    assert {row.id for row in board.rows if row.is_ahead} == set(ahead)
+    assert board.is_settled == (view["leader_settled"] is True)
+    standings = Live.read(view)
+    assert (standings.leader, standings.tied) == (leader, tuple(tied))
+    sentence, drawn = leading_sentence(report["summary"]), draw_cli_board(view, plan)
+    if tied:
+        assert (board.leader, overview.leading) == (level_names(tied_names), f"level: {level_names(tied_names)}")
+        assert sentence == f"Tie on {plan.primary_metric}: {', '.join(tied_names)}."
+        assert f"Tie: {', '.join(tied_names)}." in drawn
+    elif leader:
+        assert board.leader == overview.leading == names[leader]
+        assert sentence.startswith(f"{names[leader]} leads with ")
+        assert f"{names[leader]} leads" in drawn
+    else:
+        assert (board.leader, sentence) == ("", "No config leads yet.")
+        assert "No config leads yet." in drawn
+
+
+def _check_settled(view: Any, answers: Mapping[tuple[str, str], PairAnswer]) -> None:
+    """Fail unless a leader is significant exactly if it is better than every other config with a score."""
+    leader, primary = view["leader"], view["experiment"]["primary_metric"]
+    scored = [config["id"] for config in view["configs"] if config["metrics"][primary]["n"]]
+    others = [id for id in scored if id != leader]
+    if leader is None:
+        assert view["leader_settled"] in (False, None)
+    elif others:
+        assert view["leader_settled"] == all(answers[leader, id].word == "better" for id in others)
+    else:
+        assert view["leader_settled"] is None
