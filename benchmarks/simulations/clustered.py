@@ -58,9 +58,9 @@ def tables(scale: float, seed: int) -> Iterator[Table]:
         ),
     )
     yield Table(
-        "The leader of K configs, 200 examples, lower end at α/K.",
+        "The leader of K configs, 200 examples, lower end at alpha/K.",
         "The interval promises 94 % or more of the leader's true rate, at most 1.4 times as wide as the plain one at K = 16.",
-        ("configs", "K", "plain", "lower end at α/K", "width over plain"),
+        ("configs", "K", "plain", "lower end at alpha/K", "width over plain"),
         tuple(
             ((name, str(k)), _leader(spread, k, scale, seed))
             for name, spread in (("equal", 0.0), ("within 2 points", 0.02), ("within 10 points", 0.1))
