@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchmarks.simulations import gates, histories, means, measured, pairs, rankings, verdicts, watched
+from benchmarks.simulations import clustered, gates, histories, means, measured, pairs, rankings, verdicts, watched
 from benchmarks.simulations.report import Table
 
 Family = Callable[[float, int], Iterator[Table]]
@@ -15,6 +15,7 @@ FAMILIES: dict[str, Family] = {
     "means": means.tables,
     "watched": watched.tables,
     "histories": histories.tables,
+    "clustered": clustered.tables,
     "pairs": pairs.tables,
     "verdicts": verdicts.tables,
     "measured": measured.tables,

@@ -245,7 +245,7 @@ def _estimate(
         lower, upper = result.new_data or (None, None)
         return ReviewEstimate(
             *(asked.criteria_id, asked.name, answer, result.estimate, lower, upper, result.this_set),
-            *(result.n, result.n_eff, "hajek", LEVEL, result.reason),
+            *(result.n, result.n_eff, result.method, LEVEL, result.reason),
         )
     sums = compute_sums(list(means.values()))
     binary = answer is not None and all(value in (0.0, 1.0) for value in means.values()) and review.n_answers == 1

@@ -40,14 +40,15 @@ def guarded_over_clusters(
     effective = row.size**2 / sum(int(mine.sum()) ** 2 for mine in members)
     squares = sum(float((row[mine] - row.mean()).sum()) ** 2 for mine in members)
     variance = effective * len(names) / (len(names) - 1) * squares / row.size**2
-    # How much less extreme a cluster is than a score: not less than the mean of independent scores.
-    nearer = float(np.clip(np.sqrt(variance / row.var()), np.sqrt(effective / row.size), 1.0)) if row.var() else 1.0
     tail = (1.0 - level) / 2.0
     added = 1.25 * max(1.0, float(normal.ppf(1.0 - tail / 2.0) / normal.ppf(0.975)) ** 2)
     quantile = float(student.ppf(1.0 - tail, effective - 1.0))
     ends = []
     for limit, side in zip(limits, (-1.0, 1.0), strict=True):
-        far = row.mean() + nearer * (limit - row.mean())
+        # How much less extreme a cluster is than a score: not less than the mean of independent scores.
+        prior = 0.25 * (limit - row.mean()) ** 2
+        nearer = np.sqrt((effective * variance + prior) / (effective * row.var() + prior))
+        far = row.mean() + float(np.clip(nearer, np.sqrt(effective / row.size), 1.0)) * (limit - row.mean())
         centre = (effective * row.mean() + added * far) / (effective + added)
         around = effective * (variance + (row.mean() - centre) ** 2) + added * (far - centre) ** 2
         ends.append(float(centre + side * quantile * np.sqrt(around) / (effective + added)))

@@ -69,15 +69,15 @@ def wilson(successes: float, n: float, level: float = 0.95) -> tuple[float, floa
     return lower, upper
 
 
-def clopper_pearson(successes: int, n: int, level: float = 0.95) -> tuple[float, float]:
+def clopper_pearson(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:
     r"""Invert the two one-sided binomial tests: coverage is at least the level for every p and n.
 
     The ends are Beta quantiles, :math:`B^{-1}(\alpha/2; k, n-k+1)` and :math:`B^{-1}(1-\alpha/2; k+1, n-k)`.
 
     Parameters
     ----------
-    successes, n : int
-        How many ones, of how many.
+    successes, n : float
+        How many ones, of how many; fractions where n is an effective number.
     level : float
         Guaranteed coverage.
 
@@ -107,7 +107,7 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> tuple[float,
     return _beta_quantiles(successes, n, tail)
 
 
-def _beta_quantiles(successes: int, n: int, tail: float) -> tuple[float, float]:
+def _beta_quantiles(successes: float, n: float, tail: float) -> tuple[float, float]:
     from scipy.special import betaincinv  # type: ignore[import-untyped, unused-ignore]
 
     lower = betaincinv(successes, n - successes + 1, tail)

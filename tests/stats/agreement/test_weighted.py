@@ -7,6 +7,7 @@ import pytest
 
 from evalsvc.stats.agreement.draws import FLOOR, draw_at_random, draw_poisson, inclusion_probabilities
 from evalsvc.stats.agreement.weighted import LEAST_ANSWERS, weighted_mean
+from evalsvc.stats.formulas.intervals import clopper_pearson
 
 RNG = np.random.default_rng(3)
 
@@ -62,6 +63,52 @@ def test_there_is_not_always_an_interval(values: list[float], reason: str) -> No
     found = weighted_mean(values, [0.5] * len(values), level=0.95)
 
     assert (found.this_set, found.new_data, found.reason) == (None, None, reason)
+
+
+def test_equal_weights_are_clopper_pearson() -> None:
+    found = weighted_mean([1.0] * 4 + [0.0] * 56, [0.001] * 60, level=0.95, limits=(0, 1))
+
+    assert found.method == "korn-graubard"
+    # The variance is that of single answers, with n-1.
+    assert found.new_data == pytest.approx(clopper_pearson(4 * 59 / 60, 59))
+    assert found.this_set == pytest.approx(found.new_data, abs=1e-3)
+
+
+def test_equal_answers_to_a_question_of_two_answers_have_a_width() -> None:
+    found = weighted_mean([0.0] * 30, [0.5, 0.25] * 15, level=0.95, limits=(0, 1))
+    whole = weighted_mean([0.0] * 30, [1.0] * 30, level=0.95, limits=(0, 1))
+
+    assert found.reason is None
+    assert found.new_data is not None and found.this_set is not None
+    assert found.new_data[0] == 0.0
+    # As of twenty-seven answers, and fewer for Student's quantile of as many.
+    assert found.new_data[1] == pytest.approx(clopper_pearson(0, 27)[1], abs=0.002)
+    assert found.this_set[1] < found.new_data[1]
+    assert whole.this_set == (0.0, 0.0)
+    assert whole.new_data == pytest.approx(clopper_pearson(0, 30))
+
+
+def test_grades_have_students_interval() -> None:
+    assert weighted_mean([0.0, 0.5] * 20, [0.5] * 40, level=0.95, limits=(0, 1)).method == "hajek"
+    assert weighted_mean([0.0, 1.0] * 20, [0.5] * 40, level=0.95).method == "hajek"
+
+
+@pytest.mark.parametrize("bad", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("is_related", [True, False])
+def test_shares_of_rare_answers_are_covered(bad: float, is_related: bool) -> None:
+    rng, n_frame = np.random.default_rng(10), 2000
+    covered = {"this_set": 0, "new_data": 0}
+    for seed in range(200):
+        uncertain = rng.random(n_frame)
+        fails = (rng.random(n_frame) < (2 * uncertain if is_related else 1) * bad).astype(float)
+        probabilities, _ = inclusion_probabilities([float(one) for one in uncertain], 100)
+        drawn = draw_poisson(probabilities, seed=seed)
+        found = weighted_mean(fails[drawn].tolist(), probabilities[drawn].tolist(), level=0.95, limits=(0, 1))
+        assert found.this_set is not None and found.new_data is not None
+        covered["this_set"] += found.this_set[0] <= fails.mean() <= found.this_set[1]
+        covered["new_data"] += found.new_data[0] <= bad <= found.new_data[1]
+
+    assert min(covered.values()) >= 188, covered
 
 
 def test_who_has_drawn_everything_knows_the_set() -> None:
