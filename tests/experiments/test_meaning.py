@@ -115,7 +115,7 @@ def test_totals_are_of_the_same_examples_and_their_headline_is_the_mean(alice: C
     assert totals == {"a": 35, "late": 36}
     assert view["leader"] == clone.config
     shown = found["late"]["metrics"]["right"]
-    assert (shown["new_data"], shown["lower"], shown["covers"]) == (None, None, "this set")
+    assert (shown["new_data"], shown["lower"], shown["upper"], shown["covers"]) == (None, 36, 36, "this set")
     assert shown["this_set"] == {"lower": 36, "upper": 36, "method": "census", "safe": "one look", "exact": True}
     assert (shown["mean"]["value"], shown["mean"]["covers"]) == (0.9, "new data")
     assert shown["mean"]["lower"] < 0.9 < shown["mean"]["upper"]
@@ -372,7 +372,8 @@ def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "line", "words"), [(1, None, ""), (4, 1.0, f"{BEFORE}: share that passes 1.000 in every score, n 4")]
+    ("n", "line", "words"),
+    [(1, None, ""), (4, 1.0, f"{BEFORE}: share that passes 1.000 [0.000, 1.000], 4 scores of 1 distinct samples")],
 )
 def test_a_short_history_before_the_experiment_claims_no_certainty(
     alice: Caller, n: int, line: float | None, words: str

@@ -120,11 +120,10 @@ def test_comparisons_equal_a_brute_force_count(parts: int, fresh_from: int) -> N
     low = [(0 if np.isnan(a) else a) - (1 if np.isnan(b) else b) for a, b in missing]
     high = [(1 if np.isnan(a) else a) - (0 if np.isnan(b) else b) for a, b in missing]
     assert (found.missing_low, found.missing_high) == (pytest.approx(sum(low)), pytest.approx(sum(high)))
-    worst = []
-    for pos, (a, b) in enumerate(zip(first, second, strict=True)):
-        if pos >= fresh_from and not np.isinf(a):
-            worst.append((0 if np.isnan(a) else a) - (1 if np.isnan(b) else b))
-    assert found.log_better[4] == pytest.approx(sum(np.log1p(0.25 * d) for d in worst))
+    # Nothing is bet on a pair with a missing score.
+    both = np.isfinite(first) & np.isfinite(second) & (np.arange(60) >= fresh_from)
+    fresh = first[both] - second[both]
+    assert found.log_better[4] == pytest.approx(sum(np.log1p(0.25 * d) for d in fresh))
     assert found.swap().swap() == found
 
 
