@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.conftest import Caller
-from tests.experiments.conftest import live, make_dataset, make_experiment
+from tests.experiments.conftest import make_dataset, make_experiment
 from tests.experiments.pushing import Runner, add
 
 KINDS: dict[str, dict[str, Any]] = {
@@ -43,6 +43,7 @@ class RandomRun:
     ends: tuple[int, ...]
     stopped: tuple[bool, ...]
     late_after_end: bool
+    has_interim_look: bool
     cluster_by: str | None
     plan: dict[str, Any] = field(default_factory=dict)
 
@@ -70,11 +71,24 @@ def draw_run(seed: int) -> RandomRun:
     first_ends = tuple(min(end, int(rng.integers(0, n + 1))) for end in ends)
     names = tuple(f"config {i}" for i in range(k))
     plan: dict[str, Any] = {"seed": int(rng.integers(1, 1000)), "level": float(rng.choice([0.9, 0.95, 0.99]))}
+    plan["failures"] = str(rng.choice(["worst", "exclude"]))
     if rng.random() < 0.3:
         plan["baseline"] = names[int(rng.integers(n_planned))]
     stopped = tuple(bool(rng.random() < 0.15) for _ in range(k))
     return RandomRun(
-        n, metrics, n_planned, names, scores, failed, first_ends, ends, stopped, rng.random() < 0.5, cluster_by, plan
+        n=n,
+        metrics=metrics,
+        n_planned=n_planned,
+        names=names,
+        scores=scores,
+        failed=failed,
+        first_ends=first_ends,
+        ends=ends,
+        stopped=stopped,
+        late_after_end=rng.random() < 0.5,
+        has_interim_look=rng.random() < 0.5,
+        cluster_by=cluster_by,
+        plan=plan,
     )
 
 
@@ -98,22 +112,23 @@ class RunPlayer:
         self._datasets: dict[int, str] = {}
 
     def play(self, run: RandomRun) -> Iterator[str]:
-        """Play an experiment; yield its id before the late configs come, and at the end."""
+        """Play an experiment; yield its id at the end, and of half of them before the late configs come."""
         metrics = [{"name": name, "source": "client", **KINDS[name]} for name in run.metrics]
         configs = [{"name": name, "kind": "push"} for name in run.names[: run.n_planned]]
         plan = {"metrics": metrics, "cluster_by": run.cluster_by, **run.plan}
         if plan["cluster_by"] is None:
             del plan["cluster_by"]
         made = make_experiment(self.caller, self._dataset(run.n), configs, **plan)
-        runners = [Runner(self.caller, made, i) for i in range(run.n_planned)]
+        runners, done = [Runner(self.caller, made, i) for i in range(run.n_planned)], [0] * len(run.names)
         first_ends = run.ends if run.late_after_end else run.first_ends
         for i, runner in enumerate(runners):
-            self._work(run, i, runner, first_ends[i])
-        yield made["id"]
+            done[i] = self._work(run, i, runner, first_ends[i])
+        if run.has_interim_look:
+            yield made["id"]
         for name in run.names[run.n_planned :]:
             runners.append(add(self.caller, made, name))
         for i, runner in enumerate(runners):
-            self._work(run, i, runner, run.ends[i])
+            self._work(run, i, runner, run.ends[i] - done[i])
             if run.stopped[i]:
                 path = f"/v1/experiments/{made['id']}/configs/{runner.config}/stop"
                 assert self.caller.post(path, {}).status_code in (200, 409)
@@ -128,14 +143,14 @@ class RunPlayer:
             self._datasets[n] = make_dataset(self.caller, rows)
         return self._datasets[n]
 
-    def _work(self, run: RandomRun, i: int, runner: Runner, end: int) -> None:
-        """Post the outputs of a config up to a position."""
-        configs = live(self.caller, runner.id)["configs"]
-        done = next(config["n_done"] for config in configs if config["id"] == runner.config)
-        while done < end and (unit := runner.lease(n=end - done)["unit"]):
+    def _work(self, run: RandomRun, i: int, runner: Runner, n: int) -> int:
+        """Post the next n outputs of a config; return how many there were."""
+        done = 0
+        while done < n and (unit := runner.lease(n=n - done)["unit"]):
             rows = [self._row(run, i, example["pos"]) for example in unit["examples"]]
             runner.post(unit, rows)
             done += len(rows)
+        return done
 
     def _row(self, run: RandomRun, i: int, pos: int) -> dict[str, Any]:
         if run.failed[i][pos]:

@@ -136,19 +136,21 @@ def _compare_all(caller: Caller, view: Any) -> dict[tuple[str, str], PairAnswer]
     others = [name for name in view["configs"][0]["metrics"] if name != primary]
     for (i, first), (j, second) in itertools.combinations(enumerate(view["configs"]), 2):
         a, b = first["id"], second["id"]
-        answer = check_pair(caller, a, b)
+        # A call takes longest here, so each second pair is swapped.
+        answer = check_pair(caller, a, b, swaps=(i + j) % 2 == 0)
         answers[a, b], answers[b, a] = answer, answer.mirror()
         if others and (i + j) % 2:
             check_pair(caller, a, b, others[(i + j) // 2 % len(others)])
     return answers
 
 
-def check_pair(caller: Caller, a: str, b: str, metric: str | None = None) -> PairAnswer:
+def check_pair(caller: Caller, a: str, b: str, metric: str | None = None, *, swaps: bool = True) -> PairAnswer:
     """Return the answer of /v1/compare on a pair, after the swapped pair, the client and the page."""
-    body, swapped = compare_pair(caller, a, b, metric), compare_pair(caller, b, a, metric)
+    body = compare_pair(caller, a, b, metric)
     answer = PairAnswer.read(body["comparison"])
     answer.assert_is_consistent()
-    answer.mirror().assert_agrees(PairAnswer.read(swapped["comparison"]))
+    if swaps:
+        answer.mirror().assert_agrees(PairAnswer.read(compare_pair(caller, b, a, metric)["comparison"]))
     if not answer.n:
         return answer
     assert Comparison.read(body, lambda cursor: body).word == answer.word

@@ -156,7 +156,7 @@ def test_differences_are_over_clusters_and_have_a_verdict_at_the_end(alice: Call
     assert (whole["cluster_by"], found["n"], found["n_clusters"], found["method"]) == (DOC, 40, 10, "guarded-cr1")
     assert (found["lower"], found["upper"]) == pytest.approx(expected)
     assert (found["joint_level"], found["rests_on"]) == (pytest.approx(0.955), None)
-    assert (found["word"], found["label"], found["reason"]) == ("inconclusive", "planned_end", None)
+    assert (found["word"], found["label"], found["reason"]) == ("better", "planned_end", None)
     assert sorted((versus["lower"], versus["upper"])) == pytest.approx(
         sorted(
             (-found["lower"], -found["upper"]) if versus["config_id"] == ids[0] else (found["lower"], found["upper"])
