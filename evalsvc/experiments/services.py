@@ -77,9 +77,9 @@ def _create_plan(account: Account, experiment: Experiment, spec: PlanSpec) -> Ex
         **spec.fields,
     )
     with connections[current_role()].cursor() as cursor:
-        order = permutation(plan.n_examples, plan.seed)[: plan.run_length]
+        order = permutation(plan.n_examples, plan.seed)[: plan.order_length]
         cursor.execute(ITEMS, [account.pk, experiment.pk, order, spec.version.pk])
-        if cursor.rowcount != plan.run_length:
+        if cursor.rowcount != plan.order_length:
             raise Invalid(FieldError("/plan/dataset_version", "The dataset version has lost examples."))
     return plan
 

@@ -89,6 +89,25 @@ RANKING_NOTES = {
 
 def leading_sentence(summary: Mapping[str, Any]) -> str:
     """Return one sentence about the leader by the primary metric, with its uncertainty."""
+    if (confirmation := summary["confirmation"]) is not None:
+        return f"{_leading_sentence(summary)} {confirmation_sentence(confirmation)}"
+    return _leading_sentence(summary)
+
+
+def confirmation_sentence(confirmation: Mapping[str, Any]) -> str:
+    """Return what the examples show that were kept for the chosen config, or how far it has come with them."""
+    config, metric = confirmation["config"], confirmation["metric"]
+    tie = f" (first of {confirmation['n_tied']} tied configs)" if confirmation["n_tied"] > 1 else ""
+    if confirmation["value"] is None:
+        return f"Confirming {config}{tie}: {confirmation['n']} of {confirmation['n_planned']} examples scored."
+    rows = describe_rows(IntervalRows(**confirmation["rows"]), "examples that decided nothing")
+    return (
+        f"Confirmed: {config}{tie} has {metric} {number_text(confirmation['value'])}, {interval_text(confirmation)} "
+        f"at {level_text(confirmation['level'])} on {rows}."
+    )
+
+
+def _leading_sentence(summary: Mapping[str, Any]) -> str:
     if summary["tied"]:
         return f"Tie on {summary['primary_metric']}: {', '.join(summary['tied'])}."
     if summary["leader"] is None:

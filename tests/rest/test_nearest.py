@@ -160,8 +160,8 @@ def test_addresses_that_read_nothing_refuse_what_is_sent(alice: Caller) -> None:
         assert alice.get(read).status_code == 200
         assert_problem(alice.get(f"{read}?limit=1"), "validation_failed", "/limit")
     assert_problem(alice.get("/v1/connections?limit=1"), "validation_failed", "/limit")
-    for write in (f"{path}/start", f"{config}/promote"):
-        assert_problem(alice.post(write, {"force": True}), "validation_failed", "/force")
+    for write, field in ((f"{path}/start", "force"), (f"{config}/promote", "forces")):
+        assert_problem(alice.post(write, {field: True}), "validation_failed", f"/{field}")
         assert alice.post(write, {}).status_code == alice.post(write).status_code == 200
 
 

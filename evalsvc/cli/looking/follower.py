@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from evalsvc.cli.looking.board import Show, is_running
 from evalsvc.client.results.live import Live
@@ -48,6 +49,19 @@ def format_status_lines(live: Live) -> Iterator[str]:
         if config.versus and config.versus_leader:
             # The leader, the declared baseline, or the first of those that are tied.
             yield f"  against {names.get(config.versus_leader['config_id'], 'a deleted config')}: {config.versus}"
+    if live.confirmation is not None:
+        yield format_confirmation(live.confirmation)
+
+
+def format_confirmation(confirmation: Mapping[str, Any]) -> str:
+    """Return the line about the chosen config on the examples that were kept for it."""
+    config, n = confirmation["config"], confirmation["n"]
+    if confirmation["value"] is None:
+        return f"confirming {config}: {n} of {confirmation['n_planned']} examples scored"
+    estimate = f"{confirmation['metric']} {confirmation['value']:.3f}"
+    if confirmation["lower"] is not None:
+        estimate += f" [{confirmation['lower']:.3f}, {confirmation['upper']:.3f}], {confirmation['level']:.0%}"
+    return f"confirmed {config}: {estimate}, n = {n} examples that decided nothing"
 
 
 def estimate_line(metric: Metric) -> str:

@@ -46,6 +46,7 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
               help="JSON object with anything else that a plan has.")  # fmt: skip
 @click.option("--policy", help="What stops losers, such as race_default; by default nothing does.")
 @click.option("--limit", type=click.IntRange(1), help="So many examples only: the first of the seeded order.")
+@click.option("--confirm", type=click.IntRange(1), help="So many of the last examples: only the leader answers them.")
 @click.option("--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Of the intervals; else 0.95.")
 @click.option("--cluster-by", metavar="metadata.KEY", help="What examples share: intervals are over clusters.")
 @click.option("--promote/--no-promote", default=None, help="Whether the leader's scores enter histories; else not.")
@@ -57,8 +58,8 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 def run_configs(
     *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
     input_field: str | None, expected_field: str | None, dataset_name: str | None, plan_path: Path | None,
-    policy: str | None, limit: int | None, level: float | None, cluster_by: str | None, promote: bool | None,
-    project: str | None,
+    policy: str | None, limit: int | None, confirm: int | None, level: float | None, cluster_by: str | None,
+    promote: bool | None, project: str | None,
     tags: tuple[str, ...], threads: int, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Run TARGETs on examples, wait, and print every estimate with its interval.
@@ -72,7 +73,9 @@ def run_configs(
     selected_evaluators = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
     plan = {
         "metrics": build_plan_metrics(selected_evaluators, scorers), **read_plan(plan_path),
-        **drop_none(policy=policy, limit=limit, level=level, cluster_by=cluster_by, promote=promote),
+        **drop_none(
+            policy=policy, limit=limit, confirm=confirm, level=level, cluster_by=cluster_by, promote=promote
+        ),
         "start": True,
     }  # fmt: skip
     body = {

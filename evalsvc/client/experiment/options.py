@@ -62,6 +62,7 @@ class PlanOptions(TypedDict, total=False):
     abort_on_error: bool | str
     pause_at_shards: bool | Sequence[int]
     promote: bool
+    confirm: int
     micro_batch: int
     num_shards: int
     online_strategy_kwargs: Mapping[str, object]

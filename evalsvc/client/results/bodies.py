@@ -89,6 +89,7 @@ class LiveBody(TypedDict, total=False):
     leader: str | None
     leader_settled: bool | None
     tied: Sequence[str]
+    confirmation: Mapping[str, object] | None
     decisions: Sequence[Mapping[str, object]] | None
 
 

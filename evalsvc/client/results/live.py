@@ -108,6 +108,8 @@ class Live(Plottable):
     primary_metric: str | None = None
     tied: tuple[str, ...] = ()
     """The ids of the configs that are tied for the lead: then there is no leader."""
+    confirmation: Mapping[str, Any] | None = None
+    """With `confirm`: the chosen config's `value`, `lower` and `upper` on examples that decided nothing."""
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
@@ -126,6 +128,7 @@ class Live(Plottable):
             leader_settled=body.get("leader_settled"),
             primary_metric=experiment.get("primary_metric"),
             tied=tuple(body.get("tied") or ()),
+            confirmation=body.get("confirmation"),
             raw=body,
         )
 

@@ -63,10 +63,17 @@ def read_scoped(
     ]
 
 
-def promote_trials(account_id: int, pairs: Sequence[tuple[str, str]], *, experiment_id: int, config_id: int) -> int:
-    """Let the trials of a config enter these histories; return how many scores that were."""
-    values = [account_id, *split(pairs), experiment_id, config_id]
-    return call_function("SELECT promote_scores(%s, %s::text[], %s::text[], %s, %s)", values)[0]
+def promote_trials(
+    account_id: int,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    experiment_id: int,
+    config_id: int,
+    output_ids: Sequence[int] | None = None,
+) -> int:
+    """Let the trials of a config enter these histories, or those of some outputs; return how many scores that were."""
+    values = [account_id, *split(pairs), experiment_id, config_id, output_ids]
+    return call_function("SELECT promote_scores(%s, %s::text[], %s::text[], %s, %s, %s::bigint[])", values)[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

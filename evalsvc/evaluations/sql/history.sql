@@ -215,7 +215,10 @@ END $$;
 
 -- What a config was worth belongs to production from now on: its trials, under these evaluators and profiles, become
 -- rows of the histories. They carry this transaction, so that processes which remember a history see them as new.
-CREATE OR REPLACE FUNCTION promote_scores(p_account bigint, p_evaluators text[], p_profiles text[], p_experiment bigint, p_config bigint)
+-- p_outputs: null for all of the config, or the outputs that enter.
+DROP FUNCTION IF EXISTS promote_scores(bigint, text[], text[], bigint, bigint);
+CREATE OR REPLACE FUNCTION promote_scores(
+  p_account bigint, p_evaluators text[], p_profiles text[], p_experiment bigint, p_config bigint, p_outputs bigint[])
 RETURNS int LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   n int;
@@ -224,7 +227,8 @@ BEGIN
   UPDATE evaluations_historyscore h SET trial = false, xact = pg_current_xact_id()
   FROM unnest(p_evaluators, p_profiles) AS asked(evaluator_id, profile_name)
   WHERE h.account_id = p_account AND h.evaluator_id = asked.evaluator_id AND h.profile_name = asked.profile_name
-    AND h.experiment_id = p_experiment AND h.trial AND h.config_id = p_config;
+    AND h.experiment_id = p_experiment AND h.trial AND h.config_id = p_config
+    AND (p_outputs IS NULL OR h.output_id = ANY (p_outputs));
   GET DIAGNOSTICS n = ROW_COUNT;
   RETURN n;
 END $$;

@@ -136,6 +136,7 @@ class PlanIn(Strict):
     epsilon = serializers.FloatField(min_value=0, required=False, allow_null=True)
     baseline = NameText(max_length=100, required=False, allow_null=True)
     limit = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
+    confirm = serializers.IntegerField(min_value=1, max_value=LARGEST, required=False, allow_null=True)
     stop_when_decided = serializers.BooleanField(default=False)
     failures = serializers.ChoiceField(choices=Failures.choices, required=False)
     abort_on_error = AbortField(required=False, allow_null=True, default=None)

@@ -15,6 +15,7 @@ from evalsvc.events.models import EventType
 from evalsvc.events.outbox import record_event
 from evalsvc.experiments.decisions.policy import has_unsupported_stop
 from evalsvc.experiments.decisions.promotion import promote_leader
+from evalsvc.experiments.inference.confirmation import find_confirmed
 from evalsvc.experiments.inference.estimates.looks import write_looks
 from evalsvc.experiments.inference.pairs.evidence import bring_up_to_date
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -65,6 +66,9 @@ def settle(plan: ExperimentPlan) -> None:
     # A config can continue once the reason for its stop no longer applies: the planner tests it again.
     if state == State.DONE and has_unsupported_stop(plan):
         state = State.RUNNING
+    if state == State.DONE and (confirmed := find_confirmed(plan)) and confirmed.state == Config.State.STOPPED:
+        # What it was run for is missing, and comes when the config is resumed.
+        state = State.IDLE
     if state == State.RUNNING:
         _write(plan, state, has_ended=False, is_closed=False)
         return

@@ -92,8 +92,11 @@ def control(
         )
         if action is DELETE:
             WorkUnit.objects.filter(config__in=changed, addition__gt=0).exclude(state=WorkUnit.State.DONE).delete()
-        if action is RESUME and plan.pause_at_shards:
+        if action is RESUME and (plan.pause_at_shards or plan.confirm):
             for config in changed:
+                if plan.confirm and config.pause_at is None:
+                    # It was being confirmed, and goes on.
+                    continue
                 Config.objects.filter(pk=config.pk).update(pause_at=plan.pause_after(config.watermark))
         if changed:
             publish_on_commit(EPOCHS)
@@ -126,6 +129,9 @@ def _completed_or(plan: ExperimentPlan, action: Action) -> Any:
         return action.to
     if plan.state == ExperimentPlan.State.DRAFT:
         return State.QUEUED
+    if plan.confirm:
+        # The planner completes what has come to the end, or lets it go on to be confirmed.
+        return State.RUNNING
     is_over = Q(watermark=plan.run_length)
     return Case(
         When(is_over & Q(n_ok=0), then=Value(State.FAILED)),

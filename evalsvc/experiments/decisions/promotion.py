@@ -15,7 +15,8 @@ from evalsvc.evaluations.history import store
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.experiments.decisions.stops import store_decision
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
-from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.inference.confirmation import find_confirmed
+from evalsvc.experiments.models import Config, ExperimentPlan, Output
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.infra.locks import PROMOTION
@@ -53,9 +54,8 @@ def promote_leader(plan: ExperimentPlan) -> int:
     pairs = _pairs(plan)
     if not plan.promote or plan.experiment.imported_at or not pairs or _promoted(plan, [plan.pk], pairs):
         return 0
-    if (leader := live_view(plan)["leader"]) is None:
+    if (config := _find_promotable(plan)) is None:
         return 0
-    config = _configs(plan).get(pk=int(leader))
     n_outputs = config.n_ok + config.n_error
     if config.n_error > MAX_FAILED_SHARE * n_outputs:
         evidence = {"n_error": float(config.n_error), "n": float(n_outputs)}
@@ -65,6 +65,15 @@ def promote_leader(plan: ExperimentPlan) -> int:
         evidence = {"histories": float(len(repeated))}
         store_decision(plan, config, Elimination(config.pk, None, UNPROMOTED_REPEATS, None, evidence))
     return _promote(plan, config, [pair for pair in pairs if pair not in repeated])
+
+
+def _find_promotable(plan: ExperimentPlan) -> Config | None:
+    """Return the config whose scores may enter: the leader, or the one that was confirmed to the end."""
+    if plan.confirm is not None:
+        confirmed = find_confirmed(plan)
+        return confirmed if confirmed is not None and confirmed.state == Config.State.COMPLETED else None
+    leader = live_view(plan)["leader"]
+    return None if leader is None else _configs(plan).get(pk=int(leader))
 
 
 def _configs(plan: ExperimentPlan) -> QuerySet[Config]:
@@ -78,7 +87,16 @@ def _pairs(plan: ExperimentPlan) -> Pairs:
 
 
 def _promote(plan: ExperimentPlan, config: Config, pairs: Pairs) -> int:
-    return store.promote_trials(plan.account_id, pairs, experiment_id=plan.pk, config_id=config.pk) if pairs else 0
+    """Promote all scores of a config; of a confirmed one those of the confirmation, as it was not chosen by them."""
+    if not pairs:
+        return 0
+    output_ids = None
+    if (confirmed := find_confirmed(plan)) is not None and confirmed.pk == config.pk:
+        outputs = Output.objects.filter(config_id=config.pk, pos__gte=plan.run_length)
+        output_ids = list(outputs.values_list("pk", flat=True))
+    return store.promote_trials(
+        plan.account_id, pairs, experiment_id=plan.pk, config_id=config.pk, output_ids=output_ids
+    )
 
 
 def _find_repeated(plan: ExperimentPlan, config: Config, pairs: Pairs) -> set[tuple[str, str]]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from django.db import connections
 
 from evalsvc.experiments.decisions.completion import find_locked_plan, lock_planner, settle
+from evalsvc.experiments.decisions.confirmation import confirm_leader
 from evalsvc.experiments.decisions.policy import stop_decided, stop_losers
 from evalsvc.experiments.decisions.stops import abort, stop_config
 from evalsvc.experiments.definition.checks.unmapped import stop_unmapped
@@ -67,6 +68,7 @@ def step(*, account_id: int, experiment_id: int, wait: bool = False, compares: b
             stop_decided(plan, configs)
             _stop_spent(plan, configs)
             _pause(plan, configs)
+            confirm_leader(plan, configs)
         if any(config.state != Config.State.RUNNING for config in configs):
             settle(plan)
         return True

@@ -55,7 +55,8 @@ def _end(plan: ExperimentPlan, config: Config, which: Q, *, reason: str, drop: E
 
 def reinstate(plan: ExperimentPlan, config: Config, *, reason: str, because_of: int | None) -> bool:
     """Let a config continue that the planner had stopped for this reason; False when it has been changed since."""
-    is_over = config.watermark >= plan.run_length
+    # With a confirmation the planner completes it, or lets it go on to be confirmed.
+    is_over = config.watermark >= plan.run_length and plan.confirm is None
     state = Config.State.COMPLETED if is_over else Config.State.RUNNING
     rows = Config.objects.filter(pk=config.pk, state=Config.State.STOPPED, stop_reason=reason)
     if not rows.update(state=state, stop_reason=None, epoch=F("epoch") + 1):

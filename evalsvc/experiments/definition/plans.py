@@ -25,7 +25,7 @@ N_SAMPLED = 100
 MAX_SAMPLES = 20
 PASSED_ON = (
     *("seed", "micro_batch", "num_shards", "policy", "k_max", "epsilon", "baseline"),
-    *("stop_when_decided", "abort_on_error", "promote", "n_samples"),
+    *("stop_when_decided", "abort_on_error", "promote", "confirm", "n_samples"),
 )
 # The option of the releases before, which was about races alone.
 FAILURES_BY_ERRORS = {"worst": Failures.WORST, "favour": Failures.EXCLUDE}
@@ -121,13 +121,26 @@ def _extent(body: Mapping[str, Any], n_examples: int) -> dict[str, Any]:
     if limit is not None and limit > n_examples:
         detail = f"The dataset version has {n_examples} examples, fewer than {limit}."
         raise Invalid(FieldError("/plan/limit", detail))
-    n_shards = min(body["num_shards"], limit or n_examples)
+    n_asked = limit or n_examples
+    if (confirm := body.get("confirm")) is not None:
+        _check_confirm(body, confirm, n_asked)
+        n_asked -= confirm
+    n_shards = min(body["num_shards"], n_asked)
     if shards is True:
         shards = list(range(1, n_shards)) or None
     if shards and shards[-1] > n_shards:
         raise Invalid(FieldError("/plan/pause_at_shards", f"There are {n_shards} shards, and no shard {shards[-1]}."))
     # A limit equal to the number of examples is the same as none.
     return {"limit": None if limit == n_examples else limit, "pause_at_shards": shards}
+
+
+def _check_confirm(body: Mapping[str, Any], confirm: int, n_asked: int) -> None:
+    if confirm >= n_asked:
+        detail = f"The experiment asks {n_asked} examples: confirm fewer of them, so that some are left to choose by."
+        raise Invalid(FieldError("/plan/confirm", detail))
+    for name in ("stop_when_decided", "cluster_by"):
+        if body.get(name):
+            raise Invalid(FieldError("/plan/confirm", f"`confirm` and `{name}` exclude each other; leave out one."))
 
 
 def _version(account: Account, body: Mapping[str, Any]) -> DatasetVersion:

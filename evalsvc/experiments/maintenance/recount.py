@@ -87,6 +87,9 @@ CHECKS = {
           SELECT count(*) FROM experiments_output o WHERE o.config_id = c.id AND o.pos < c.watermark)""",
     "the watermark lags behind finished examples": """
         SELECT c.id FROM experiments_config c JOIN experiments_output o ON o.config_id = c.id AND o.pos = c.watermark
+        JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id
+          -- What is confirmed lies beyond all watermarks.
+          AND o.pos < coalesce(p."limit", p.n_examples) - coalesce(p.confirm, 0)
         WHERE c.experiment_id = %(experiment)s AND o.scored""",
     "an output has not one score for each metric": """
         SELECT o.config_id FROM experiments_output o JOIN experiments_experimentplan p USING (experiment_id)
@@ -152,7 +155,7 @@ CHECKS = {
     "a config is completed and has not seen every example": """
         SELECT c.id FROM experiments_config c JOIN experiments_experimentplan p USING (experiment_id)
         WHERE c.experiment_id = %(experiment)s AND c.state = 'completed'
-          AND c.watermark <> coalesce(p."limit", p.n_examples)""",
+          AND c.watermark <> coalesce(p."limit", p.n_examples) - coalesce(p.confirm, 0)""",
     "units overlap, or leave a gap below what has been given out": """
         SELECT c.id FROM experiments_config c LEFT JOIN LATERAL (
           SELECT coalesce(sum(u.to_pos - u.from_pos), 0) AS covered, coalesce(max(u.to_pos), 0) AS furthest

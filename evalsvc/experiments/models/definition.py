@@ -79,8 +79,11 @@ class ExperimentPlan(TenantModel):
     errors = models.CharField(max_length=10, default="favour")
     abort_on_error = models.CharField(max_length=10, choices=Abort.choices, null=True)
     pause_at_shards = ArrayField(models.PositiveSmallIntegerField(), null=True, help_text="Numbers of shards.")
+    confirm = models.PositiveIntegerField(
+        null=True, help_text="The last examples of the order: only the chosen config and the baseline answer them."
+    )
     promote = models.BooleanField(
-        null=True, help_text="Its leader enters histories when it is done; null: as `promotion` decides."
+        null=True, help_text="Its leader enters histories when it is done; null: not asked for."
     )
     budget_queries = models.BigIntegerField(null=True)
     budget_cost = models.FloatField(null=True)
@@ -114,14 +117,25 @@ class ExperimentPlan(TenantModel):
 
     @property
     def run_length(self) -> int:
-        """Return how many examples each config answers; estimates refer to all `n_examples`."""
+        """Return how many examples each config answers; estimates refer to all `n_examples`.
+
+        Watermarks end here, also of a config that is confirmed: what it answers beyond decides nothing.
+        """
+        return self.order_length - (self.confirm or 0)
+
+    @property
+    def order_length(self) -> int:
+        """Return how many examples the order has, with those of the confirmation."""
         return self.n_examples if self.limit is None else self.limit
 
     def pause_after(self, position: int) -> int | None:
-        """Return the first position beyond this one at which a config waits to be resumed; never the very end."""
+        """Return the first position beyond this one at which a config waits to be resumed; never the very end.
+
+        With a confirmation all wait at the end until the planner has chosen who goes on.
+        """
         ends = self.shard_ends
         pauses = (ends[shard - 1] for shard in sorted(self.pause_at_shards or ()) if shard < len(ends))
-        return next((end for end in pauses if end > position), None)
+        return next((end for end in pauses if end > position), None if self.confirm is None else self.run_length)
 
 
 class Addition(TenantRow):

@@ -77,7 +77,7 @@ BEGIN
         GROUP BY 1, 2
       ), racing AS (
         SELECT c.id, c.account_id, c.experiment_id, c.claim_pos, c.watermark, c.pause_at, p.micro_batch,
-          coalesce(p."limit", p.n_examples) AS n_examples,
+          coalesce(p."limit", p.n_examples) AS n_examples, coalesce(p.confirm, 0) AS n_confirmed,
           p.budget_queries, p.policy, count(*) OVER w AS n_active, min(c.watermark) OVER w AS slowest,
           coalesce(a.total / nullif(a.n, 0) * CASE WHEN p.higher_is_better THEN 1 ELSE -1 END, '-Infinity') AS standing
         FROM experiments_config c JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id
@@ -108,7 +108,8 @@ BEGIN
           WHEN q.leads THEN greatest(2 * s.share * q.micro_batch, q.n_examples / 4) ELSE 2 * q.micro_batch END AS narrow,
           CASE WHEN q.leads THEN q.slowest + q.n_examples / 2 ELSE 0 END AS wide) v
       WHERE q.has_open OR (q.claim_pos < least(q.n_examples, q.pause_at) AND (
-        q.claim_pos < v.narrow OR (q.claim_pos < v.wide AND coalesce(e.n, 0) < p_runners)))
+        -- What is confirmed races with nothing.
+        (q.n_confirmed > 0 AND q.claim_pos >= q.n_examples - q.n_confirmed) OR q.claim_pos < v.narrow OR (q.claim_pos < v.wide AND coalesce(e.n, 0) < p_runners)))
       ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.has_open AND q.claim_pos >= v.narrow,
         NOT q.leads AND q.claim_pos - q.watermark >= q.micro_batch, q.claim_pos, q.standing DESC, q.id
     LOOP
@@ -267,6 +268,8 @@ DECLARE
   n_all int;
   n_unscored int;
   reached int;
+  order_end int;
+  select_end int;
   is_scoring boolean;
   entries history_row[];
   has_additions boolean;
@@ -396,17 +399,22 @@ BEGIN
     SELECT o.pos, config.watermark + row_number() OVER (ORDER BY o.pos) - 1 AS place
     FROM experiments_output o WHERE o.config_id = unit.config_id AND o.pos >= config.watermark AND o.scored
   ) t WHERE t.pos = t.place;
+  SELECT coalesce(p."limit", p.n_examples), coalesce(p."limit", p.n_examples) - coalesce(p.confirm, 0)
+  INTO order_end, select_end FROM experiments_experimentplan p WHERE p.experiment_id = config.experiment_id;
   IF reached > config.watermark THEN
-    PERFORM add_between(
-      config, config.watermark, reached, CASE WHEN has_additions THEN planned_metrics(config.experiment_id) END);
-    UPDATE experiments_config c SET watermark = reached,
+    -- What is confirmed decides nothing: the watermark ends before it, and so do all sums that are read by it.
+    IF least(reached, select_end) > config.watermark THEN
+      PERFORM add_between(config, config.watermark, least(reached, select_end),
+        CASE WHEN has_additions THEN planned_metrics(config.experiment_id) END);
+    END IF;
+    UPDATE experiments_config c SET watermark = least(reached, select_end),
       -- At its end a config that never gave an answer has failed, however few examples there were.
-      state = CASE WHEN c.state <> 'running' OR reached < coalesce(p."limit", p.n_examples) THEN c.state
+      state = CASE WHEN c.state <> 'running' OR reached < order_end THEN c.state
         WHEN c.n_ok = 0 THEN 'failed' ELSE 'completed' END,
-      stop_reason = CASE WHEN c.state = 'running' AND reached = coalesce(p."limit", p.n_examples) AND c.n_ok = 0
+      stop_reason = CASE WHEN c.state = 'running' AND reached = order_end AND c.n_ok = 0
         THEN 'error' ELSE c.stop_reason END,
-      epoch = c.epoch + CASE WHEN c.state = 'running' AND reached = coalesce(p."limit", p.n_examples) THEN 1 ELSE 0 END
-    FROM experiments_experimentplan p WHERE c.id = config.id AND p.experiment_id = c.experiment_id
+      epoch = c.epoch + CASE WHEN c.state = 'running' AND reached = order_end THEN 1 ELSE 0 END
+    WHERE c.id = config.id
     RETURNING c.epoch, c.state, c.watermark INTO config_epoch, config_state, config_watermark;
   END IF;
 END $$;

@@ -314,6 +314,6 @@ BEGIN
   UPDATE experiments_config c SET state = 'completed', stop_reason = NULL, epoch = c.epoch + 1
   FROM experiments_experimentplan p
   WHERE c.id = p_config.id AND p.experiment_id = c.experiment_id AND p.policy = 'manual' AND c.state = 'failed'
-    AND c.n_ok > 0 AND c.watermark = coalesce(p."limit", p.n_examples);
+    AND c.n_ok > 0 AND c.watermark = coalesce(p."limit", p.n_examples) - coalesce(p.confirm, 0);
   SELECT c.epoch, c.state INTO config_epoch, config_state FROM experiments_config c WHERE c.id = p_config.id;
 END $$;

@@ -12,7 +12,7 @@ from evalsvc.experiments.api.answers.aggregates import AggregateAnswer
 from evalsvc.experiments.api.answers.comparisons import ParetoAnswer
 from evalsvc.experiments.api.answers.components import ComponentsAnswer
 from evalsvc.experiments.api.answers.estimates import Ends, QuantileEstimate
-from evalsvc.experiments.api.answers.live import DecisionFacts, LiveAnswer
+from evalsvc.experiments.api.answers.live import Confirmation, DecisionFacts, LiveAnswer
 from evalsvc.experiments.api.answers.runs import Kind, Plan
 from evalsvc.gates.answers import GateRow
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
@@ -39,6 +39,7 @@ class ReportSummary(AnswerShape):
     leader: str | None
     leader_settled: bool | None
     tied: Annotated[list[str], Meta(description="The configs that are tied for the lead.")]
+    confirmation: Confirmation | None
     estimate: LeadingEstimate | None
     n_configs: int
     n_examples: int

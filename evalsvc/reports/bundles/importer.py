@@ -114,8 +114,8 @@ def _copy(
     experiment.refresh_from_db()
     new_plan = _plan(account, experiment, version, plan)
     order = bundle.order(version.n_examples)
-    if len(order) != new_plan.run_length:
-        raise refuse(f"{tables.ORDER}: it has {len(order)} places, and the plan asks {new_plan.run_length} examples.")
+    if len(order) != new_plan.order_length:
+        raise refuse(f"{tables.ORDER}: it has {len(order)} places, and the plan asks {new_plan.order_length} examples.")
     with connections[current_role()].cursor() as cursor:
         cursor.execute(ITEMS, [account.pk, experiment.pk, order, version.pk])
     for table in TABLES:

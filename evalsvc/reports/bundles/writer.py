@@ -55,7 +55,7 @@ def bundle_experiment(*, account: Account, plan: ExperimentPlan, file: IO[bytes]
                 archive, tables.EXAMPLES, jsonl(account, plan.dataset_version), n_rows=plan.dataset_version.n_examples
             )
         )
-        files.append(_write(archive, tables.ORDER, _lines(ORDERED, plan), n_rows=plan.run_length))
+        files.append(_write(archive, tables.ORDER, _lines(ORDERED, plan), n_rows=plan.order_length))
         files += [_write(archive, table.file, _rows(table, plan)) for table in tables.TABLES]
         names = names_of_records(plan)
         files += [_write(archive, kind.file, record_lines(kind, names)) for kind in RECORDS]

@@ -120,6 +120,7 @@ def build_summary(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, An
         "leader": leader["name"] if leader else None,
         "leader_settled": live["leader_settled"],
         "tied": [config["name"] for config in live["configs"] if config["id"] in live["tied"]],
+        "confirmation": live["confirmation"],
         "estimate": {name: estimate[name] for name in names} if estimate else None,
         "n_configs": len(live["configs"]),
         "n_examples": plan.n_examples,

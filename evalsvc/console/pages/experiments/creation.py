@@ -32,7 +32,7 @@ from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
-NUMBERS = ("limit", "seed", "level", "num_shards", "epsilon")
+NUMBERS = ("limit", "confirm", "seed", "level", "num_shards", "epsilon")
 MIND = {"no_max_tokens": "A config without a longest answer: nobody knows the most that it can cost."}
 BUDGET = ("queries", "cost", "seconds")
 

@@ -31,6 +31,7 @@ POINTERS = {
     "/plan/budget/seconds": "budget_seconds",
     "/plan/epsilon": "epsilon",
     "/plan/promote": "promote",
+    "/plan/confirm": "confirm",
     "/plan/primary_metric": "m0-name",
     "/plan/metrics": "m0-evaluator",
     "/configs": "c0-name",
@@ -79,6 +80,12 @@ def plan_fields(source: FieldSource) -> list[FormField]:
         FormField("version", "Version", "number", help="Left empty: the newest."),
         FormField(
             "limit", "Examples to ask", "number", help="Left empty: all. The first of the order that the seed draws."
+        ),
+        FormField(
+            "confirm",
+            "Examples for the confirmation",
+            "number",
+            help="Only the leader and the baseline answer them, at the end: an estimate that was not selected.",
         ),
         FormField(
             "policy",

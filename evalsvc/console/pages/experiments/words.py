@@ -33,12 +33,14 @@ WHY = {
     "error": "it kept failing",
     "abort": "an answer failed, and the plan says to stop then",
     "pause": "it waits at the end of a shard for a person",
+    "confirm": "it led on the examples before, so it answers those that were kept for this",
     "promotion_failures": "more than 1 % of its answers failed; promote it by hand if its scores stand for production",
     "promotion_repeats": "a history already has scores of the same examples",
     "resumed": "what it had been stopped for holds no more, so the policy took the stop back",
 }
 VERBS = {
     "resumed": "went on",
+    "confirm": "was chosen for confirmation",
     "promotion_failures": "was not promoted",
     "promotion_repeats": "was not promoted",
 }
@@ -56,6 +58,7 @@ EVIDENCE = {
     "remaining": "examples that were left",
     "kept": "configs that were kept",
     "n_error": "failed answers",
+    "n_tied": "configs that were tied for the lead; the one that came first was chosen",
     "histories": "histories that have the examples",
 }
 

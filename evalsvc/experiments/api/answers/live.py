@@ -92,6 +92,36 @@ class ReferenceInterval(AnswerShape):
     value: float | None
 
 
+class ConfirmationRows(AnswerShape):
+    """The rows of the confirmation's interval."""
+
+    n: int
+    n_distinct: int | None
+    n_failed: int
+    failed_as: str | None
+    n_missing: int
+    chosen_among: int | None
+    weighted: bool
+    sources: dict[str, int]
+
+
+class Confirmation(AnswerShape):
+    """The chosen config on examples that decided nothing; no value before it has answered all of them."""
+
+    config_id: str
+    config: str
+    metric: str
+    n: int
+    n_planned: int
+    n_tied: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+    level: float
+    method: str | None
+    rows: ConfirmationRows
+
+
 class LiveAnswer(AnswerShape):
     """Every config's estimates, the leader, the latest decisions, and what each metric was before."""
 
@@ -100,6 +130,7 @@ class LiveAnswer(AnswerShape):
     leader: str | None
     tied: Annotated[list[str], Meta(description="The configs that are tied for the lead: then none leads.")]
     leader_settled: bool | None
+    confirmation: Confirmation | None
     decisions: list[DecisionFacts]
     references: dict[str, ReferenceInterval | None]
 

@@ -72,6 +72,7 @@ class Plan(AnswerShape):
     abort_on_error: str | None
     pause_at_shards: list[int] | None
     promote: bool | None
+    confirm: int | None
     budget: PlannedBudget
     sample: dict[str, str] | None
     modes: list[str]

@@ -8,6 +8,7 @@ from typing import Any
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
 from evalsvc.experiments.inference.clusters.views import remove_bounds
+from evalsvc.experiments.inference.confirmation import build_confirmation
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
 from evalsvc.experiments.inference.leader import LeadingConfigs
@@ -67,6 +68,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
         "leader": str(leader.pk) if leader else None,
         "tied": [str(config.pk) for config in leading.tied],
         "leader_settled": _is_settled(scene, leading, behind),
+        "confirmation": build_confirmation(plan),
         "decisions": [decision_out(row) for row in _decisions(scene)],
     }
 

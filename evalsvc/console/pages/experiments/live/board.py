@@ -29,6 +29,7 @@ from evalsvc.experiments.reporting.words import (
     level_names,
     number,
 )
+from evalsvc.reports.words import confirmation_sentence
 
 State = Config.State
 IN_THE_RACE = (State.RUNNING, State.COMPLETED)
@@ -110,6 +111,7 @@ class LiveBoard:
     axis: Strip
     reference: float | None
     decisions: Sequence[Mapping[str, Any]]
+    confirmation: str
     is_watched: bool
     n_to_do: int
     n_done: int
@@ -166,8 +168,9 @@ def build_live_board(
         axis=axis,
         reference=reference,
         decisions=view["decisions"],
+        confirmation=confirmation_sentence(view["confirmation"]) if view["confirmation"] else "",
         is_watched=plan.state not in ENDED,
-        n_to_do=plan.run_length * len(rows),
+        n_to_do=sum(row.n_to_do for row in rows),
         n_done=sum(row.n_done for row in rows),
     )
 
@@ -241,7 +244,7 @@ def _row(
         is_leader=config["id"] == leader,
         is_ahead=config["id"] in ahead,
         n_done=config["n_done"],
-        n_to_do=plan.run_length,
+        n_to_do=plan.order_length if config["n_done"] > plan.run_length else plan.run_length,
         n_error=config["n_error"],
         n_reused=config["n_reused"],
         cost=number(config["cost"]) if config["cost"] else "",
