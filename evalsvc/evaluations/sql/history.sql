@@ -203,7 +203,9 @@ BEGIN
         INTO some_ids, some_scores, some_facts, some_hashes, some_batches, some_clusters, some_experiments
         USING p_account, p_evaluators[i], p_profiles[i];
       IF some_experiments IS NOT NULL THEN
+        -- What was confirmed on other examples was not selected by these.
         SELECT max(k.n) INTO n_configs FROM (SELECT count(*) AS n FROM experiments_config c
+          JOIN experiments_experimentplan p ON p.experiment_id = c.experiment_id AND p.confirm IS NULL
           WHERE c.account_id = p_account AND c.experiment_id = ANY(some_experiments) GROUP BY c.experiment_id) k;
       END IF;
     END IF;

@@ -17,7 +17,7 @@ def get_worst_value(plan: ExperimentPlan, metric: Metric) -> float | None:
     return metric.get_failure_value(plan.failures)
 
 
-def counted_value_sql(worst: float | None, *, firsts: bool = False) -> str:
+def build_counted_value_sql(worst: float | None, *, firsts: bool = False) -> str:
     """Return the SQL expression for the value that a score row `s` counts with; `firsts`: as before any retry."""
     value, error = (FIRST_VALUE, FIRST_ERROR) if firsts else ("s.value", "s.error_code")
     return value if worst is None else build_counted_value(value, error, worst=f"'{worst!r}'")

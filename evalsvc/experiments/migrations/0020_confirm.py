@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     """Add the column; plans of before confirm nothing."""
 
-    dependencies = [("experiments", "0018_samples")]
+    dependencies = [("experiments", "0019_failures")]
 
     operations = [
         migrations.AddField(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import Clusters
-from evalsvc.experiments.inference.failures import counted_value_sql, get_worst_value
+from evalsvc.experiments.inference.failures import build_counted_value_sql, get_worst_value
 from evalsvc.experiments.inference.firsts import FIRST_ERROR
 from evalsvc.experiments.inference.pairs.compare import build_pair_params, build_paired_sql, hash_joins
 from evalsvc.gates.evidence.subjects import GateSubject
@@ -63,7 +63,7 @@ def read_gate_scores(
         "metric": metric.name,
         "upto": upto,
     }
-    value = counted_value_sql(get_worst_value(subject.plan, metric), firsts=watched)
+    value = build_counted_value_sql(get_worst_value(subject.plan, metric), firsts=watched)
     error = FIRST_ERROR if watched else "s.error_code"
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SINGLE.format(value=value, error=error), values)

@@ -11,7 +11,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.knobs import Path
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.failures import counted_value_sql
+from evalsvc.experiments.inference.failures import build_counted_value_sql
 from evalsvc.experiments.inference.labels import LABELS
 from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config
@@ -132,7 +132,7 @@ class Slicing:
         """
         with_placed, values = self.build_places_table()
         rows = _rows(
-            with_placed + SUMS.format(value=counted_value_sql(worst)),
+            with_placed + SUMS.format(value=build_counted_value_sql(worst)),
             [*values, _dump_groups(metric, groups), metric.name],
         )
         return {
@@ -145,7 +145,7 @@ class Slicing:
     ) -> dict[tuple[int, int], ClusterSums]:
         """Return the same over the clusters that share the value at a path of the metadata."""
         with_placed, values = self.build_places_table()
-        statement = with_placed + CLUSTERS.format(labels=LABELS[True], value=counted_value_sql(worst))
+        statement = with_placed + CLUSTERS.format(labels=LABELS[True], value=build_counted_value_sql(worst))
         cluster_values = [list(path), self.experiment_id, _dump_groups(metric, groups), metric.name]
         return {
             (number, place): ClusterSums(*sums) for number, place, *sums in _rows(statement, [*values, *cluster_values])

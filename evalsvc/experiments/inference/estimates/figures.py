@@ -15,7 +15,7 @@ from django.db import connections
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.views import build_clustered_interval
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
-from evalsvc.experiments.inference.failures import counted_value_sql, get_worst_value
+from evalsvc.experiments.inference.failures import build_counted_value_sql, get_worst_value
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
 from evalsvc.stats.basics.rows import FailedAs, IntervalRows
@@ -412,7 +412,7 @@ def _replace_pessimistic_end(interval: dict[str, Any], strict: Mapping[str, Any]
 
 def _series(plan: ExperimentPlan, metric: Metric, config_id: int, last: int, n: int) -> Sequence[float]:
     """Return the values that the sums are of; a metric that was added later can have more than they count."""
-    sql = SERIES.format(value=counted_value_sql(get_worst_value(plan, metric)))
+    sql = SERIES.format(value=build_counted_value_sql(get_worst_value(plan, metric)))
     with connections[current_role()].cursor() as cursor:
         cursor.execute(sql, [config_id, metric.name, last, n])
         return [value for (value,) in cursor.fetchall()]

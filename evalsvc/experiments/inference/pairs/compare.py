@@ -15,7 +15,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.pairs import resolve_cluster, sum_pairs_by_cluster
-from evalsvc.experiments.inference.failures import counted_value_sql, get_worst_value
+from evalsvc.experiments.inference.failures import build_counted_value_sql, get_worst_value
 from evalsvc.experiments.inference.firsts import FIRST_ERROR
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.inference.pairs.versus import (
@@ -203,7 +203,7 @@ def build_paired_sql(first: ComparisonSide, second: ComparisonSide, *, firsts: b
     matched = SAME if _is_one_version(first, second) else ALIKE
     sql = PAIRED.replace("{matched}", matched).replace("{error}", FIRST_ERROR if firsts else "s.error_code")
     for side, name in ((first, "{value_a}"), (second, "{value_b}")):
-        sql = sql.replace(name, counted_value_sql(get_worst_value(side.plan, side.metric), firsts=firsts))
+        sql = sql.replace(name, build_counted_value_sql(get_worst_value(side.plan, side.metric), firsts=firsts))
     return sql
 
 
