@@ -114,7 +114,7 @@ class Moments:
         # As many as a two-sided interval with alpha on both sides adds: with fewer, exact sums exceed small alphas.
         added = added_scores(1.0 - alpha)
         size = self.n + added
-        far = (extreme - self.mean) * self._spread(extreme - self.mean)
+        far = (extreme - self.mean) * self._compute_spread(extreme - self.mean)
         centre = added * far / size
         variance = max(0.0, (self.n * self.variance + added * far * far) / size - centre * centre)
         if self.is_of_clusters:
@@ -123,7 +123,7 @@ class Moments:
             quantile = t_quantile(max(1, round(self.n) - 1), 1.0 - 2.0 * alpha)
         return self.mean + centre + math.copysign(quantile * math.sqrt(variance / size), far)
 
-    def _spread(self, far: float) -> float:
+    def _compute_spread(self, far: float) -> float:
         """Return the spread of a cluster mean relative to a score, of which rare scores tell little."""
         if not self.is_of_clusters:
             return 1.0

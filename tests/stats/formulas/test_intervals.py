@@ -70,7 +70,7 @@ def test_they_refuse_impossible_counts(successes: float, n: float) -> None:
     with pytest.raises(ValueError, match="`successes` must lie between 0 and `n`"):
         wilson(successes, n)
     with pytest.raises(ValueError, match="`successes` must lie between 0 and `n`"):
-        clopper_pearson(successes, n)  # type: ignore[arg-type]
+        clopper_pearson(successes, n)
 
 
 def test_hoeffding_follows_its_formula() -> None:
