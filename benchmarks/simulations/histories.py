@@ -49,7 +49,8 @@ def _strategies(name: str, n: int, scale: float, seed: int) -> tuple[Figure, ...
     rows, mean = drawn(name, repeats(400, scale), n, seed)
     plain = share(_covers(history_interval(row, LEVEL), mean) for row in rows)
     bets = share((_covers(_named("betting", row), mean) for row in rows[: repeats(200, scale)]), least=0.975)
-    auto = share((_covers(_named("auto", row), mean) for row in rows), least=0.94)
+    many, _ = drawn(name, repeats(2000, scale), n, seed)
+    auto = share((_covers(_named("auto", row), mean) for row in many), least=0.94)
     if n >= RESAMPLED_BELOW:
         return plain, auto, Missing(), bets
     studentized = (np.ptp(row) == 0.0 or _covers(_named("studentized", row, i), mean) for i, row in enumerate(rows))
