@@ -15,6 +15,7 @@ from evalsvc.experiments.inference.failures import build_counted_value_sql
 from evalsvc.experiments.inference.labels import LABELS
 from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config
+from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.sums import Sums
 from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.tenancy.scope import current_role
@@ -87,6 +88,13 @@ class CountedSlice:
     n_partial: int
     n_failed: int = 0
     """Examples that are in the sums as the worst value, as every config of the group failed on them."""
+
+    @property
+    def rows(self) -> IntervalRows:
+        """The rows that an interval is computed from."""
+        failed_as: FailedAs | None = "worst" if self.n_failed else None
+        n_scored = self.sums.n - self.n_failed
+        return IntervalRows(n_scored, n_failed=self.n_failed, failed_as=failed_as, n_missing=self.n_error)
 
 
 NOTHING_COUNTED = CountedSlice(Sums(0, 0.0, 0.0, None, None), 0, 0, 0)
