@@ -75,7 +75,9 @@ class Analysis:
         >>> round(Analysis(PLANNED_END, 0.95, 1).fixed_sample_level, 6), Analysis(POST_HOC, 0.95, 1, False).threshold
         (0.955, None)
         """
-        return simultaneous_level(fixed_sample_level(self.level, is_monitored=self.is_monitored), self.n_comparisons)
+        return simultaneous_level(
+            compute_fixed_sample_level(self.level, is_monitored=self.is_monitored), self.n_comparisons
+        )
 
     @property
     def threshold(self) -> float | None:
@@ -99,7 +101,7 @@ class Verdict:
     method: str
 
 
-def fixed_sample_level(level: float, *, is_monitored: bool) -> float:
+def compute_fixed_sample_level(level: float, *, is_monitored: bool) -> float:
     """Return the confidence level that is left for the analysis at the planned end."""
     return 1.0 - (1.0 - level) * (1.0 - MONITORING_SHARE) if is_monitored else level
 
@@ -142,7 +144,7 @@ def decide_verdict(
     >>> found.word, round(found.lower, 3), round(found.upper, 3)
     ('better', 0.033, 0.185)
     """
-    interval = _fixed_sample_interval(common.differences, analysis, binary, reach, clusters)
+    interval = _compute_interval(common.differences, analysis, binary, reach, clusters)
     if interval.lower is None or interval.upper is None:
         return Verdict(INCONCLUSIVE, None, None, interval.method)
     if reach is None:
@@ -163,7 +165,7 @@ def decide_verdict(
     return Verdict(word, min(ends[0], monitored.upper or 0.0), monitored.upper, monitored.method)
 
 
-def _fixed_sample_interval(
+def _compute_interval(
     pairs: Differences, analysis: Analysis, binary: bool, reach: float | None, clusters: ClusteredPairs | None
 ) -> PairedInterval:
     if clusters is not None:
