@@ -280,7 +280,7 @@ def large_report() -> dict[str, Any]:
     }
     return {
         "generated_at": datetime.now(UTC),
-        "summary": {"leader": None},
+        "summary": {"leader": None, "tied": [], "confirmation": None},
         "plan": plan,
         "dataset": {"name": text, "version": 1, "n_examples": 10, "content_hash": "0" * 64},
         "live": {"experiment": head, "configs": configs, "leader": None},

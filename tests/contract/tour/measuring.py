@@ -70,7 +70,7 @@ def _look(tour: Tour, made: Any) -> None:
     tour.call("POST", f"{EXPERIMENT}/metrics", {"metrics": [{"name": "taste", "source": "client"}]}, id=id)
     scores = {"metric": "taste", "scores": [{"output_id": results[0]["id"], "value": 0.8}]}
     tour.show("POST", f"{EXPERIMENT}/scores", scores, id=id)
-    tour.show("POST", f"{CONFIG}/promote", id=id, config_id=config)
+    tour.show("POST", f"{CONFIG}/promote", {"force": True}, id=id, config_id=config)
     renamed = {"name": "rivers, first try", "tags": {"team": "search"}}
     tour.show("PATCH", EXPERIMENT, renamed, id=id)
     tour.show("POST", EXPERIMENT, renamed, id=id)
