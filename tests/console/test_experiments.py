@@ -16,6 +16,7 @@ from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment
+from tests.experiments.pushing import Runner
 from tests.factories import make_connection
 from tests.queries import queries_of
 
@@ -284,3 +285,31 @@ def test_an_ended_board_says_what_entered_which_history(reader: Visitor, alice: 
     kept_out = answered(alice, set(), {"e1"})
     assert "No scores of it were promoted" in reader.text(f"experiments/{kept_out['id']}")
     assert "romoted" not in reader.text(f"experiments/{running(alice)['id']}")
+
+
+def test_the_board_says_what_was_confirmed(editor: Visitor, reader: Visitor, alice: Caller) -> None:
+    assert "Examples for the confirmation" in editor.text("experiments/new")
+    configs = [{"name": name, "kind": "push"} for name in ("right", "wrong")]
+    made = make_experiment(alice, make_dataset(alice, n=20), configs, confirm=5)
+    right, wrong = (Runner(alice, made, i) for i in range(2))
+    right.run()
+    wrong.run(lambda e: "wrong")
+    text = reader.text(f"experiments/{made['id']}")
+    assert "Confirming right: 0 of 5 examples scored." in text and "was chosen for confirmation" in text
+    right.run()
+    text = reader.text(f"experiments/{made['id']}")
+    assert "Confirmed: right has accuracy 1" in text and "on 5 examples that decided nothing." in text
+    assert "35 of 35 asked" in text
+
+
+def test_a_paused_config_can_be_stopped_or_resumed(editor: Visitor, alice: Caller) -> None:
+    made = make_experiment(
+        alice, make_dataset(alice, n=20), [{"name": "a", "kind": "push"}], num_shards=2, pause_at_shards=True
+    )
+    runner = Runner(alice, made)
+    runner.run()
+    text = editor.text(f"experiments/{made['id']}")
+    assert 'aria-label="Resume a"' in text and 'aria-label="Stop a"' in text
+    assert editor.post(f"experiments/{made['id']}/act", stop=runner.config).status_code == 302
+    text = editor.text(f"experiments/{made['id']}")
+    assert 'aria-label="Resume a"' in text and 'aria-label="Stop a"' not in text
