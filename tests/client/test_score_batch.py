@@ -41,7 +41,8 @@ def test_a_row_that_cannot_be_read_is_named(client: Client) -> None:
 def test_the_caller_says_whether_scores_enter_the_history(client: Client) -> None:
     client.score_batch(ROWS, ["exact-match"])
     client.eval(lambda text: text, ["a", "b"], ["a", "b"], evaluators=["exact-match"], progress=False)
-    assert client.history("exact-match").n_total == 0
+    promoted = {"include_experiments": "promoted"}
+    assert client.history("exact-match", interval=promoted).n_total == 0
     client.score_batch(ROWS, ["exact-match"], promote=True)
-    interval = client.history("exact-match").interval
+    interval = client.history("exact-match", interval=promoted).interval
     assert interval is not None and interval.sources["experiment"]["n"] == 3

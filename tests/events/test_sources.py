@@ -111,6 +111,34 @@ def test_every_mixture_of_ends_is_told_once(alice: Caller, broken: bool, state: 
     assert events(alice) == [("experiment.finished", {"experiment_id": made_experiment["id"], "state": state})]
 
 
+def test_deleting_a_config_of_an_ended_experiment_is_no_ending(alice: Caller) -> None:
+    new_endpoint(alice, event_types=["experiment.finished"])
+    configs = [PUSH | {"name": name} for name in "ab"]
+    made_experiment = make_experiment(alice, make_dataset(alice, n=20), configs, abort_on_error="config")
+    path = f"/v1/experiments/{made_experiment['id']}"
+    a, b = (Runner(alice, made_experiment, i) for i in range(2))
+    unit = a.lease()["unit"]
+    a.post(unit, [{"pos": row["pos"], "error": {"type": "bug", "message": "broken"}} for row in unit["examples"]])
+    ok(alice.post(f"{path}/configs/{b.config}/stop", {}))
+    ended_at = finished_at(alice, path)
+    alice.call("DELETE", f"{path}/configs/{b.config}")
+
+    assert ok(alice.get(f"{path}/live"))["experiment"]["state"] == "failed"
+    assert finished_at(alice, path) == ended_at
+    assert events(alice) == [("experiment.finished", {"experiment_id": made_experiment["id"], "state": "idle"})]
+
+
+def test_a_spent_budget_ends_an_experiment_with_one_event(alice: Caller) -> None:
+    new_endpoint(alice, event_types=["experiment.finished"])
+    configs = [PUSH | {"name": name} for name in "ab"]
+    made_experiment = make_experiment(alice, make_dataset(alice, n=20), configs, budget={"queries": 10})
+    for i in range(2):
+        Runner(alice, made_experiment, i).run()
+
+    assert finished_at(alice, f"/v1/experiments/{made_experiment['id']}") is not None
+    assert events(alice) == [("experiment.finished", {"experiment_id": made_experiment["id"], "state": "idle"})]
+
+
 def finished_at(caller: Caller, path: str) -> str | None:
     return cast("str | None", ok(caller.get(f"{path}/live"))["experiment"]["finished_at"])
 

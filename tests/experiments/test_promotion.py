@@ -122,6 +122,28 @@ def test_a_config_that_fails_often_is_left_to_a_person(alice: Caller) -> None:
     assert ok(alice.post(path, {}))["n_promoted"] >= 49
 
 
+def test_null_outputs_count_as_failed_ones(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=50), [PUSH], promote=True)
+    Runner(alice, made).run(lambda e: e["expected"] if e["pos"] % 10 else None)
+    assert live(alice, made["id"])["experiment"]["state"] == "done"
+    assert n_promoted(alice) == 0
+    assert decisions(alice, made) == [("promotion_failures", "mine", None)]
+
+
+def test_a_deleted_experiment_leaves_its_examples_known(alice: Caller) -> None:
+    dataset = make_dataset(alice, n=5)
+    first = run(alice, dataset)
+    assert alice.call("DELETE", f"/v1/experiments/{first['id']}").status_code == 204
+    again = run(alice, dataset)
+    assert n_promoted(alice) == 5
+    assert decisions(alice, again) == [("promotion_repeats", "c0", None)]
+    path = f"/v1/experiments/{again['id']}/configs/{again['configs'][0]['id']}/promote"
+    assert ok(alice.post(path, {}), 422)["errors"][0]["pointer"] == "/force"
+    # One that is new brings them all in: only a whole repetition is known by its samples.
+    run(alice, make_dataset(alice, n=5, seed=2))
+    assert n_promoted(alice) == 10
+
+
 def test_a_person_who_promotes_the_same_examples_must_insist(alice: Caller) -> None:
     dataset = make_dataset(alice, n=5)
     first = run(alice, dataset, configs=2)

@@ -117,9 +117,10 @@ def _is_on_its_way(plan: ExperimentPlan) -> bool:
 
 def _write(plan: ExperimentPlan, state: str, *, has_ended: bool, is_closed: bool) -> None:
     """Store the state, and report an ending once: `finished_at` is set from an ending until configs run again."""
-    is_new = state != plan.state
-    # Stopping the last paused config of an idle experiment ends it without a change of state.
-    is_end = has_ended and (plan.finished_at is None if state == State.IDLE else is_new)
+    # An ended experiment may change its state without running: a config is deleted, or a retry completes one. Only the
+    # second is an ending. Stopping the last paused config of an idle experiment is one without a change of state.
+    had_ended = plan.finished_at is not None or plan.state in (State.DONE, State.FAILED)
+    is_end = has_ended and (not had_ended or (state == State.DONE and plan.state != State.DONE))
     changes: dict[str, object] = {"is_closed": is_closed, "state": state}
     if changes == {"is_closed": plan.is_closed, "state": plan.state} and not is_end:
         return

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connections
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
@@ -16,7 +16,7 @@ from evalsvc.evaluations.models import HistoryScore
 from evalsvc.experiments.decisions.stops import store_decision
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.inference.confirmation import find_confirmed
-from evalsvc.experiments.models import Config, ExperimentPlan, Output
+from evalsvc.experiments.models import FAILED_OUTPUT, Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.selectors import get_plan, refuse_imported
 from evalsvc.infra.locks import PROMOTION
@@ -56,9 +56,9 @@ def promote_leader(plan: ExperimentPlan) -> int:
         return 0
     if (config := _find_promotable(plan)) is None:
         return 0
-    n_outputs = config.n_ok + config.n_error
-    if config.n_error > MAX_FAILED_SHARE * n_outputs:
-        evidence = {"n_error": float(config.n_error), "n": float(n_outputs)}
+    n_outputs, n_failed = config.n_ok + config.n_error, _count_failed_outputs(config)
+    if n_failed > MAX_FAILED_SHARE * n_outputs:
+        evidence = {"n_error": float(n_failed), "n": float(n_outputs)}
         store_decision(plan, config, Elimination(config.pk, None, UNPROMOTED_FAILURES, None, evidence))
         return 0
     if repeated := _find_repeated(plan, config, pairs):
@@ -87,16 +87,26 @@ def _pairs(plan: ExperimentPlan) -> Pairs:
 
 
 def _promote(plan: ExperimentPlan, config: Config, pairs: Pairs) -> int:
-    """Promote all scores of a config; of a confirmed one those of the confirmation, as it was not chosen by them."""
     if not pairs:
         return 0
-    output_ids = None
-    if (confirmed := find_confirmed(plan)) is not None and confirmed.pk == config.pk:
-        outputs = Output.objects.filter(config_id=config.pk, pos__gte=plan.run_length)
-        output_ids = list(outputs.values_list("pk", flat=True))
+    output_ids = _list_confirmed_outputs(plan, config)
     return store.promote_trials(
         plan.account_id, pairs, experiment_id=plan.pk, config_id=config.pk, output_ids=output_ids
     )
+
+
+def _list_confirmed_outputs(plan: ExperimentPlan, config: Config) -> list[int] | None:
+    """Return the only outputs of a confirmed config that enter, as it was not chosen by them; None for all of others'."""
+    if (confirmed := find_confirmed(plan)) is None or confirmed.pk != config.pk:
+        return None
+    return list(Output.objects.filter(config_id=config.pk, pos__gte=plan.run_length).values_list("pk", flat=True))
+
+
+def _count_failed_outputs(config: Config) -> int:
+    """Count the outputs that failed, and those that came but count as failed for a metric: a null, for example."""
+    failed = Score.objects.filter(config=config, pos=OuterRef("pos"), error_code=FAILED_OUTPUT)
+    outputs = Output.objects.filter(config=config)
+    return outputs.filter(~Q(status=Output.Status.OK) | Exists(failed)).count()
 
 
 def _find_repeated(plan: ExperimentPlan, config: Config, pairs: Pairs) -> set[tuple[str, str]]:
@@ -113,7 +123,20 @@ def _find_repeated(plan: ExperimentPlan, config: Config, pairs: Pairs) -> set[tu
     plans = ExperimentPlan.objects.filter(
         account_id=plan.account_id, dataset_version__content_hash=plan.dataset_version.content_hash
     )
-    return _promoted(plan, plans.values("pk"), pairs, apart_from=config)
+    repeated = _promoted(plan, plans.values("pk"), pairs, apart_from=config)
+    # What an experiment promoted stays when it is deleted, and only the samples themselves tell what they were.
+    return repeated | {pair for pair in pairs if pair not in repeated and _has_all_samples(plan, config, pair)}
+
+
+def _has_all_samples(plan: ExperimentPlan, config: Config, pair: tuple[str, str]) -> bool:
+    """Return whether a history has all samples that a config would bring into it, from other configs."""
+    rows = HistoryScore.objects.filter(account_id=plan.account_id, evaluator_id=pair[0], profile_name=pair[1])
+    trials = rows.filter(trial=True, experiment_id=plan.pk, config_id=config.pk)
+    if (output_ids := _list_confirmed_outputs(plan, config)) is not None:
+        trials = trials.filter(output_id__in=output_ids)
+    promoted = rows.filter(trial=False, source=HistoryScore.Source.EXPERIMENT, experiment_id__isnull=False)
+    promoted = promoted.exclude(config_id=config.pk).filter(sample_hash=OuterRef("sample_hash"))
+    return trials.exists() and not trials.filter(~Exists(promoted)).exists()
 
 
 @dataclass(frozen=True, slots=True)
