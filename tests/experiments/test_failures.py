@@ -138,3 +138,31 @@ def test_failures_on_hard_examples_are_warned_of(alice: Caller) -> None:
     assert "failures_not_at_random" not in view["b"]["metrics"]["accuracy"]["warnings"]
     made = run_two(alice, answering(failed=range(0, N, 6)), answering(wrong=hard))
     assert "failures_not_at_random" not in by_name(live(alice, made["id"]))["a"]["metrics"]["accuracy"]["warnings"]
+
+
+def test_an_example_without_a_gold_answer_cannot_be_failed(alice: Caller) -> None:
+    examples = [{"id": str(i), "input": i, **({"expected": "x"} if i < 8 else {})} for i in range(10)]
+    made = make_experiment(alice, make_dataset(alice, examples), TWO[:1])
+    post_all(Runner(alice, made), lambda e: {"error": {"type": "bug"}} if e["id"] in "789" else {"output": "x"})
+    metric = by_name(live(alice, made["id"]))["a"]["metrics"]["accuracy"]
+    assert (metric["n"], metric["n_error"], metric["n_na"], metric["value"]) == (7, 1, 2, 7 / 8)
+    assert recounted(alice, made["id"]) == []
+
+
+def test_slices_fronts_and_reports_read_the_same_rule(alice: Caller) -> None:
+    price = {"name": "price", "source": "client", "value_range": [0, 1], "higher_is_better": False}
+    made = make_experiment(alice, make_dataset(alice, n=N), TWO, metrics=[EXACT, price])
+    for i, answer in enumerate((answering(failed=EVEN), answering(wrong=range(3)))):
+        post_all(Runner(alice, made, i), lambda e, answer=answer: {"scores": {"price": 0.25}} | answer(e))
+    a, b = (config["id"] for config in made["configs"])
+    path = f"/v1/experiments/{made['id']}"
+
+    (row,) = ok(alice.get(f"{path}/aggregates?by=metadata.none&config={a}"))["rows"]
+    assert (row["n"], row["value"]) == (30, 0.5)
+    assert row["rows"] == ROWS | {"n": 30, "n_failed": 30, "failed_as": "worst"}
+    front = ok(alice.get(f"{path}/pareto?metrics=accuracy,price"))
+    assert front["front"] == [b]
+    assert by_name(front)["a"]["values"] == {"accuracy": {"value": 0.5, "n": N}, "price": {"value": 0.625, "n": N}}
+    report = ok(alice.get(f"{path}/report?n_examples=2"))
+    assert report["summary"]["leader"] == "b"
+    assert recounted(alice, made["id"]) == []

@@ -44,10 +44,10 @@ def test_the_row_says_what_the_dataset_lacks(alice: Caller) -> None:
     assert "evaluated_model_gold_answer" in score["error_message"]
 
 
-def test_a_lost_output_is_an_error_all_the_same(alice: Caller) -> None:
+def test_a_lost_output_is_an_error_where_the_metric_applies(alice: Caller) -> None:
     made = make_experiment(alice, make_dataset(alice, EXAMPLES[:3]), [PUSH], metrics=[EXACT])
     runner = Runner(alice, made)
     unit = runner.lease()["unit"]
     runner.post(unit, [{"pos": e["pos"], "error": {"type": "bug"}} for e in unit["examples"]])
     found = by_name(live(alice, made["id"]))["mine"]["metrics"]["accuracy"]
-    assert counts(found) == {"n": 0, "n_error": 3, "n_na": 0, "n_pending": 0, "N": 3}
+    assert counts(found) == {"n": 0, "n_error": 2, "n_na": 1, "n_pending": 0, "N": 3}

@@ -27,8 +27,8 @@ class Metric(Plottable):
     name. `n`, `n_error` (without a score), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to
     `N`. `rows` has how many of `n_error` failed (`n_failed`) and what they count as (`failed_as`: `worst`, the worst
     value of the range, or `excluded`), and how many are missing (`n_missing`). Where a tenth or more is missing,
-    `value` is None, and `lower` and `upper` are what it may have been. If the plan defines clusters, `n_clusters` is the
-    number of clusters of the examples.
+    `value` is None, and `lower` and `upper` are what it may have been. If the plan defines clusters, `n_clusters` is
+    the number of clusters of the examples.
     """
 
     name: str

@@ -70,13 +70,23 @@ def score_output(
     view_of = OutputView(example, output, pointers, account_id)
     return [
         # What a component made of expected inputs does not need the others to have succeeded.
-        failed_score(pos, metric, get_failure_code(output.get("error_type")), message)
+        _score_failure(metric, pos, output, message, view_of)
         if not is_there and not (metric.mode == ISOLATED and ran_alone)
         else failed_score(pos, metric, UNMAPPED, stopped[metric.name])
         if stopped and metric.name in stopped
         else _score(metric, pos, output, client_scores or {}, view_of(metric))
         for metric in metrics
     ]
+
+
+def _score_failure(metric: Metric, pos: int, output: Mapping[str, Any], message: str, view_of: OutputView) -> Row:
+    """Return the error of an output without an answer, unless the metric does not apply to the example anyway."""
+    view = view_of(metric)
+    if isinstance(view, OutputVerdicts) and view.lacks_gold(metric):
+        return failed_score(
+            pos, metric, NOT_APPLICABLE, "The metric needs a gold answer, which the dataset lacks here."
+        )
+    return failed_score(pos, metric, get_failure_code(output.get("error_type")), message)
 
 
 def get_failure_code(error_type: str | None) -> str:
@@ -207,13 +217,25 @@ class OutputVerdicts:
         self._known[key] = self._run(metric, mapping)
         return self._known[key]
 
+    def lacks_gold(self, metric: Metric) -> bool:
+        """Return whether the metric's evaluator needs a gold answer or gold contexts that the example lacks."""
+        evaluator = find_evaluator(metric.runs or "")
+        if evaluator is None:
+            return False
+        mapped = self._map(tuple(sorted({**self.pointers, **(metric.sample or {})}.items())))
+        lacking = evaluator[0].missing_fields(mapped.sample, metric.settings or {})
+        return any(name in lacking and name not in mapped.lost for name in (Field.GOLD, Field.GOLD_CONTEXT))
+
+    def _map(self, mapping: Pointers) -> MappedSample:
+        if mapping not in self._mapped:
+            self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping), pointed=self.pointed)
+        return self._mapped[mapping]
+
     def _run(self, metric: Metric, mapping: Pointers) -> Verdict:
         evaluator = find_evaluator(metric.runs or "")
         if evaluator is None:
             return validation_error("evaluator_failed", f"Evaluator {metric.runs!r} is not installed on this worker.")
-        if mapping not in self._mapped:
-            self._mapped[mapping] = map_sample(self.example, self.components, dict(mapping), pointed=self.pointed)
-        mapped = self._mapped[mapping]
+        mapped = self._map(mapping)
         if refusal := _unfit(evaluator[0], metric.settings or {}, mapped):
             return refusal
         gateway = None

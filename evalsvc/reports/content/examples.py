@@ -8,9 +8,10 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.accounts.models import Account
+from evalsvc.experiments.definition.failures import FAILED_OUTPUT
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
-from evalsvc.experiments.reporting.results import OK, OutputSelection, page_of_outputs, rows_out
+from evalsvc.experiments.reporting.results import FAILED, OK, OutputSelection, page_of_outputs, rows_out
 from evalsvc.experiments.selectors import list_outputs
 from evalsvc.rest.answering.renderers import dumps
 from evalsvc.tenancy.scope import current_role
@@ -26,14 +27,22 @@ GROUP BY pos HAVING max(value) > min(value) ORDER BY 2 DESC, pos LIMIT %s
 
 
 def worst_examples(account: Account, plan: ExperimentPlan, config: Config | None, n: int) -> list[dict[str, Any]]:
-    """Return the examples on which a config has its lowest scores by the primary metric, lowest first."""
+    """Return the examples on which a config has its lowest scores by the primary metric, lowest first.
+
+    Failed outputs come before them where they count as the worst score.
+    """
     if config is None or not n:
         return []
     metric = primary_metric(plan)
     order = metric.name if metric.higher_is_better else f"-{metric.name}"
     selection = OutputSelection(config_id=config.pk, status=OK, metric=metric.name, order_by=order)
     rows, _ = page_of_outputs(account, plan, selection, limit=n, cursor=None)
-    return [_worst_out(row) for row in rows]
+    failed_rows: Sequence[dict[str, Any]] = ()
+    if metric.get_failure_value(plan.failures) is not None:
+        failed = OutputSelection(config_id=config.pk, status=FAILED)
+        failed_rows, _ = page_of_outputs(account, plan, failed, limit=n, cursor=None)
+    codes = ((row, row["scores"].get(metric.name, {}).get("error_code")) for row in failed_rows)
+    return [_worst_out(row) for row in [*(row for row, code in codes if code == FAILED_OUTPUT), *rows][:n]]
 
 
 def instructive_examples(

@@ -28,3 +28,15 @@ def add_sums(parts: Sequence[Sums]) -> Sums:
         sum(part.den_squares for part in parts),
         sum(part.cross for part in parts),
     )
+
+
+def add_repeated(sums: Sums, value: float, n: int) -> Sums:
+    """Return sums with n more scores that all have this value; not for a ratio, whose scores have denominators.
+
+    Examples
+    --------
+    >>> from evalsvc.stats.basics.sums import compute_sums
+    >>> add_repeated(compute_sums([1, 1]), 0.0, 2) == compute_sums([1, 1, 0, 0])
+    True
+    """
+    return add_sums([sums, Sums(n, n * value, n * value * value, value, value)]) if n else sums

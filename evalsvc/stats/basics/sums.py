@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,25 +53,6 @@ class Sums:
         if self.n < 2 or self.is_flat:
             return 0.0
         return max(0.0, (self.squares - self.total * self.mean) / (self.n - 1))
-
-    def add_repeated(self, value: float, n: int) -> Sums:
-        """Return the sums with n more scores that all have this value; of a ratio there are no such scores.
-
-        Examples
-        --------
-        >>> compute_sums([1, 1]).add_repeated(0.0, 2) == compute_sums([1, 1, 0, 0])
-        True
-        """
-        if not n:
-            return self
-        return replace(
-            self,
-            n=self.n + n,
-            total=self.total + n * value,
-            squares=self.squares + n * value * value,
-            lowest=value if self.lowest is None else min(self.lowest, value),
-            highest=value if self.highest is None else max(self.highest, value),
-        )
 
     def residual_variance(self) -> float:
         r"""Return the variance of the linearised residuals of a ratio R, :math:`(x_i - R y_i)/\bar y`, with n-1."""

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from evalsvc.experiments.api.answers.estimates import Ends
 from evalsvc.rest.answering.shapes import AnswerShape, Json
+from evalsvc.stats.basics.rows import IntervalRows
 
 
 class SliceDifference(Ends):
@@ -37,6 +38,7 @@ class AggregateRow(Ends):
     n_error: int
     n_na: int
     n_pending: int
+    rows: IntervalRows
     n_partial: Annotated[int, Meta(description="Examples that some configs of the group have no score of.")]
     n_clusters: int | None
     value: float | None

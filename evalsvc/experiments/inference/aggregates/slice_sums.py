@@ -15,6 +15,7 @@ from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.inference.labels import LABELS
 from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import Config
+from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.sums import Sums
 from evalsvc.stats.formulas.clusters import ClusterSums
 from evalsvc.tenancy.scope import current_role
@@ -89,6 +90,13 @@ class CountedSlice:
     n_failed: int
     n_na: int
     n_partial: int
+
+    @property
+    def rows(self) -> IntervalRows:
+        """The rows that an interval is computed from."""
+        failed_as: FailedAs | None = ("worst" if self.n_counted else "excluded") if self.n_failed else None
+        n_scored, n_missing = self.sums.n - self.n_counted, self.n_error - self.n_failed
+        return IntervalRows(n_scored, n_failed=self.n_failed, failed_as=failed_as, n_missing=n_missing)
 
 
 NOTHING_COUNTED = CountedSlice(Sums(0, 0.0, 0.0, None, None), 0, 0, 0, 0, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from evalsvc.experiments.definition.checks.clusters import read_cluster
@@ -189,6 +189,7 @@ def _build_row(row: _Row, found: PartEstimate, slicing: Slicing, question: Aggre
         "n_error": counted_slice.n_error,
         "n_na": counted_slice.n_na,
         "n_pending": row.n_examples - finished,
+        "rows": asdict(counted_slice.rows),
         "n_partial": counted_slice.n_partial,
         "n_clusters": row.clusters.groups if row.clusters else None,
         "value": found.value,

@@ -17,7 +17,7 @@ from evalsvc.experiments.inference.clusters.views import build_clustered_interva
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.models import Aggregate, ExperimentPlan
-from evalsvc.stats.basics.addition import add_sums
+from evalsvc.stats.basics.addition import add_repeated, add_sums
 from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.estimates.bounds import (
@@ -77,7 +77,7 @@ class Tally:
         failure_value: float | None,
     ) -> Tally:
         """Return a tally in which each failed output counts as `failure_value`; with None they are left out."""
-        sums = scored if failure_value is None else scored.add_repeated(failure_value, n_failed)
+        sums = scored if failure_value is None else add_repeated(scored, failure_value, n_failed)
         return cls(sums, scored, n_error, n_failed, n_na, n_examples, n_asked)
 
     @property
