@@ -15,6 +15,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.rest.problems import Problem, escape
 
+# `errors` is the former name of `failures`: digests of older benchmarks stay the same.
 RULES = ("seed", "level", "strategy", "use_fpc", "limit", "sample", "errors", "modes", "num_shards")
 # Not part of how a score is computed.
 OF_THE_MOMENT = ("added_at", "addition")

@@ -15,6 +15,7 @@ from evalsvc.benchmarks.models import Benchmark, Execution
 from evalsvc.benchmarks.selectors import get_benchmark
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.plans import PlanSpec
+from evalsvc.experiments.models import Failures
 from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -40,7 +41,7 @@ def create_benchmark(
     *, account: Account, name: str, description: str, plan: Mapping[str, Any], spec: PlanSpec, actor: str
 ) -> Benchmark:
     """Freeze a plan under a name: as requested, pinned to its dataset version, with its resolved logic."""
-    pinned = {**plan, "dataset_version": spec.version.number}
+    pinned = {**plan, "dataset_version": spec.version.number, "failures": str(spec.fields["failures"])}
     try:
         with account_scope(account.pk), transaction.atomic(using=current_role()):
             logic = resolve_logic(account, spec)
@@ -59,6 +60,12 @@ def create_benchmark(
         raise Invalid(error, code="already_exists") from None
     benchmark.refresh_from_db()
     return benchmark
+
+
+def get_frozen_plan(benchmark: Benchmark) -> dict[str, Any]:
+    """Return the plan of a benchmark; one of before the option `failures` leaves failed outputs out."""
+    is_earlier = "failures" not in benchmark.plan and "errors" not in benchmark.plan
+    return {**benchmark.plan, **({"failures": str(Failures.EXCLUDE)} if is_earlier else {})}
 
 
 def execute_benchmark(

@@ -25,7 +25,7 @@ def test_a_function_is_run_on_a_file(shell: dict[str, str], folder: Path) -> Non
     assert first.startswith("capitals: capitals_app:answer (done), experiment ")
     assert config == "capitals_app:answer: 4 of 4 (completed)"
     assert estimate.startswith("  exact-match 1 [")
-    assert "new data (this set 1 exactly), 4 of 4" in estimate
+    assert "new data (this set 1 exactly), 4 scored of 4" in estimate
 
 
 def test_a_run_with_a_limit_ends(shell: dict[str, str], folder: Path) -> None:

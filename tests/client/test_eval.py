@@ -100,7 +100,7 @@ def test_an_output_that_breaks_what_was_declared_is_an_error_of_its_row(client: 
     assert (bad.input, bad.error_type) == ({"query": "Japan"}, "bad_output")
     assert "'/output/answer' it has null" in (bad.error_message or "")
     metric = result.metrics["exact-match"]
-    assert (metric.value, metric.n, metric.n_error) == (2 / 3, 3, 1)
+    assert (metric.value, metric.n, metric.n_error) == (0.5, 3, 1)
     assert (result.metrics["always"].n, bad.scores["always"].value) == (3, None)
     assert all(row.error_type == "bad_output" for one in seen for row in one if row.input == {"query": "Japan"})
     wrong = [{"evaluator": "exact-match", "sample": {"output": "/output/answr"}}]
@@ -132,7 +132,8 @@ def test_what_a_runnable_raises_is_an_error_and_no_score(client: Client) -> None
     result = run(client, broken)
 
     metric = result.metrics["exact-match"]
-    assert (metric.value, metric.n, metric.n_error) == (1.0, 2, 2)
+    assert (metric.value, metric.n, metric.n_error) == (0.5, 2, 2)
+    assert "2 scored of 4, 2 failed (worst)" in metric.counts
     assert [row.example_id for row in result.errors] == ["2", "3"]
     assert result.errors[0].error_type == "bug"
     assert result.errors[0].error_message == "KeyError: 'no such country'"
@@ -205,6 +206,6 @@ def test_inputs_may_share_something(client: Client) -> None:
     metric = result.metrics["exact-match"]
 
     assert (metric.n, metric.n_clusters, metric.method) == (4, 2, "cr1")
-    assert metric.counts == "4 of 4 in 2 clusters"
+    assert metric.counts == "4 scored of 4 in 2 clusters"
     with pytest.raises(ValueError, match="2 clusters"):
         run(client, knows, cluster_by=["west", "east"])

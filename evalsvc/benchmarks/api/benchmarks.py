@@ -147,7 +147,7 @@ class BenchmarkView(BenchmarkBaseView):
 
     def _drift(self, benchmark: Benchmark) -> list[LogicDrift]:
         try:
-            spec, _ = self.resolved(benchmark.plan, [])
+            spec, _ = self.resolved(services.get_frozen_plan(benchmark), [])
         except Invalid as exc:
             return [LogicDrift(pointer=error.pointer, was=None, now=error.detail) for error in exc.errors]
         changes = changes_between(benchmark.logic, resolve_logic(self.account, spec))
@@ -189,7 +189,7 @@ class ExecutionsView(BenchmarkBaseView):
         benchmark = get_benchmark(account=self.account, id=id)
         body = validate_strict(ExecutionIn(data=request.data))
         try:
-            spec, candidates = self.resolved(benchmark.plan, [_get_body(request)["config"]])
+            spec, candidates = self.resolved(services.get_frozen_plan(benchmark), [_get_body(request)["config"]])
         except Invalid as exc:
             errors = (FieldError(_pointer(error.pointer), error.detail) for error in exc.errors)
             raise Invalid(*errors, code=exc.code) from None
