@@ -96,7 +96,7 @@ def _promote(plan: ExperimentPlan, config: Config, pairs: Pairs) -> int:
 
 
 def _list_confirmed_outputs(plan: ExperimentPlan, config: Config) -> list[int] | None:
-    """Return the only outputs of a confirmed config that enter, as it was not chosen by them; None for all of others'."""
+    """Return the outputs of a confirmed config that did not choose it, which alone enter; None for other configs."""
     if (confirmed := find_confirmed(plan)) is None or confirmed.pk != config.pk:
         return None
     return list(Output.objects.filter(config_id=config.pk, pos__gte=plan.run_length).values_list("pk", flat=True))
