@@ -98,7 +98,7 @@ def confirmation_sentence(confirmation: Mapping[str, Any]) -> str:
     """Return what the examples show that were kept for the chosen config, or how far it has come with them."""
     config, metric = confirmation["config"], confirmation["metric"]
     tie = f" (first of {confirmation['n_tied']} tied configs)" if confirmation["n_tied"] > 1 else ""
-    if confirmation["value"] is None:
+    if confirmation["method"] is None:
         return f"Confirming {config}{tie}: {confirmation['n']} of {confirmation['n_planned']} examples scored."
     rows = describe_rows(IntervalRows(**confirmation["rows"]), "examples that decided nothing")
     return (

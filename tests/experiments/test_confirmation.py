@@ -106,6 +106,48 @@ def test_of_configs_that_are_tied_the_first_is_confirmed(alice: Caller) -> None:
     assert view["confirmation"]["n_tied"] == 2
 
 
+@pytest.mark.parametrize(("failures", "value", "failed_as"), [("worst", 0.75, "worst"), ("exclude", 1.0, "excluded")])
+def test_failed_outputs_of_a_confirmation_count_as_elsewhere(
+    alice: Caller, failures: str, value: float, failed_as: str
+) -> None:
+    made, runners = prepare(alice, "ab", failures=failures)
+    assert [run(runners["a"], 9), run(runners["b"], 2)] == [40, 40]
+    assert runners["a"].run(lambda e: None if e["pos"] % 4 == 0 else e["expected"]) == 20
+    found = confirmation(alice, made)
+    assert (found["config"], found["value"], found["n"]) == ("a", value, 15)
+    assert (found["rows"]["n_failed"], found["rows"]["failed_as"]) == (5, failed_as)
+    assert (found["upper"] < 1.0) == (failures == "worst")
+
+
+def test_many_missing_scores_of_a_confirmation_leave_bounds(alice: Caller) -> None:
+    made, runners = prepare(alice, "ab")
+    assert [run(runners["a"], 9), run(runners["b"], 2)] == [40, 40]
+    outage = {"error": {"type": "connection", "message": "down"}}
+    while unit := runners["a"].lease()["unit"]:
+        rows = [
+            {"pos": e["pos"]} | (outage if e["pos"] % 4 == 0 else {"output": e["expected"]}) for e in unit["examples"]
+        ]
+        runners["a"].post(unit, rows)
+    found = confirmation(alice, made)
+    assert (found["value"], found["rows"]["n_missing"]) == (None, 5)
+    assert found["lower"] < 0.6 and found["upper"] == 1.0
+    assert format_confirmation(found).startswith("confirmed a: accuracy [")
+    report = ok(alice.get(f"/v1/experiments/{made['id']}/report"))
+    assert "Confirmed: a has accuracy" in leading_sentence(report["summary"])
+
+
+def test_a_confirmation_of_known_examples_enters_no_history_again(alice: Caller) -> None:
+    first, runners = prepare(alice, "ab", promote=True)
+    assert [run(runners["a"], 9), run(runners["b"], 2), run(runners["a"], 9)] == [40, 40, 20]
+    history = "/v1/history?evaluator=exact-match&include_experiments=promoted"
+    assert ok(alice.get(history))["n"] == 20
+    assert alice.call("DELETE", f"/v1/experiments/{first['id']}").status_code == 204
+    again, runners = prepare(alice, "ab", promote=True)
+    assert [run(runners["a"], 9), run(runners["b"], 2), run(runners["a"], 9)] == [40, 40, 20]
+    assert ok(alice.get(history))["n"] == 20
+    assert ("promotion_repeats", "a", None) in decisions(alice, again)
+
+
 def test_only_the_confirmation_enters_a_history(alice: Caller) -> None:
     made, runners = prepare(alice, promote=True)
     run_all(runners)

@@ -56,9 +56,11 @@ def format_status_lines(live: Live) -> Iterator[str]:
 def format_confirmation(confirmation: Mapping[str, Any]) -> str:
     """Return the line about the chosen config on the examples that were kept for it."""
     config, n = confirmation["config"], confirmation["n"]
-    if confirmation["value"] is None:
+    if confirmation["method"] is None:
         return f"confirming {config}: {n} of {confirmation['n_planned']} examples scored"
-    estimate = f"{confirmation['metric']} {confirmation['value']:.3f}"
+    # With many missing scores there are bounds and no value.
+    value = "" if confirmation["value"] is None else f" {confirmation['value']:.3f}"
+    estimate = f"{confirmation['metric']}{value}"
     if confirmation["lower"] is not None:
         estimate += f" [{confirmation['lower']:.3f}, {confirmation['upper']:.3f}], {confirmation['level']:.0%}"
     return f"confirmed {config}: {estimate}, n = {n} examples that decided nothing"

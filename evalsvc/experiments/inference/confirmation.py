@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from evalsvc.experiments.inference.estimates.figures import Tally, build_new_data_interval
+from evalsvc.experiments.inference.estimates.figures import Tally, build_figures, count_failures
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
-from evalsvc.experiments.models import Config, Decision, ExperimentPlan, Score
-from evalsvc.stats.basics.rows import IntervalRows
+from evalsvc.experiments.models import FAILED_OUTPUT, Config, Decision, ExperimentPlan, Score
 from evalsvc.stats.basics.sums import compute_sums
 
 CONFIRM = "confirm"
@@ -32,7 +32,8 @@ def find_confirmed(plan: ExperimentPlan) -> Config | None:
 def build_confirmation(plan: ExperimentPlan) -> dict[str, Any] | None:
     """Return the estimate of the primary metric on the examples of the confirmation; None before a config is chosen.
 
-    Its value and interval are null until the config has answered all of them, so that the interval is of one analysis.
+    Failed outputs and missing scores count as in every estimate. Value and interval are null until the config has
+    answered all of the examples, so that the interval is of one analysis.
     """
     choice = find_choice(plan)
     if choice is None or choice.config.state == Config.State.DELETED:
@@ -41,21 +42,23 @@ def build_confirmation(plan: ExperimentPlan) -> dict[str, Any] | None:
     rows = Score.objects.filter(config_id=config.pk, metric=metric.name, pos__gte=plan.run_length).order_by("pos")
     scores = list(rows.values_list("value", "denominator", "error_code"))
     scored = [(value, denominator or 0.0) for value, denominator, _ in scores if value is not None]
-    n_na = sum(code == NOT_APPLICABLE for _, _, code in scores)
-    n_failed = len(scores) - len(scored) - n_na
+    codes = Counter(code for _, _, code in scores)
+    n_na, n_failed = codes[NOT_APPLICABLE], codes[FAILED_OUTPUT]
     sums = compute_sums([value for value, _ in scored], [denominator for _, denominator in scored])
-    is_done = config.state == Config.State.COMPLETED
-    tally = Tally(sums, n_failed, n_na, plan.n_examples, plan.run_length)
-    interval = build_new_data_interval(metric, tally, plan.level, is_watched=False) if is_done else None
+    n_error = len(scores) - len(scored) - n_na
+    # The examples of the confirmation are a set of their own, with one analysis at its end.
+    tally = count_failures(plan, metric, Tally(sums, n_error, n_na, plan.confirm or 0, n_failed=n_failed))
+    figures = build_figures(plan, metric, tally) if config.state == Config.State.COMPLETED else {}
+    # Of a total it is the mean that holds for other examples.
+    estimate = figures.get("mean") or figures
     return {
         "config_id": str(config.pk),
         "config": config.name,
         "metric": metric.name,
-        "n": sums.n,
+        "n": tally.n_scored,
         "n_planned": plan.confirm,
         "n_tied": int(choice.evidence.get("n_tied", 1)),
-        "value": metric.kind.value(sums) if is_done else None,
         "level": plan.level,
-        "rows": asdict(IntervalRows(sums.n, n_failed=n_failed, failed_as="excluded" if n_failed else None)),
-        **{name: None if interval is None else interval[name] for name in ("lower", "upper", "method")},
+        "rows": asdict(tally.rows),
+        **{name: estimate.get(name) for name in ("value", "lower", "upper", "method")},
     }
