@@ -61,9 +61,9 @@ SELECT request_id + 1 + place, %(account)s, request_id, place, evaluator_id, 'ex
   CASE WHEN has_gold THEN passed::int END, CASE WHEN has_gold THEN passed END, 12, true, has_gold, 0, 0, app, kept_at,
   kept_at {JUDGED}""",
     f"""
-SELECT insert_scores(%(account)s, array_agg(ROW(request_id + 1 + place, evaluator_id, 'patronus:exact-match', 1,
-  passed::int, passed, 'evaluation', request_id + 1 + place, false, app, NULL, NULL, NULL, NULL, kept_at,
-  NULL, NULL)::history_row)) {JUDGED} WHERE has_gold""",
+SELECT remember_scores(%(account)s, array_agg(ROW(request_id + 1 + place, evaluator_id, 'patronus:exact-match', 1,
+  passed::int, passed, 'evaluation', request_id + 1 + place, false, app, NULL, NULL, NULL, NULL, kept_at
+  )::history_entry)) {JUDGED} WHERE has_gold""",
 )
 
 
