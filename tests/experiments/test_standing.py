@@ -120,11 +120,13 @@ def test_comparisons_equal_a_brute_force_count(parts: int, fresh_from: int) -> N
     low = [(0 if np.isnan(a) else a) - (1 if np.isnan(b) else b) for a, b in missing]
     high = [(1 if np.isnan(a) else a) - (0 if np.isnan(b) else b) for a, b in missing]
     assert (found.missing_low, found.missing_high) == (pytest.approx(sum(low)), pytest.approx(sum(high)))
-    worst = []
-    for pos, (a, b) in enumerate(zip(first, second, strict=True)):
-        if pos >= fresh_from and not np.isinf(a):
-            worst.append((0 if np.isnan(a) else a) - (1 if np.isnan(b) else b))
-    assert found.log_better[4] == pytest.approx(sum(np.log1p(0.25 * d) for d in worst))
+    # Nothing is bet on an example of which a score is missing.
+    bets = [
+        a - b
+        for pos, (a, b) in enumerate(zip(first, second, strict=True))
+        if pos >= fresh_from and np.isfinite(a) and np.isfinite(b)
+    ]
+    assert found.log_better[4] == pytest.approx(sum(np.log1p(0.25 * d) for d in bets))
     assert found.swap().swap() == found
 
 
