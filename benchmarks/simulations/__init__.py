@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from benchmarks.simulations import clustered, gates, histories, means, measured, pairs, rankings, verdicts, watched
+from benchmarks.simulations import (
+    clustered,
+    failures,
+    gates,
+    histories,
+    means,
+    measured,
+    pairs,
+    rankings,
+    verdicts,
+    watched,
+)
 from benchmarks.simulations.report import Table
 
 Family = Callable[[float, int], Iterator[Table]]
@@ -18,6 +29,7 @@ FAMILIES: dict[str, Family] = {
     "clustered": clustered.tables,
     "pairs": pairs.tables,
     "verdicts": verdicts.tables,
+    "failures": failures.tables,
     "measured": measured.tables,
     "rankings": rankings.tables,
     "gates": gates.tables,
