@@ -123,12 +123,16 @@ def test_scores_enter_the_history_of_their_evaluator_and_criteria(alice: Caller)
     ]
 
 
-def test_the_history_has_an_interval_that_knows_no_range(alice: Caller) -> None:
+def test_the_history_of_scores_without_a_range_has_an_interval_on_request(alice: Caller) -> None:
     send(alice, *(row(score=n % 7 * 10, criteria="a", **{"pass": n % 7 > 2}) for n in range(40)))
     history = alice.get("/v1/history?evaluator=external:tone&profile=a").json()
+    resampled = alice.get("/v1/history?evaluator=external:tone&profile=a&strategy=full-history").json()
 
     assert (history["n"], history["evaluator_id"], history["profile_name"]) == (40, "external:tone", "a")
-    interval = history["confidence_interval"]
+    # A mean of scores that may have any size has none that can be trusted, but the history can be resampled.
+    assert history["confidence_interval"]["lower"] is None
+    assert history["confidence_interval"]["warnings"] == ["no_range"]
+    interval = resampled["confidence_interval"]
     assert 0 < interval["lower"] < history["mean"] < interval["upper"] < 60
     assert history["points"][0]["evaluation_id"] is not None
 

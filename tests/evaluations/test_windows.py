@@ -328,7 +328,7 @@ def test_a_shift_of_the_level_is_told_even_of_a_shuffled_import(alice: Caller) -
     ]
     shuffled = sorted(rows, key=lambda row: hash((row["log_id"], 7)))
     ok(alice.post("/v1/evaluations/batch", {"evaluations": shuffled}))
-    history = ok(alice.get("/v1/history?evaluator=external:tone&limit=1000"))
+    history = ok(alice.get("/v1/history?evaluator=external:tone&strategy=full-history&limit=1000"))
 
     times = [point["created_at"] for point in history["points"]]
     assert times == sorted(times, reverse=True)

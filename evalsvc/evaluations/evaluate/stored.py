@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from django.db import connection, connections
 from django.db.models import Model
 
-from evalsvc.catalog.resolve import find_family
+from evalsvc.catalog.resolve import find_family, may_fail
 from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.evaluations.database.partitions import lookups_for_requests
 from evalsvc.evaluations.database.round_trips import call_function, raw_connection
@@ -173,6 +173,8 @@ def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs:
         histories = store.read_scoped(request.account_id, pairs, window, before=request.id)
     for entry, history in zip(entries, histories, strict=True):
         if entry.family is not None:
-            entry.interval = answer_interval(ask, find_family(entry.family), history)
+            profile = f"{entry.profile_name}:{entry.profile_revision}"
+            has_verdict = entry.verdict.passed is not None or may_fail(request.account_id, profile)
+            entry.interval = answer_interval(ask, find_family(entry.family), history, has_verdict=has_verdict)
             if side is not None:
                 entry.experiment_interval = side.interval_of(entry.evaluator_id, entry.profile_name)
