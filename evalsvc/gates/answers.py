@@ -51,7 +51,7 @@ class RuleResult(AnswerShape, kw_only=True):
     kind: str
     limit: float
     quantile: float | None
-    value_range: tuple[float, float] | None = None
+    value_range: list[float] | None = None
     outcome: Outcome
     reason: str | None
     estimate: float | None

@@ -51,7 +51,7 @@ class GateRule(Struct, forbid_unknown_fields=True):
     at_least: Number | None = None
     at_most: Number | None = None
     quantile: Annotated[float, Meta(gt=0, lt=1)] | None = None
-    value_range: tuple[Number, Number] | None = None
+    value_range: Annotated[list[Number], Meta(min_length=2, max_length=2)] | None = None
 
     @property
     def kinds(self) -> list[str]:

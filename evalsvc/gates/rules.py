@@ -74,10 +74,11 @@ def resolve_rule_range(rule: GateRule, declared: Ends | None, pointer: str) -> E
 
     Raises Invalid for a rule that contradicts the metric's range, and for a limit that no value could reach.
     """
-    if declared is not None and rule.value_range not in (None, declared):
+    given = None if rule.value_range is None else (rule.value_range[0], rule.value_range[1])
+    if declared is not None and given not in (None, declared):
         detail = f"The metric declares the range {declared[0]:g} to {declared[1]:g}; leave this out."
         raise Invalid(FieldError(f"{pointer}/value_range", detail))
-    value_range = declared or rule.value_range
+    value_range = declared or given
     if value_range is None:
         return None
     low, high = value_range

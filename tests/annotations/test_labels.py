@@ -97,6 +97,8 @@ def test_labels_are_a_history_with_an_interval(alice: Caller) -> None:
     assert found["evaluator_id"] == f"annotation:{criteria['id']}"
     assert [point["score"] for point in found["points"]] == [1.0] * 6 + [0.0] + [1.0] * 3
     interval = found["confidence_interval"]
+    # Labels of pass and fail are verdicts.
+    assert interval["of"] == "pass"
     assert 0 < interval["lower"] < 0.9 <= interval["upper"]
 
 

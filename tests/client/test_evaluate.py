@@ -173,7 +173,7 @@ def test_printing_shows_the_interval_and_the_advice(client: Client) -> None:
 def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> None:
     for i in range(4):
         client.evaluate(["exact-match"], output="a", gold="ab"[i % 2], capture="all", app="shop")
-    client.score_batch([{"input": "q", "output": "<b>", "expected": "<b>"}], ["exact-match"])
+    client.score_batch([{"input": "q", "output": "<b>", "expected": "<b>"}], ["exact-match"], promote=True)
 
     within = client.evaluate(["exact-match"], output="a", gold="a", interval={"scope": {"app": "shop"}})
     assert "pass rate 0.500 [0.000, 1.000] at 0.95, n = 4 of app shop" in str(within)
@@ -201,7 +201,7 @@ def test_printing_shows_both_intervals_of_a_running_experiment(client: Client) -
     (verdict,) = result
     assert verdict.interval is not None and verdict.interval.n == 3
     (line,) = verdict.experiment_lines
-    assert line.startswith("second: exact-match 0.5 [") and "new data (this set 0.5 exactly) (2 of 2)" in line
+    assert line.startswith("second: exact-match 0.5 [") and "new data (this set 0.5 exactly) (2 scored of 2)" in line
     for shown in (str(verdict), str(result)):
         assert "history: pass rate 0.667" in shown
         assert f"experiment 'two <prompts>', done: {line}" in shown

@@ -121,7 +121,7 @@ def test_a_benchmark_counts_the_line_s_candidate_as_the_same(alice: Caller, read
 @pytest.mark.parametrize(
     ("window", "words"),
     [
-        ({"include_experiments": "none"}, "it cannot say which scores of experiments."),
+        ({"include_experiments": "promoted"}, "it cannot say which scores of experiments."),
         ({"scope": {"app": "shop"}, "include_experiments": "all"}, "the app, which scores of experiments."),
         ({"since": {"scores": 5}}, "from when on, or how many."),
     ],

@@ -61,7 +61,7 @@ def test_a_part_leads_to_exactly_its_evaluations(alice: Caller, reader: Visitor)
 
 
 def test_a_part_of_outputs_leads_to_their_experiment(alice: Caller, reader: Visitor) -> None:
-    made: Any = answered(alice, set(), {"e1"})
+    made: Any = answered(alice, set(), {"e1"}, promote=True)
     (only,) = behind(shown(reader, include_experiments="promoted"))
     assert f'href="/console/experiments/{made["id"]}"' in only and made["name"] in only
     assert "/console/evaluations" not in only

@@ -107,17 +107,19 @@ def test_few_scores_are_led_to_a_strategy_that_answers(alice: Caller, reader: Vi
     keep(alice, 3, app="shop")
 
     for query, words in (
-        ({**EXACT}, "Prefer wilson or clopper-pearson."),
-        ({**EXACT, "of": "score"}, "Prefer betting."),
+        ({**EXACT}, "the interval holds at its level"),
+        ({**EXACT, "strategy": "full-history"}, "Prefer wilson or clopper-pearson."),
+        ({**EXACT, "strategy": "full-history", "of": "score"}, "Prefer betting."),
         ({**EXACT, "strategy": "wilson"}, "the interval holds at its level"),
-        ({"evaluator": "external:mine", "profile": ""}, "No strategy does better"),
+        ({"evaluator": "external:mine", "profile": "", "strategy": "full-history"}, "No strategy does better"),
     ):
         assert words in reader.text("histories/one", **query)
 
 
 def test_the_interval_that_stands_for_equal_scores_is_not_called_too_narrow(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 4)
-    text = reader.text("histories/one", **EXACT)
+    assert "[0.3976, 1]" in reader.text("histories/one", **EXACT)
+    text = reader.text("histories/one", **EXACT, strategy="full-history")
     assert "[0.3976, 1]" in text and "the interval holds at its level" in text
     assert "expect less coverage" not in text
     assert "for new data, by clopper-pearson." in text and "by full-history." not in text
@@ -138,8 +140,12 @@ def test_a_part_without_an_interval_says_why(alice: Caller, reader: Visitor) -> 
         ok(alice.post("/v1/evaluations/batch", {"evaluations": [row | {"created_at": "2026-11-01T00:00:00Z"}]}))
     insert(alice, [0.7] * 60, evaluator_id="external:flat", profile_name="", passed=None)
 
-    assert "equal scores, so there is no width" in reader.text("histories/one", evaluator="external:flat", profile="")
-    parts = reader.text("histories/one", evaluator="external:flat", profile="").split("Parts")[-1]
+    assert "equal scores, so there is no width" in reader.text(
+        "histories/one", evaluator="external:flat", profile="", strategy="full-history"
+    )
+    parts = reader.text("histories/one", evaluator="external:flat", profile="", strategy="full-history").split("Parts")[
+        -1
+    ]
     assert "equal scores, so there is no width" in parts
 
 
@@ -279,12 +285,12 @@ def test_evidence_of_one_config_is_not_told_as_of_a_pair() -> None:
     assert list(said) == ["examples answered", "its mean difference from the others, as a share of the metric's range"]
 
 
-def test_no_verdict_over_clusters_names_the_clusters(alice: Caller, reader: Visitor) -> None:
+def test_two_clusters_are_inconclusive_and_not_for_want_of_a_range(alice: Caller, reader: Visitor) -> None:
     made = answered(alice, {f"e{i}" for i in range(10)}, set(), n=20, cluster_by="metadata.topic")
     a, b = ids(made)
 
     for text in (reader.text(f"experiments/{made['id']}"), reader.text("compare", a=a, b=b)):
-        assert "the examples share clusters" in text
+        assert "inconclusive" in text and "planned end" in text
         assert "has no declared range;" not in text and "has no declared range." not in text
 
 

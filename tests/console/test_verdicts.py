@@ -150,7 +150,7 @@ def test_a_bounded_metric_has_its_verdict_at_the_planned_end(alice: Caller, clus
     runners = [Runner(alice, made, i) for i in range(2)]
     answers = []
     for _ in range(4):
-        for level, runner in zip((0.6, 0.4), runners, strict=True):
+        for level, runner in zip((0.8, 0.2), runners, strict=True):
             unit = runner.lease()["unit"]
             outputs = [
                 {"pos": e["pos"], "output": "x", "scores": {"grade": level + 0.01 * (e["pos"] * round(10 * level) % 7)}}

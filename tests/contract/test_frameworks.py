@@ -212,11 +212,14 @@ def test_any_guardrail_reads_risk_from_the_score(http: Http, charlie: Caller, te
 
 @pytest.mark.parametrize("family", sorted({family.name for family in families()} - {"judge", "webhook", "custom"}))
 @pytest.mark.usefixtures("judge_worker")
-def test_a_managed_verdict_always_says_pass(http: Http, alice: Caller, family: str) -> None:
+def test_a_managed_verdict_says_pass_or_why_not(http: Http, alice: Caller, family: str) -> None:
     rows = http(alice).get("/v1/evaluator-criteria", params={"evaluator_family": family}).json()["evaluator_criteria"]
     chosen = [{"evaluator": family, "name": row["name"]} for row in rows if row["is_patronus_managed"]]
 
     for start in range(0, len(chosen), 5):
         for result in crew_run(http(alice), chosen[start : start + 5]):
             if result["status"] == "success":
-                assert isinstance(result["evaluation_result"]["pass"], bool), result["criteria"]
+                found = result["evaluation_result"]
+                # Without a threshold there is no verdict, and the answer says so.
+                has_verdict = found["pass_reason"] is None
+                assert isinstance(found["pass"], bool) if has_verdict else found["pass"] is None, result["criteria"]

@@ -98,7 +98,9 @@ def test_the_history_answers_for_any_level_as_the_library_does(verdicts: list[bo
     caller = new_caller()
     for passes in verdicts:
         answer_to(caller, passes, app="shop")
-    found = caller.get(f"/v1/history?evaluator=exact-match&strategy=full-history&level={level}").json()["confidence_interval"]
+    found = caller.get(f"/v1/history?evaluator=exact-match&strategy=full-history&level={level}").json()[
+        "confidence_interval"
+    ]
 
     # Newest first or oldest first: an interval does not care.
     for scores in ([float(v) for v in verdicts], [float(v) for v in verdicts[::-1]]):

@@ -36,7 +36,7 @@ def test_twenty_samples_ten_times_are_twenty_samples(alice: Caller) -> None:
     assert (found["n"], found["n_distinct"], found["rows"]["n"], found["rows"]["n_distinct"]) == (200, 20, 200, 20)
     assert "repeated_samples" in found["warnings"]
     # Of twenty samples: with two hundred it would be [0.739, 0.850].
-    assert 0.55 < found["lower"] < 0.62
+    assert 0.5 < found["lower"] < 0.62
     assert 0.9 < found["upper"] <= 1.0
     assert found["median"] == pytest.approx(0.8)
     plain = asked(alice, FULL)

@@ -94,7 +94,7 @@ def compute_course(
     has_verdict: bool = True,
 ) -> HistoryCourse:
     """Compute the course of a window in at most `n_parts` parts, each with the interval specified by the options."""
-    of = ask.of or get_default_estimand(family)
+    of = ask.of or get_default_estimand(family, history, ask.most)
     # The newest first.
     window = interval_values(history, of, ask.most, has_verdict=has_verdict)
     n = int(window.values.size)

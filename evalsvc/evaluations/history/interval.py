@@ -83,9 +83,18 @@ class Window:
         )
 
 
-def get_default_estimand(family: Family | None) -> str:
-    """Return the default estimand: `pass` for families that are `binary` or `by_verdict`, else `score`."""
-    return "pass" if family is not None and (family.binary or family.by_verdict) else "score"
+def get_default_estimand(family: Family | None, history: HistorySnapshot | None, most: int | None) -> str:
+    """Return the default estimand: `pass` for families that are `binary` or `by_verdict`, else `score`.
+
+    Scores that were made elsewhere have no family. If each of them is its verdict, 1 for pass and 0 for fail, their
+    mean is the pass rate, whose range is known: `pass`.
+    """
+    if family is not None:
+        return "pass" if family.binary or family.by_verdict else "score"
+    if history is None or not history.score_bytes:
+        return "score"
+    verdicts = history.facts[:most] & 3
+    return "pass" if np.array_equal(history.scores[:most], verdicts - 1.0) else "score"
 
 
 def answer_interval(
@@ -101,7 +110,7 @@ def answer_interval(
     """
     if ask.strategy == "none":
         return None
-    of = ask.of or get_default_estimand(family)
+    of = ask.of or get_default_estimand(family, history, ask.most)
     window = interval_values(history, of, ask.most, has_verdict=has_verdict)
     numbers = compute_interval(ask, of, family, window, has_verdict=has_verdict)
     answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **numbers}

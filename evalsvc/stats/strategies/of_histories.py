@@ -37,8 +37,8 @@ BLOCK_SCORES = 50
 # variance for others.
 MANY = 100
 NO_RANGE_REASON = (
-    "The mean of scores without a declared range has no interval that can be trusted. Declare a value_range, or ask "
-    "for a quantile."
+    "The mean of scores without a declared range has no interval that can be trusted. The strategy "
+    "full-history resamples those so far."
 )
 
 

@@ -13,6 +13,7 @@ WARNINGS = {
     "degenerate": "All scores are equal, so that resampling gives an interval of no width.",
     "skewed": "Few scores carry the mean: one more at the end of the range would move it by more than its error.",
     "selected": "Promoted scores are of the best of several configs: expect lower scores in production.",
+    "no_range": "The scores have no declared range, so that one more may move their mean by any amount.",
     "mixed_sources": "Evaluations, experiments or imports in it differ by more than chance. Choose a scope.",
     "mixed_revisions": "Several revisions of the profile have judged. Lines in the chart show where each began.",
 }
@@ -20,7 +21,7 @@ WARNINGS = {
 
 FEW = "Fewer than 30 scores"
 BLOCK = "full-history-block"
-SURE_OF_FEW = ("wilson", "clopper-pearson", "betting")
+SURE_OF_FEW = (AUTO, "wilson", "clopper-pearson", "betting")
 """Strategies that hold at any n."""
 IN_A_LIST = {"degenerate": "all equal"}
 """What a list says in place of a warning's name."""
@@ -31,7 +32,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
     for name in (interval or {}).get("warnings", ()):
         if name != "n<30":
             yield _format_option(name, interval or {})
-        elif interval is not None and interval["n"] > 1:
+        elif interval is not None and interval["n"] > 1 and interval["lower"] is not None:
             yield _describe_few_scores(interval, has_range)
     advice = (interval or {}).get("advice")
     if advice and (interval or {}).get("degenerate"):

@@ -121,7 +121,7 @@ def build_rate_number(counts: DayCounts) -> Number:
         if counts.mean is None:
             return Number(None, missing="nothing was scored")
         mean = number_text(counts.mean)
-        return Number(None, missing=f"no verdicts; mean score {mean}, with its interval in the history")
+        return Number(None, missing=f"no verdicts; mean score {mean}, see its history")
     count_texts = (
         (counts.n_scored - n, "without a verdict left out"),
         (counts.n - counts.n_error - counts.n_scored, "in no history: without a score, or kept for failing alone"),
