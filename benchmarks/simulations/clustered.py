@@ -51,10 +51,10 @@ def tables(scale: float, seed: int) -> Iterator[Table]:
         "`korn-graubard` promises 94 % or more, for the items and for the population they come from.",
         ("drawn", "bad", "draw", "this set", "new data"),
         tuple(
-            ((str(n), f"{bad:g}", draw), _review(n, bad, draw == "favours bad items", scale, seed))
-            for n in (60, 120)
+            ((str(n), f"{bad:g}", draw), _review(n, bad, slope, scale, seed))
+            for n in (60, 120, 300)
             for bad in (0.02, 0.05, 0.1)
-            for draw in ("favours bad items", "unrelated")
+            for draw, slope in (("favours bad items", 1.0), ("unrelated", 0.0), ("avoids bad items", -1.0))
         ),
     )
     yield Table(
@@ -104,12 +104,12 @@ def _golden(questions: int, times: int, rate: float, scale: float, seed: int) ->
     return share(single), share(batched, least=LEAST)
 
 
-def _review(n: int, bad: float, is_related: bool, scale: float, seed: int) -> tuple[Figure, ...]:
-    rng = np.random.default_rng([seed, n, round(1000 * bad), int(is_related)])
+def _review(n: int, bad: float, slope: float, scale: float, seed: int) -> tuple[Figure, ...]:
+    rng = np.random.default_rng([seed, n, round(1000 * bad), round(1 + slope)])
     this_set, new_data = [], []
     for i in range(repeats(1000, scale)):
         uncertain = rng.random(2000)
-        is_bad = (rng.random(2000) < (2.0 * uncertain if is_related else 1.0) * bad).astype(np.float64)
+        is_bad = (rng.random(2000) < (1.0 + slope * (2.0 * uncertain - 1.0)) * bad).astype(np.float64)
         probabilities, _ = inclusion_probabilities(uncertain.tolist(), n)
         drawn = draw_poisson(probabilities, seed=seed + i)
         found = weighted_mean(is_bad[drawn].tolist(), probabilities[drawn].tolist(), level=LEVEL, limits=RANGE)

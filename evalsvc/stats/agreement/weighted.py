@@ -10,15 +10,18 @@ and without the factor :math:`1-\pi` for new data, as the frame is a sample itse
 Shares have the interval of Korn & Graubard, since Student's covers 69 to 94 % where 2 to 10 % of the items are bad:
 that of Clopper & Pearson for
 
-.. math:: n^* = \frac{\hat y(1-\hat y)}{V}\Big(\frac{t_{n-1}}{t_{n_{eff}-1}}\Big)^2
+.. math:: n^* = \frac{\hat y(1-\hat y)}{V}\Big(\frac{t_{n-1}}{t_d}\Big)^2
 
-answers, at most as many as there are, with :math:`n^*\hat y` ones. Equal answers show no variance, and count as
-:math:`n_{eff}`.
+answers, at most as many as there are, with :math:`n^*\hat y` ones. The degrees of freedom d are those of V
+(Satterthwaite 1946): :math:`(\sum z^2)^2/\sum z^4 - 1` for the terms :math:`z^2` that V adds up, at least 8, and n-1
+for equal weights. The :math:`n_{eff}-1` of all weights are too many where a few large ones hold most of V: with them,
+shares from 300 answers are covered in 90 to 94 %. Equal answers show no variance, and count as :math:`n_{eff}`.
 
 References
 ----------
 Särndal, Swensson & Wretman (1992), Model Assisted Survey Sampling, 5.7; Korn & Graubard (1998), Confidence intervals
-for proportions with small expected number of positive counts estimated from survey data, Survey Methodology 24.
+for proportions with small expected number of positive counts estimated from survey data, Survey Methodology 24;
+Satterthwaite (1946), An approximate distribution of estimates of variance components, Biometrics Bulletin 2.
 """
 
 from __future__ import annotations
@@ -29,11 +32,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.formulas.intervals import clopper_pearson
 
 LEAST_ANSWERS = 20
 """Below it no interval holds its level: weights are few and uneven, and the variance is estimated from them."""
+# Below it the degrees of freedom cannot be told from the few answers that they are estimated from.
+LEAST_DEGREES = 8.0
 HAJEK, KORN_GRAUBARD = "hajek", "korn-graubard"
 
 
@@ -113,16 +119,24 @@ def weighted_mean(
         return WeightedMean(mean, None, None, n, n_eff, "too_few_answers", method)
     if not is_share and float(np.ptp(y)) == 0.0:
         return WeightedMean(mean, None, None, n, n_eff, "all_answers_equal", method)
-    t, t_unweighted = (-float(stdtrit(degrees, (1 - level) / 2)) for degrees in (max(1.0, n_eff - 1), n - 1))
 
-    def ends(factors: float | np.ndarray[tuple[int], np.dtype[np.float64]], n_most: float) -> Ends:
-        variance = float((factors * (weights * (y - mean)) ** 2).sum()) * n / (n - 1) / total**2
+    def quantile(degrees: float) -> float:
+        return -float(stdtrit(degrees, (1 - level) / 2))
+
+    def ends(factors: float | FloatArray, n_most: float) -> Ends:
+        # Of equal answers the weights alone say how many they are worth.
+        is_equal = is_share and not 0 < mean < 1
+        terms = factors * weights**2 * (1.0 if is_equal else (y - mean) ** 2 * n / (n - 1)) / total**2
+        variance = float(terms.sum())
+        degrees = max(1.0, n_eff - 1)
         if is_share:
-            # Of equal answers the weights alone say how many they are worth.
-            unit = variance / (mean * (1 - mean)) if 0 < mean < 1 else float((factors * weights**2).sum()) / total**2
-            n_star = n_most if unit == 0 else min(n_most, (t_unweighted / t) ** 2 / unit)
+            if not is_equal and variance > 0 and float(np.ptp(weights)) > 0.0:
+                degrees = min(n - 1, max(LEAST_DEGREES, variance**2 / float(terms @ terms) - 1))
+            unit = variance / (1.0 if is_equal else mean * (1 - mean))
+            n_star = n_most if unit == 0 else min(n_most, (quantile(n - 1) / quantile(degrees)) ** 2 / unit)
             return (mean, mean) if math.isinf(n_star) else clopper_pearson(n_star * mean, n_star, level)
-        low, high = mean - t * math.sqrt(variance), mean + t * math.sqrt(variance)
+        half = quantile(degrees) * math.sqrt(variance)
+        low, high = mean - half, mean + half
         return (low, high) if limits is None else (max(limits[0], low), min(limits[1], high))
 
     # Of a frame that is drawn whole nothing is uncertain.

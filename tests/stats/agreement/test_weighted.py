@@ -111,6 +111,23 @@ def test_shares_of_rare_answers_are_covered(bad: float, is_related: bool) -> Non
     assert min(covered.values()) >= 188, covered
 
 
+def test_shares_are_covered_though_few_large_weights_hold_the_variance() -> None:
+    """Items that the draw avoids are bad more often; with as many degrees of freedom as all weights have: 92 %."""
+    rng, n_frame = np.random.default_rng(12), 2000
+    uncertain = rng.random(n_frame)
+    probabilities, _ = inclusion_probabilities([float(one) for one in uncertain], 300)
+    covered = {"this_set": 0, "new_data": 0}
+    for seed in range(1000):
+        fails = (rng.random(n_frame) < 2 * (1 - uncertain) * 0.05).astype(float)
+        drawn = draw_poisson(probabilities, seed=seed)
+        found = weighted_mean(fails[drawn].tolist(), probabilities[drawn].tolist(), level=0.95, limits=(0, 1))
+        assert found.this_set is not None and found.new_data is not None
+        covered["this_set"] += found.this_set[0] <= fails.mean() <= found.this_set[1]
+        covered["new_data"] += found.new_data[0] <= 2 * 0.05 * (1 - uncertain).mean() <= found.new_data[1]
+
+    assert min(covered.values()) >= 935, covered
+
+
 def test_who_has_drawn_everything_knows_the_set() -> None:
     found = weighted_mean([1.0, 0.0] * 20, [1.0] * 40, level=0.95)
 
