@@ -43,6 +43,14 @@ def tables(scale: float, seed: int) -> Iterator[Table]:
         ("questions", "`full-history`", "`full-history-block`", "by the width factor", "`batched_interval`"),
         ((("80",), _batches(80, 5, None, scale, seed)),),
     )
+    yield Table(
+        "A history of what five experiments of 16 equal configs promoted: 200 examples to choose by, and those of the confirmation.",
+        "The examples of the confirmation promise 94 % or more. Those that the leader was chosen by do not, and the interval warns `selected`.",
+        ("right answers", "confirmation", "of the confirmation", "of the examples to choose by"),
+        tuple(
+            ((f"{100 * right:g}%", str(n)), _promoted(right, n, scale, seed)) for right in (0.5, 0.9) for n in (20, 100)
+        ),
+    )
 
 
 def _strategies(name: str, n: int, scale: float, seed: int) -> tuple[Figure, ...]:
@@ -112,6 +120,20 @@ def _batches(groups: int, size: int, spread: float | None, scale: float, seed: i
         if i < max(4, round(60 * scale)):
             blocks.append(_covers(interval_for("full-history-block", row, LEVEL, seed=i), mean))
     return share(plain), share(blocks), share(widened), share(batched, least=0.94)
+
+
+def _promoted(right: float, n_confirmed: int, scale: float, seed: int) -> tuple[Figure, ...]:
+    rng = np.random.default_rng([seed, round(100 * right), n_confirmed])
+    confirmed, chosen_by = [], []
+    for _ in range(repeats(1000, scale)):
+        n_right = rng.binomial(200, right, (5, 16)).max(axis=1)
+        for counts, n, found in (
+            (rng.binomial(n_confirmed, right, 5), n_confirmed, confirmed),
+            (n_right, 200, chosen_by),
+        ):
+            row = (np.arange(5 * n) < counts.sum()).astype(np.float64)
+            found.append(_covers(interval_for("auto", row, LEVEL, value_range=(0.0, 1.0), binary=True), right))
+    return share(confirmed, least=0.94), share(chosen_by)
 
 
 def _widened(found: HistoryInterval, mean: float) -> bool:

@@ -140,8 +140,10 @@ def test_without_a_range_there_is_no_verdict_even_at_the_end(alice: Caller, read
     assert "has no declared range" in reader.text("compare", a=ids(made)[0], b=ids(made)[1])
 
 
-@pytest.mark.parametrize("cluster_by", [None, "metadata.topic"])
-def test_a_bounded_metric_has_its_verdict_at_the_planned_end(alice: Caller, cluster_by: str | None) -> None:
+@pytest.mark.parametrize(("cluster_by", "levels"), [(None, (0.6, 0.4)), ("metadata.topic", (0.8, 0.2))])
+def test_a_bounded_metric_has_its_verdict_at_the_planned_end(
+    alice: Caller, cluster_by: str | None, levels: tuple[float, float]
+) -> None:
     """Clusters are not monitored, so theirs comes then and not before."""
     metric = {"name": "grade", "source": "client", "value_range": [0, 1]}
     rows = [{"id": f"e{i}", "input": i, "expected": "x", "metadata": {"topic": f"t{i // 2}"}} for i in range(40)]
@@ -150,7 +152,7 @@ def test_a_bounded_metric_has_its_verdict_at_the_planned_end(alice: Caller, clus
     runners = [Runner(alice, made, i) for i in range(2)]
     answers = []
     for _ in range(4):
-        for level, runner in zip((0.8, 0.2), runners, strict=True):
+        for level, runner in zip(levels, runners, strict=True):
             unit = runner.lease()["unit"]
             outputs = [
                 {"pos": e["pos"], "output": "x", "scores": {"grade": level + 0.01 * (e["pos"] * round(10 * level) % 7)}}
