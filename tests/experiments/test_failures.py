@@ -47,6 +47,7 @@ def test_a_config_that_crashes_does_not_lead(alice: Caller) -> None:
     assert (metric["value"], metric["n"], metric["n_error"]) == (0.5, 30, 30)
     assert metric["lower"] < 0.5 < metric["upper"] < 0.7
     assert metric["this_set"]["exact"] is True
+    assert "failures_worst" in metric["warnings"] and "missing" not in metric["warnings"]
     assert metric["rows"] == ROWS | {"n": 30, "n_failed": 30, "failed_as": "worst"}
     assert steady["metrics"]["accuracy"]["value"] == 0.95
     assert steady["metrics"]["accuracy"]["rows"] == ROWS | {"n": N, "chosen_among": 2}

@@ -95,6 +95,7 @@ def describe_counts(view: Mapping[str, Any]) -> str:
 WARNINGS = {
     "missing": "{share} of the scores are missing",
     "failures_excluded": "{share} of the outputs failed and are left out",
+    "failures_worst": "{share} of the outputs failed and count as the worst value",
     "failures_not_at_random": "it fails on the examples that the others find hard",
 }
 
@@ -102,8 +103,7 @@ WARNINGS = {
 def format_warnings(view: Mapping[str, Any]) -> list[str]:
     """Return the warnings of a metric, with the share of the rows that are missing or left out."""
     rows = IntervalRows(**view["rows"])
-    n_left_out = rows.n_failed if rows.failed_as == "excluded" else 0
-    counts = {"missing": rows.n_missing, "failures_excluded": n_left_out}
+    counts = {"missing": rows.n_missing, f"failures_{rows.failed_as}": rows.n_failed}
     shares = {name: f"{100 * n / rows.n_all:.3g} %" for name, n in counts.items() if n}
     return [WARNINGS.get(name, name).format(share=shares.get(name, "")) for name in view["warnings"]]
 

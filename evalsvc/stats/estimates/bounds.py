@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from evalsvc.stats.formulas.finite import Ends
 
-MISSING, FAILURES_EXCLUDED = "missing", "failures_excluded"
+MISSING, FAILURES_EXCLUDED, FAILURES_WORST = "missing", "failures_excluded", "failures_worst"
 NOTABLE_SHARE, MOST_SHARE = 0.01, 0.1
 BOUNDED = "missing worst and best"
 

@@ -23,6 +23,7 @@ from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
 from evalsvc.stats.estimates.bounds import (
     BOUNDED,
     FAILURES_EXCLUDED,
+    FAILURES_WORST,
     MISSING,
     is_notable,
     is_only_bounded,
@@ -360,9 +361,13 @@ def build_figures(
 
 
 def _warn_of_errors(tally: Tally) -> list[str]:
-    warnings = [MISSING] if is_notable(tally.sums.n, tally.n_missing) else []
-    n_excluded = tally.n_failed - tally.n_worst
-    return [*warnings, FAILURES_EXCLUDED] if is_notable(tally.sums.n + tally.n_missing, n_excluded) else warnings
+    n_rows = tally.sums.n + tally.n_missing
+    found = {
+        MISSING: is_notable(tally.sums.n, tally.n_missing),
+        FAILURES_WORST: is_notable(n_rows - tally.n_worst, tally.n_worst),
+        FAILURES_EXCLUDED: is_notable(n_rows, tally.n_failed - tally.n_worst),
+    }
+    return [name for name, is_found in found.items() if is_found]
 
 
 def _headline(
