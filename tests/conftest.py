@@ -23,16 +23,17 @@ from tests.preloaded import OURS, Child, Program, start_module
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 
-# No example fails for being slow: the machine may stand still for seconds.
-for profile, examples in (("short", 25), ("full", 200)):
-    hypothesis_settings.register_profile(
-        profile, max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-    )
+SHORT, FULL = 25, 200
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw few examples in each build, and many in `make test-full`."""
-    hypothesis_settings.load_profile("full" if config.getoption("--full") else "short")
+    """Draw few examples in each build, many in `make test-full`, and as many as `--examples` says."""
+    n_examples = config.getoption("--examples") or (FULL if config.getoption("--full") else SHORT)
+    # No example fails for being slow: the machine may stand still for seconds.
+    hypothesis_settings.register_profile(
+        "evalsvc", max_examples=n_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
+    hypothesis_settings.load_profile("evalsvc")
 
 
 def pytest_collection() -> None:
@@ -187,6 +188,7 @@ SLOW_FIRST = ("benchmarks", "faults", "contract", "cli", "scripts", "growth", "o
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the switches of `make deploy-test` and `make test-full`."""
     parser.addoption("--deploy", action="store_true", help="run the tests that are marked deploy, and no others")
+    parser.addoption("--examples", type=int, metavar="N", help="how many examples each property test draws")
     parser.addoption("--full", action="store_true", help="run slow tests and property tests, and no others")
 
 
