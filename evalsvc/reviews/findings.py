@@ -23,6 +23,7 @@ from evalsvc.stats.agreement.figures import (
     krippendorff_alpha,
 )
 from evalsvc.stats.agreement.weighted import weighted_mean
+from evalsvc.stats.basics.rows import IntervalRows
 from evalsvc.stats.basics.sums import compute_sums
 from evalsvc.stats.estimates.newdata import new_data_interval
 from evalsvc.stats.kinds import ALGEBRAIC
@@ -88,6 +89,7 @@ class ReviewEstimate:
     method: str
     level: float
     reason: str | None
+    rows: IntervalRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +234,13 @@ def _estimate(
 ) -> ReviewEstimate:
     means = {item: sum(scores) / len(scores) for item, scores in values.items()}
     weighted = review.sample["method"] in POISSON
+    is_unequal = weighted and len({probabilities[item] for item in means}) > 1
+    rows = IntervalRows(len(means), n_missing=progress.n_items - len(means), weighted=is_unequal)
     if non_response(progress) > MOST_UNANSWERED:
         method = "hajek" if weighted else "none"
-        reason = "non_response"
         return ReviewEstimate(
-            asked.criteria_id, asked.name, answer, None, None, None, None, len(means), 0.0, method, LEVEL, reason
+            *(asked.criteria_id, asked.name, answer, None, None, None, None),
+            *(len(means), 0.0, method, LEVEL, "non_response", rows),
         )
     if weighted:
         result = weighted_mean(
@@ -245,16 +249,17 @@ def _estimate(
         lower, upper = result.new_data or (None, None)
         return ReviewEstimate(
             *(asked.criteria_id, asked.name, answer, result.estimate, lower, upper, result.this_set),
-            *(result.n, result.n_eff, result.method, LEVEL, result.reason),
+            *(result.n, result.n_eff, result.method, LEVEL, result.reason, rows),
         )
     sums = compute_sums(list(means.values()))
     binary = answer is not None and all(value in (0.0, 1.0) for value in means.values()) and review.n_answers == 1
     interval = new_data_interval(ALGEBRAIC, sums, level=LEVEL, value_range=limits, binary=binary)
     estimate = sum(means.values()) / len(means) if means else None
     this_set = (estimate, estimate) if estimate is not None and _is_complete(review, means) else None
+    reason = None if interval.lower is not None else "no_interval"
     return ReviewEstimate(
         *(asked.criteria_id, asked.name, answer, estimate, interval.lower, interval.upper, this_set),
-        *(len(means), float(len(means)), interval.method, LEVEL, None if interval.lower is not None else "no_interval"),
+        *(len(means), float(len(means)), interval.method, LEVEL, reason, rows),
     )
 
 

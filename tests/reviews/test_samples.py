@@ -131,6 +131,7 @@ def test_a_draw_that_favours_is_weighted(alice: Caller) -> None:
     assert passed["estimate"] == pytest.approx(sum(weights[::2]) / sum(weights))
     assert (passed["method"], passed["reason"]) == ("korn-graubard", None)
     assert passed["this_set"]["lower"] > passed["new_data"]["lower"]
+    assert (passed["rows"]["n"], passed["rows"]["n_missing"], passed["rows"]["weighted"]) == (len(drawn), 0, True)
 
 
 def test_numbers_have_a_mean(alice: Caller) -> None:

@@ -21,6 +21,7 @@ from evalsvc.reviews.questions import parse_questions
 from evalsvc.reviews.sampling.draws import METHODS
 from evalsvc.reviews.selectors import STATES, Progress
 from evalsvc.stats.agreement.bootstrap import AgreementFigure
+from evalsvc.stats.basics.rows import IntervalRows
 
 
 class ReviewQuestion(AnswerShape):
@@ -128,6 +129,7 @@ class ReviewEstimateOut(AnswerShape):
     n_eff: float
     method: str
     reason: str | None
+    rows: IntervalRows
 
 
 class ReviewReport(ReviewFacts):

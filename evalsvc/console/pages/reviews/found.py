@@ -20,6 +20,7 @@ from evalsvc.reviews.content import Content, as_shown, load_content
 from evalsvc.reviews.findings import QuestionAgreement, ReviewFindings
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.selectors import list_answers, list_items, page_of_items
+from evalsvc.stats.basics.rows import describe_rows
 
 ON_A_PAGE, MOST_DIFFERING, LONGEST = 25, 20, 240
 AGREEMENT = (
@@ -30,7 +31,7 @@ AGREEMENT = (
     Column("Cohen's kappa", note="For exactly two people."),
     Column("Items they differ about", kind="figure"),
 )
-ESTIMATES = (Column("Question"), Column("Answer"), Column("For new data"), Column("For this set"))
+ESTIMATES = (Column("Question"), Column("Answer"), Column("For new data"), Column("For this set"), Column("From"))
 
 
 def agreement_table(found: ReviewFindings) -> PageTable:
@@ -63,7 +64,10 @@ def estimates_table(found: ReviewFindings) -> PageTable:
         if estimate.this_set is not None and estimate.this_set[0] == estimate.this_set[1]:
             exact = f"{number_text(estimate.this_set[0])}, exactly"
         answer = element("bdi", estimate.answer) if estimate.answer is not None else "mean"
-        rows.append(TableRow((element("bdi", estimate.name), answer, number_markup(estimate_number(estimate)), exact)))
+        number = number_markup(estimate_number(estimate))
+        rows.append(
+            TableRow((element("bdi", estimate.name), answer, number, exact, describe_rows(estimate.rows, "items")))
+        )
     return PageTable("What the answers say", ESTIMATES, rows, empty="Nobody has answered yet.")
 
 
