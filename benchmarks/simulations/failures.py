@@ -58,7 +58,7 @@ def _draw_right(rng: Rng, rates: Row) -> Row:
 
 def _estimate(right: float, failing: float, scale: float, seed: int) -> tuple[Figure, ...]:
     rng = np.random.default_rng([seed, int(100 * right), int(100 * failing)])
-    n_repeats = repeats(2000, scale)
+    n_repeats = repeats(8000, scale)
     covered, leads = [], {gap: [] for gap in BEHIND}
     for _ in range(n_repeats):
         scores = _draw_right(rng, np.array([right, *(right + gap for gap in BEHIND)]))

@@ -79,7 +79,8 @@ def assert_all_is_here(caller: Caller, holdings: Holdings) -> None:
 
 def assert_intervals_are_equal(caller: Caller, holdings: Holdings) -> None:
     for (evaluator, criteria), scores in histories(holdings).items():
-        found = ok(caller.get(f"/v1/history?evaluator=external:{evaluator}&profile={criteria}&limit=1000"))
+        address = f"/v1/history?evaluator=external:{evaluator}&profile={criteria}&strategy=full-history&limit=1000"
+        found = ok(caller.get(address))
         assert [point["score"] for point in found["points"]] == scores[:1000]
         interval = found["confidence_interval"]
         assert (interval["lower"], interval["upper"]) == pytest.approx(interval_of(scores), abs=1e-8)

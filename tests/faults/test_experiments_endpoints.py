@@ -103,8 +103,10 @@ def test_a_failure_has_a_type_and_no_score(outcome: Outcome, model: str) -> None
     config = outcome.configs[model]
     assert (config["state"], config["n_ok"], config["n_error"]) == ("failed", 0, N)
     estimate = config["metrics"]["accuracy"]
-    assert (estimate["n"], estimate["n_error"], estimate["value"]) == (0, N, None)
-    assert estimate["bounds_if_failures"] == {"lower": 0.0, "upper": 1.0}
+    # What a config fails to answer counts as wrong; what an outage took has no value.
+    value, upper = (None, 1.0) if error_type == "connection" else (0.0, 0.0)
+    assert (estimate["n"], estimate["n_error"], estimate["value"]) == (0, N, value)
+    assert estimate["bounds_if_failures"] == {"lower": 0.0, "upper": upper}
 
 
 @pytest.mark.parametrize("model", STOPS)

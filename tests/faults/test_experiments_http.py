@@ -134,8 +134,9 @@ def test_an_application_that_is_repaired_goes_on_where_it_stood(alice: Caller, a
     (config,) = live(alice, id)["configs"]
     assert (config["state"], config["n_error"], config["n_ok"]) == ("completed", n_failed, 200 - n_failed)
     estimate = config["metrics"]["accuracy"]
-    assert (estimate["n"], estimate["value"]) == (200 - n_failed, 1.0)
-    assert estimate["bounds_if_failures"] == {"lower": 1 - n_failed / 200, "upper": 1.0}
+    value = (200 - n_failed) / 200
+    assert (estimate["n"], estimate["value"]) == (200 - n_failed, value)
+    assert estimate["bounds_if_failures"] == {"lower": value, "upper": value}
     assert len(application.asked) == 200
     assert recounted(alice, id) == []
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -25,6 +25,8 @@ VARIABLES = {"owner": "DATABASE_MIGRATION_URL", "app": "DATABASE_URL", "system":
 
 MANAGE, BY_STEPS = ("manage.py",), ("-m", "tests.growth.by_steps")
 MIGRATE = ("migrate", "--database", "owner", "--verbosity", "0")
+# A column that a later release gives another name.
+RENAMED = ["told_pending_at"]
 
 
 @dataclass(frozen=True)
@@ -84,3 +86,12 @@ def new_database(admin_url: str, name: str | None = None) -> Iterator[Database]:
     finally:
         with psycopg.connect(admin_url, autocommit=True) as connection:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def columns_of(connection: psycopg.Connection[Any], tables: Iterable[str]) -> dict[str, str]:
+    """Return the columns of tables of evaluations that no later release renames, by the table's whole name."""
+    sql = """
+    SELECT table_name, string_agg(quote_ident(column_name), ',' ORDER BY column_name) FROM information_schema.columns
+    WHERE table_schema = 'public' AND table_name = ANY(%s) AND column_name <> ALL(%s) GROUP BY table_name"""
+    names = [f"evaluations_{table}" for table in tables]
+    return dict(connection.execute(sql, [names, RENAMED]).fetchall())

@@ -135,7 +135,9 @@ def test_every_table_has_as_many_rows(moved: Moved) -> None:
 def test_twenty_intervals_are_equal_to_the_byte(moved: Moved) -> None:
     lower = set()
     for which in range(N_HISTORIES):
-        here, there = moved.both(f"/v1/history?evaluator=external:judge-{which}&profile=all&limit=1000")
+        here, there = moved.both(
+            f"/v1/history?evaluator=external:judge-{which}&profile=all&strategy=full-history&limit=1000"
+        )
         assert here == there
         answer = json.loads(there)
         assert answer["n"] == 20 + which
