@@ -114,5 +114,11 @@ def outcome_rows(comparison: OutputComparison) -> Sequence[tuple[int, int, int, 
 
 
 def get_config_names(comparison: OutputComparison) -> dict[int, str]:
-    """Return the names of a comparison's configs, of deleted ones too."""
-    return dict(Config.objects.filter(experiment_id=comparison.experiment_id).values_list("id", "name"))
+    """Return the names of a comparison's configs, of deleted ones too; with their experiment where several have one."""
+    rows = list(Config.objects.filter(id__in=comparison.configs).select_related("experiment"))
+    names = {row.pk: row.name for row in rows}
+    if len(set(names.values())) < len(names):
+        names = {row.pk: f"{row.experiment.name}:{row.name}" for row in rows}
+    if len(set(names.values())) < len(names):
+        names = {row.pk: f"{row.experiment_id}:{row.name}" for row in rows}
+    return names

@@ -17,7 +17,7 @@ from evalsvc.comparisons.judges.resolver import compute_judge_digest, resolve_ju
 from evalsvc.comparisons.models import Judgement, OutputComparison
 from evalsvc.comparisons.ranking import load_judgement_set, ranking_view
 from evalsvc.comparisons.selectors import get_comparison, outcome_rows
-from evalsvc.experiments.models import Config, ExperimentPlan, Output
+from evalsvc.experiments.models import Config, ExperimentItem, ExperimentPlan, Output
 from evalsvc.experiments.selectors import list_configs
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.stats.ranking.ranks import Ranking, rank
@@ -45,7 +45,8 @@ def create_comparison(
     """
     configs = _configs(account, plan, body)
     previous = _previous(account, body.get("previous_id"))
-    judge, is_added = resolve_judge(account=account, epoch=epoch, plan=plan, wanted=body["judge"], actor=actor)
+    plans = [plan, *_other_plans(plan, configs)]
+    judge, is_added = resolve_judge(account=account, epoch=epoch, plans=plans, wanted=body["judge"], actor=actor)
     comparison = OutputComparison(
         account=account,
         experiment_id=plan.pk,
@@ -123,10 +124,15 @@ def _judge_locally(comparison: OutputComparison) -> None:
 
 def _configs(account: Account, plan: ExperimentPlan, body: Mapping[str, Any]) -> list[Config]:
     all_configs = list(list_configs(account=account, experiment_id=plan.pk))
-    by_name = {name: config for config in all_configs for name in (str(config.pk), config.name)}
     names: Sequence[str] = body.get("configs") or [config.name for config in all_configs]
+    by_name = _configs_elsewhere(account, plan, names)
+    by_name |= {name: config for config in all_configs for name in (str(config.pk), config.name)}
     unknown = [
-        FieldError(f"/configs/{i}", f"The experiment has no config {name!r}.")
+        FieldError(
+            f"/configs/{i}",
+            f"The experiment has no config {name!r}; of other experiments over the same version of the dataset,"
+            " configs are named by their ids.",
+        )
         for i, name in enumerate(names)
         if name not in by_name
     ]
@@ -136,6 +142,20 @@ def _configs(account: Account, plan: ExperimentPlan, body: Mapping[str, Any]) ->
     if not 2 <= len(configs) <= MAX_CONFIGS:
         raise Invalid(FieldError("/configs", f"Between 2 and {MAX_CONFIGS} configs can be compared."))
     return _baseline_first(configs, by_name, body)
+
+
+def _configs_elsewhere(account: Account, plan: ExperimentPlan, names: Sequence[str]) -> dict[str, Config]:
+    """Return configs by their ids, of all experiments over the plan's version of the dataset."""
+    ids = [int(name) for name in names if name.isascii() and name.isdigit() and int(name) < 2**63]
+    rows = Config.objects.filter(
+        account=account, pk__in=ids, experiment__plan__dataset_version_id=plan.dataset_version_id
+    )
+    return {str(row.pk): row for row in rows.exclude(state=Config.State.DELETED)}
+
+
+def _other_plans(plan: ExperimentPlan, configs: Sequence[Config]) -> list[ExperimentPlan]:
+    ids = {config.experiment_id for config in configs} - {plan.pk}
+    return list(ExperimentPlan.objects.filter(pk__in=ids).order_by("pk"))
 
 
 def _baseline_first(configs: list[Config], by_name: Mapping[str, Config], body: Mapping[str, Any]) -> list[Config]:
@@ -160,10 +180,13 @@ def _previous(account: Account, id: int | None) -> OutputComparison | None:
 
 
 def _build_schedule(comparison: OutputComparison) -> PairSchedule:
-    rows = Output.objects.filter(config_id__in=comparison.configs).values_list("config_id", "pos")
+    rows = Output.objects.filter(config_id__in=comparison.configs).values_list("config_id", "example_id")
+    items = ExperimentItem.objects.filter(experiment_id=comparison.experiment_id).values_list("example_id", "pos")
+    positions = dict(items)
     positions_by_config: dict[int, set[int]] = {config: set() for config in comparison.configs}
-    for config, pos in rows:
-        positions_by_config[config].add(pos)
+    for config, example_id in rows:
+        if example_id in positions:
+            positions_by_config[config].add(positions[example_id])
     pairs = pairs_of_design(comparison.design, comparison.configs)
     return PairSchedule(
         pairs, {config: frozenset(positions) for config, positions in positions_by_config.items()}, abs(comparison.seed)

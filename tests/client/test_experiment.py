@@ -98,6 +98,23 @@ def test_it_can_be_steered_while_it_runs(client: Client) -> None:
     assert live.config("a2").raw["parent_id"] == live.config("a").id
 
 
+def test_a_config_joins_an_experiment_that_has_ended(client: Client) -> None:
+    ended = start(client, {"a": always(0.9), "b": always(0.5)}, policy="manual")
+    before = ended.live().config("a").metrics
+
+    experiment = client.resume_experiment(ended.id, progress=False)
+    id = experiment.add("late", always(1.0), {"temperature": 0})
+    experiment.run()
+
+    late = experiment.live().config("late")
+    assert (late.id, late.state, late.n_done) == (id, "completed", N)
+    assert experiment.result("late").parameters["temperature"] == 0
+    assert experiment.live().config("a").n_done == N
+    assert {name: metric.value for name, metric in before.items()} == {
+        name: metric.value for name, metric in experiment.live().config("a").metrics.items()
+    }
+
+
 def test_a_stopped_config_goes_on_later(client: Client) -> None:
     def steer(experiment: ExperimentResult, live: Live) -> None:
         if live.config("b").state == "running" and live.config("b").n_done >= 5:

@@ -150,3 +150,77 @@ def test_an_interrupted_run_goes_on_in_both_modes(client: Client) -> None:
     result = client.resume(found.id, cut, progress=False)
     assert (result.metrics["em"].value, result.metrics["em:isolated"].value) == (0.25, 1.0)
     assert sorted(calls) == sorted(one["query"] for one in QUERIES)
+
+
+def chain(find: Any = retriever) -> Pipeline:
+    """The usual pipeline: examples expect documents and answers, and nothing of the prompt or of the LLM."""
+
+    def prompt(documents: list[str]) -> dict[str, Any]:
+        return {"prompt": f"Where? {documents[0]}"}
+
+    def llm(prompt: str) -> dict[str, Any]:
+        return {"replies": [prompt.split("? ")[1].split()[0]]}
+
+    def build(replies: list[str]) -> dict[str, Any]:
+        return {"answer": replies[0]}
+
+    parts = {"retriever": find, "prompt": prompt, "llm": llm, "reader": build}
+    links = ["retriever.documents -> prompt.documents", "prompt.prompt -> llm.prompt", "llm.replies -> reader.replies"]
+    return Pipeline(parts, links)
+
+
+def test_a_broken_retriever_is_found_behind_components_of_which_nothing_is_expected(client: Client) -> None:
+    result = run(client, chain(), QUERIES, EXPECTED, evaluators=[EM], modes=MODES)
+
+    assert result.gaps is not None
+    (gap,) = result.gaps
+    assert (gap.component, gap.replaced, gap.integrated, gap.isolated) == ("reader", ("retriever",), 0.25, 1.0)
+    assert result.gaps.bottleneck == ("retriever",)
+    assert result.rows[1].isolated == {
+        "prompt": {"prompt": "Where? City1 is the capital."},
+        "llm": {"replies": ["City1"]},
+        "reader": {"answer": "City1"},
+    }
+
+
+def test_a_perfect_retriever_before_the_same_components_is_no_bottleneck(client: Client) -> None:
+    def right(query: str) -> dict[str, Any]:
+        return {"documents": [f"{CITIES[int(query.split()[1])]} is the capital."]}
+
+    result = run(client, chain(right), QUERIES, EXPECTED, evaluators=[EM], modes=MODES)
+
+    assert result.gaps is not None
+    assert (result.gaps.bottleneck, result.gaps.reason) == ((), "no_gap")
+
+
+def test_what_breaks_on_expected_inputs_is_the_error_of_what_reads_it(client: Client) -> None:
+    def strict(documents: list[str]) -> dict[str, Any]:
+        if documents[0].startswith("City3 "):
+            raise KeyError("no such city")
+        return {"prompt": documents[0]}
+
+    def llm(prompt: str) -> dict[str, Any]:
+        return {"answer": prompt.split()[0]}
+
+    links = ["retriever.documents -> prompt.documents", "prompt.prompt -> reader.prompt"]
+    pipeline = Pipeline({"retriever": retriever, "prompt": strict, "reader": llm}, links)
+    result = run(client, pipeline, QUERIES[:8], EXPECTED[:8], evaluators=[EM], modes=MODES)
+
+    metric = result.metrics["em:isolated"]
+    assert (metric.n, metric.n_na, metric.n_error) == (7, 0, 1)
+    assert "'prompt', which it reads, failed" in result.rows[3].isolated_errors["reader"]
+
+
+def test_a_predecessor_with_nothing_expected_upstream_gives_what_it_made(client: Client) -> None:
+    def rewriter(wording: str) -> dict[str, Any]:
+        return {"query": wording.upper()}
+
+    def read(documents: list[str], query: str) -> dict[str, Any]:
+        return {"answer": documents[0].split()[0], "query": query}
+
+    links = ["retriever.documents -> reader.documents", "rewriter.query -> reader.query"]
+    pipeline = Pipeline({"retriever": retriever, "rewriter": rewriter, "reader": read}, links)
+    inputs = [{"query": f"land {i}", "wording": f"land {i}"} for i in range(20)]
+    result = run(client, pipeline, inputs, EXPECTED, evaluators=[EM], modes=MODES)
+
+    assert result.rows[1].isolated == {"reader": {"answer": "City1", "query": "LAND 1"}}

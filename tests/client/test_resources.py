@@ -179,6 +179,25 @@ def test_experiments_are_found_steered_and_read(client: Client, stranger: Client
     assert client.experiments.list(name="two").first() is None
 
 
+def test_an_experiment_that_has_ended_is_amended(client: Client, reader: Client) -> None:
+    run = client.experiment("amended", {"a": knows}, INPUTS, EXPECTED, evaluators="exact-match", progress=False)
+    outputs = list(client.experiments.results(run.id, "a"))
+
+    scores = {output.id: float(i) for i, output in enumerate(outputs)}
+    assert client.experiments.add_scores(run.id, "stars", scores, value_range=(0, 3)) == len(outputs)
+    assert client.experiments.add_scores(run.id, "stars", scores, value_range=(0, 3)) == 0
+    changed = client.experiments.update(run.id, name="renamed", tags={"team": "a"})
+    (added,) = client.experiments.add_configs(run.id, [{"name": "late", "kind": "push"}])
+
+    assert client.experiments.metrics(run.id, "a")["stars"].value == 1.5
+    assert (changed.name, changed.tags) == ("renamed", {"team": "a"})
+    assert client.experiments.live(run.id).config("late").id == added
+    with pytest.raises(ForbiddenError):
+        reader.experiments.update(run.id, name="mine")
+    with pytest.raises(InvalidError, match="nme"):
+        client.experiments.update(run.id, nme="x")
+
+
 def test_a_list_is_read_anew_and_drawn_without_running_anything() -> None:
     reads: list[int] = []
 

@@ -97,6 +97,48 @@ def test_without_an_expectation_of_what_it_reads_a_node_is_not_run_alone(alice: 
     assert rag.asked == {"retriever": 3, "reader": 3}
 
 
+def with_prompt(rag: Rag) -> dict[str, Any]:
+    """A pipeline with a node between retriever and reader, of which no example expects anything."""
+    body = {"of": "prompt", "documents": "{{retriever.documents}}"}
+    prompt = {"kind": "http", "url": rag.server.url, "body": body, "output": {"documents": "/documents"}}
+    reader = rag.reader(body={"of": "reader", "documents": "{{prompt.documents}}"})
+    return rag.pipeline(nodes={"prompt": prompt, "reader": reader})
+
+
+def pass_on(rag: Rag, body: Any) -> Any:
+    """Answer as the application does; the node `prompt` gives on what it gets."""
+    from tests.faults.application import as_json
+
+    return as_json({"documents": body["documents"]}) if body["of"] == "prompt" else Rag.answer(rag, body)
+
+
+def test_a_broken_retriever_is_found_behind_a_node_of_which_nothing_is_expected(alice: Caller, rag: Rag) -> None:
+    rag.is_broken = True
+    rag.server.answer = lambda body: pass_on(rag, body)
+    made = run(alice, [with_prompt(rag)], n=20, metrics=[READER_EM], modes=["integrated", "isolated"])
+
+    found = gaps_of(alice, made)
+    (gap,) = found["gaps"]
+    assert (gap["replaced"], gap["integrated"], gap["isolated"]) == (["retriever"], 0.0, 1.0)
+    assert found["bottleneck"]["components"] == ["retriever"]
+
+
+def test_a_node_that_fails_on_expected_inputs_is_the_error_of_its_reader(alice: Caller, rag: Rag) -> None:
+    from tests.faults.application import as_json
+
+    def answer(body: Any) -> Any:
+        is_bad = body["of"] == "prompt" and body["documents"][0]["content"] == "a1"
+        return as_json({}, 400) if is_bad else pass_on(rag, body)
+
+    rag.server.answer = answer
+    made = run(alice, [with_prompt(rag)], n=3, metrics=[READER_EM], modes=["integrated", "isolated"])
+
+    found = by_name(live(alice, made["id"]))["rag"]["by_component"]["reader"]
+    assert (found["isolated"]["em"]["n"], found["isolated"]["em"]["n_error"]) == (2, 1)
+    score = results(alice, made, "example_id=e1")[0]["scores"]["em:isolated"]
+    assert "'prompt', which it reads, failed" in score["error_message"]
+
+
 def test_a_reader_that_does_as_well_on_the_labels_is_asked_once(alice: Caller, rag: Rag) -> None:
     made = run(alice, [rag.pipeline()], n=5, metrics=[READER_EM], modes=["integrated", "isolated"])
     assert rag.asked == {"retriever": 5, "reader": 5}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from evalsvc.client.errors import ClientError
 from evalsvc.client.experiment.examples import build_row, from_components
 from evalsvc.client.experiment.progress import ProgressBar
+from evalsvc.client.experiment.request import describe
 from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
 from evalsvc.client.pipeline.pipelines import ISOLATED
 from evalsvc.client.results.gaps import ComponentGaps
@@ -237,6 +238,18 @@ class ExperimentResult(Plottable):
         It runs at once if this process still runs the experiment, else with `run()`.
         """
         new_config = self._api.clone(self.id, self.live().config(config).id, changes or {}, name)
+        self._workers.add(new_config["id"], new_config["name"], runnable)
+        return str(new_config["id"])
+
+    def add(self, name: str, runnable: object, parameters: Mapping[str, object] | None = None) -> str:
+        """Add a config of your own code, also to an experiment that has ended; return its id.
+
+        It runs at once if this process still runs the experiment, else with `run()`. Nothing that is recorded is run
+        again; what the others scored before may have decided that there is a new config, so the evidence about it is
+        `post_hoc`.
+        """
+        config = {"name": name, "kind": "push", "parameters": describe(runnable, parameters or {})}
+        (new_config,) = self._api.add_configs(self.id, [config])
         self._workers.add(new_config["id"], new_config["name"], runnable)
         return str(new_config["id"])
 

@@ -73,8 +73,15 @@ class PipelineRunner:
             inputs, simulated = self._pipeline.expand(row.input), self._simulation.get_outputs(row)
         except ValueError:  # the row has this as its error already
             return
-        outputs, errors = self._pipeline.run_isolated(inputs, row.expected, simulated, self._loop)
+        integrated = _read_parts(row.output)
+        outputs, errors = self._pipeline.run_isolated(inputs, row.expected, simulated, self._loop, integrated)
         row.isolated, row.isolated_errors = {**outputs} or None, errors
+
+
+def _read_parts(output: object) -> dict[str, Mapping[str, object]]:
+    """Return what components have put out in a whole run; nothing where it failed."""
+    parts = output.items() if isinstance(output, Mapping) else ()
+    return {str(name): part for name, part in parts if isinstance(part, Mapping)}
 
 
 def score_row(row: Row, metrics: Mapping[str, CustomMetric], loop: Loop) -> dict[str, PostedScore]:

@@ -81,29 +81,42 @@ class Pipeline:
         return {ANSWER: answer, **outputs}
 
     def run_isolated(
-        self, inputs: ByComponent, expected: object, given: Collection[str], loop: Loop
+        self,
+        inputs: ByComponent,
+        expected: object,
+        given: Collection[str],
+        loop: Loop,
+        integrated: ByComponent | None = None,
     ) -> tuple[dict[str, Fields], dict[str, str]]:
-        """Run each component on the *expected* outputs of its predecessors; return outputs and errors by component.
+        """Run each component on the *expected* outputs upstream of it; return outputs and errors by component.
 
-        Components without predecessors are left out, as their isolated output equals the integrated one; so are
-        components with simulated outputs, and those without expected outputs for their predecessors.
+        A predecessor of which nothing is expected gives what it makes of expected outputs itself, so that a whole
+        subpipeline runs on them; one with nothing expected upstream gives its `integrated` output. Components without
+        predecessors are left out, as their isolated output equals the integrated one; so are components with simulated
+        outputs, and those with nothing expected upstream.
         """
         graph, outputs, errors = self.graph_of_components, dict[str, Fields](), dict[str, str]()
         labels = {name: part for name in self.components if (part := get_expected(expected, name)) is not None}
         for name in graph.order:
-            links = graph.links_into(name)
-            if not links or name in given or not _is_fed(links, labels):
+            links = [] if name in given else graph.links_into(name)
+            unlabelled = {link.before for link in links if link.field not in labels.get(link.before, {})}
+            if broken := sorted(unlabelled & errors.keys()):
+                errors[name] = f"{broken[0]!r}, which it reads, failed: {errors[broken[0]]}"[:MAX_MESSAGE]
+                continue
+            sources = {
+                link.before: {**(integrated or {}).get(link.before, {}), **outputs.get(link.before, {})}
+                | dict(labels.get(link.before, {}))
+                for link in links
+            }
+            is_fed = unlabelled != {link.before for link in links} or any(before in outputs for before in unlabelled)
+            if not is_fed or any(link.field not in sources[link.before] for link in links):
                 continue
             try:
-                outputs[name] = graph.call(name, graph.arguments(name, inputs, labels), loop)
+                outputs[name] = graph.call(name, graph.arguments(name, inputs, sources), loop)
             except Exception as exc:
                 # The caller's code: what breaks here is an error of this component on this example.
                 errors[name] = f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]
         return outputs, errors
-
-
-def _is_fed(links: Sequence[ComponentLink], labels: ByComponent) -> bool:
-    return all(link.field in labels.get(link.before, {}) for link in links)
 
 
 def get_expected(expected: object, name: str) -> Mapping[str, object] | None:

@@ -69,6 +69,7 @@ class OutputRecord(ServiceObject):
         return facts | {name: score.get("value") for name, score in (self.scores or {}).items()}
 
 
+SCORES_A_REQUEST = 1000
 ExperimentRef = str | ExperimentRecord
 
 
@@ -99,6 +100,18 @@ class StoredExperiments:
         """
         body = {"name": name, "plan": to_json_object(plan), "configs": [to_json_object(config) for config in configs]}
         return self._experiment(self._transport.post(PATH, body))
+
+    def update(self, experiment: ExperimentRef, **fields: object) -> ExperimentRecord:
+        """Change `name`, `tags` or `metadata`; what is left out stays."""
+        return self._experiment(self._transport.patch(f"{PATH}/{get_id(experiment)}", to_json_object(fields)))
+
+    def add_configs(self, experiment: ExperimentRef, configs: Sequence[Mapping[str, object]]) -> Sequence[str]:
+        """Add configs that the service runs, also to an experiment that has ended; return their ids.
+
+        For your own code use `client.resume_experiment(id).add(name, runnable)`.
+        """
+        added = self._api.add_configs(get_id(experiment), [to_json_object(config) for config in configs])
+        return [config["id"] for config in added]
 
     def start(self, experiment: ExperimentRef) -> ExperimentRecord:
         """Let a draft run."""
@@ -164,6 +177,18 @@ class StoredExperiments:
         return self._api.add_metrics(
             get_id(experiment), [{"name": evaluator_label(entry), **entry} for entry in entries]
         )
+
+    def add_scores(
+        self, experiment: ExperimentRef, metric: str, scores: Mapping[str, float], **definition: object
+    ) -> int:
+        """Add your own numbers, by the id of the output, as a metric; return how many are new.
+
+        `definition` accepts `value_range`, `binary` and `higher_is_better`. A number that is there stays.
+        """
+        self._api.add_metrics(get_id(experiment), [{"name": metric, "source": "client", **to_json_object(definition)}])
+        rows = [{"output_id": id, "value": value} for id, value in scores.items()]
+        pages = [rows[start : start + SCORES_A_REQUEST] for start in range(0, len(rows), SCORES_A_REQUEST)]
+        return sum(self._api.post_scores(get_id(experiment), metric, page) for page in pages)
 
     def results(
         self,

@@ -88,6 +88,11 @@ class ExperimentsApi:
         """Stop or resume a config."""
         return self.transport.post(f"/v1/experiments/{experiment_id}/configs/{config_id}/{action}")
 
+    def add_configs(self, experiment_id: str, configs: Sequence[Mapping[str, object]]) -> list[ConfigBody]:
+        """Add configs; return them."""
+        answer = self.transport.post(f"/v1/experiments/{experiment_id}/configs", {"configs": list(configs)})
+        return cast("list[ConfigBody]", answer["configs"])
+
     def clone(self, experiment_id: str, config_id: str, changes: Mapping[str, object], name: str | None) -> ConfigBody:
         """Make a config from another one; return it."""
         body: dict[str, object] = {"changes": dict(changes)} | ({"name": name} if name is not None else {})

@@ -18,9 +18,12 @@ OPEN = """
 WITH picks AS (
   SELECT * FROM unnest(%(first)s::bigint[], %(second)s::bigint[], %(pos)s::int[]) AS p(first_id, second_id, pos)
 ), outputs AS MATERIALIZED (
-  SELECT o.config_id, o.pos, o.id, o.example_id, o.status,
+  -- Experiments order examples differently; positions are those of the comparison's experiment.
+  SELECT o.config_id, i.pos, o.id, o.example_id, o.status,
     encode(sha256(convert_to(o.status || coalesce(o.output::text, ''), 'UTF8')), 'hex') AS hash
-  FROM experiments_output o WHERE o.config_id = ANY (%(configs)s)
+  FROM experiments_output o JOIN experiments_experimentitem i
+    ON i.experiment_id = %(experiment)s AND i.example_id = o.example_id
+  WHERE o.config_id = ANY (%(configs)s)
 )
 INSERT INTO comparisons_judgement (account_id, comparison_id, pos, example_id, first_id, second_id, first_output_id,
   second_output_id, first_hash, second_hash, state, error_code, error_message, judged_at)
@@ -49,6 +52,14 @@ FROM (
 ) p WHERE j.id = p.target AND j.state = 'open'
 """
 BY_SCORES = """
+WITH metrics AS (
+  SELECT * FROM unnest(%(experiments)s::bigint[], %(metrics)s::text[]) AS m(experiment_id, metric)
+), scores AS MATERIALIZED (
+  SELECT o.config_id, o.example_id, s.value, s.error_code
+  FROM experiments_output o JOIN metrics m USING (experiment_id)
+  JOIN experiments_score s ON s.config_id = o.config_id AND s.metric = m.metric AND s.pos = o.pos
+  WHERE o.config_id = ANY (%(configs)s)
+)
 UPDATE comparisons_judgement j SET state = 'done', judged_at = clock_timestamp(),
   winner = CASE WHEN a.value IS NULL OR b.value IS NULL THEN NULL
     WHEN abs(a.value - b.value) <= %(tie_width)s THEN 'tie'
@@ -56,17 +67,19 @@ UPDATE comparisons_judgement j SET state = 'done', judged_at = clock_timestamp()
   error_code = CASE WHEN a.value IS NULL OR b.value IS NULL THEN 'no_score' END,
   error_message = CASE WHEN a.value IS NULL OR b.value IS NULL
     THEN 'A score is missing: ' || concat_ws(', ', a.error_code, b.error_code) || '.' END
-FROM experiments_score a, experiments_score b
+FROM scores a, scores b
 WHERE j.comparison_id = %(comparison)s AND j.state = 'open'
-  AND a.config_id = j.first_id AND a.pos = j.pos AND a.metric = %(metric)s
-  AND b.config_id = j.second_id AND b.pos = j.pos AND b.metric = %(metric)s
+  AND a.config_id = j.first_id AND a.example_id = j.example_id
+  AND b.config_id = j.second_id AND b.example_id = j.example_id
 """
 GONE = """
 UPDATE comparisons_judgement j SET state = 'done', judged_at = clock_timestamp(), error_code = 'no_output',
   error_message = 'One of the two outputs has been deleted.'
-WHERE j.comparison_id = %(comparison)s AND j.state = 'open' AND NOT (
-  EXISTS (SELECT 1 FROM experiments_output o WHERE o.config_id = j.first_id AND o.pos = j.pos)
-  AND EXISTS (SELECT 1 FROM experiments_output o WHERE o.config_id = j.second_id AND o.pos = j.pos))
+WHERE j.comparison_id = %(comparison)s AND j.state = 'open' AND (
+  (j.first_id, j.example_id) NOT IN (
+    SELECT o.config_id, o.example_id FROM experiments_output o WHERE o.config_id = ANY (%(configs)s))
+  OR (j.second_id, j.example_id) NOT IN (
+    SELECT o.config_id, o.example_id FROM experiments_output o WHERE o.config_id = ANY (%(configs)s)))
 """
 CLAIM = """
 WITH due AS (
@@ -108,8 +121,9 @@ ORDER BY random() LIMIT %(limit)s
 def open_judgements(comparison: OutputComparison, picks: Sequence[Pick]) -> int:
     """Open judgements that are not there yet; return how many. A pair without both outputs is an error at once."""
     first, second, pos = (list(column) for column in zip(*picks, strict=True)) if picks else ([], [], [])
-    values = {"first": first, "second": second, "pos": pos, "configs": comparison.configs}
-    n = _run(OPEN, {**values, "account": comparison.account_id, "comparison": comparison.pk})
+    values: dict[str, Any] = {"first": first, "second": second, "pos": pos, "configs": comparison.configs}
+    values |= {"account": comparison.account_id, "comparison": comparison.pk, "experiment": comparison.experiment_id}
+    n = _run(OPEN, values)
     if comparison.previous_id is not None:
         _run(TAKE_OVER, {"previous": comparison.previous_id, "comparison": comparison.pk})
     return n
@@ -118,13 +132,15 @@ def open_judgements(comparison: OutputComparison, picks: Sequence[Pick]) -> int:
 def judge_by_scores(comparison: OutputComparison) -> int:
     """Judge all pairs where both outputs have scores; return how many were judged."""
     judge = comparison.judge
-    values = {"metric": judge["metric"], "higher": judge["higher_is_better"], "tie_width": judge["tie_width"]}
+    metrics: Mapping[str, str] = judge.get("metrics") or {str(comparison.experiment_id): judge["metric"]}
+    values = {"higher": judge["higher_is_better"], "tie_width": judge["tie_width"], "configs": comparison.configs}
+    values |= {"experiments": [int(id) for id in metrics], "metrics": list(metrics.values())}
     return _run(BY_SCORES, {**values, "comparison": comparison.pk})
 
 
 def mark_deleted_outputs(comparison: OutputComparison) -> int:
     """Record an error for pairs with an output that has been deleted since."""
-    return _run(GONE, {"comparison": comparison.pk})
+    return _run(GONE, {"comparison": comparison.pk, "configs": comparison.configs})
 
 
 def claim(comparison_id: int, *, limit: int, seconds: float) -> tuple[uuid.UUID, list[Judgement]]:

@@ -39,16 +39,18 @@ def judge_rows(comparison: OutputComparison, rows: Sequence[Judgement]) -> list[
 def build_samples(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[int, Sample]:
     """Return what the judge reads of each: the first config's output, the second's as the baseline, and the example."""
     with account_scope(comparison.account_id):
-        plan = ExperimentPlan.objects.get(pk=comparison.experiment_id)
         ids = [id for row in rows for id in (row.first_output_id, row.second_output_id)]
         outputs = {row.pk: row for row in Output.objects.filter(account_id=comparison.account_id, pk__in=ids)}
+        plans = ExperimentPlan.objects.in_bulk({row.experiment_id for row in outputs.values()})
     examples = read_unit_examples(comparison.account_id, comparison.experiment_id, [row.pos for row in rows])
     samples: dict[int, Sample] = {}
     for row in rows:
         pair = (outputs.get(row.first_output_id), outputs.get(row.second_output_id))
         if pair[0] is not None and pair[1] is not None and row.pos in examples:
             first, second = (
-                map_sample(examples[row.pos], output.output or {}, plan.sample).sample for output in pair if output
+                map_sample(examples[row.pos], output.output or {}, plans[output.experiment_id].sample).sample
+                for output in pair
+                if output
             )
             # A question has one set of contexts: where the plan reads them from outputs, those of the first config.
             samples[row.pk] = replace(first, baseline_output=second.output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -25,30 +25,34 @@ PAIRWISE_EVALUATOR = "judge-pairwise"
 
 
 def resolve_judge(
-    *, account: Account, epoch: str | None, plan: ExperimentPlan, wanted: Mapping[str, Any], actor: str
+    *, account: Account, epoch: str | None, plans: Sequence[ExperimentPlan], wanted: Mapping[str, Any], actor: str
 ) -> tuple[dict[str, Any], bool]:
-    """Return the judge as it is stored, and whether a metric was added to the experiment for it.
+    """Return the judge as it is stored, and whether a metric was added to an experiment for it.
 
-    Raises Invalid with pointers into `/judge`.
+    The first plan is that of the comparison. Raises Invalid with pointers into `/judge`.
     """
     sources = [name for name in ("evaluator", "metric", "connection", "review_id") if wanted.get(name)]
     if len(sources) != 1:
         raise Invalid(FieldError("/judge", "Give one of `evaluator`, `metric`, `connection` and `review_id`."))
     if sources == ["review_id"]:
-        return resolve_review(account, plan, wanted), False
+        if len(plans) > 1:
+            raise Invalid(FieldError("/judge/review_id", "A review has the outputs of one experiment."))
+        return resolve_review(account, plans[0], wanted), False
     if sources == ["metric"]:
-        return _build_metric_judge(plan, _get_metric(plan, wanted["metric"]), wanted), False
+        judges = [_build_metric_judge(plan, _get_metric(plan, wanted["metric"]), wanted) for plan in plans]
+        return _join_metric_judges(plans, judges), False
     if sources == ["connection"]:
         return _build_connection_judge(account, epoch, wanted), False
     run = _resolve_evaluator(account, epoch, wanted["evaluator"], wanted.get("criteria"))
     if Field.BASELINE in run.family.required_fields:
         return _build_pairwise_judge(account, run, dict(run.settings), wanted), False
-    return _resolve_evaluator_judge(account, epoch, plan, run, wanted, actor)
+    resolved = [_resolve_evaluator_judge(account, epoch, plan, run, wanted, actor) for plan in plans]
+    return _join_metric_judges(plans, [judge for judge, _ in resolved]), any(is_added for _, is_added in resolved)
 
 
 def compute_judge_digest(judge: Mapping[str, Any]) -> str:
     """Return the digest of everything that determines a judge's verdicts."""
-    fields = {name: value for name, value in judge.items() if name not in ("metric", "criteria", "review")}
+    fields = {name: value for name, value in judge.items() if name not in ("metric", "metrics", "criteria", "review")}
     return hashlib.sha256(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
@@ -76,7 +80,8 @@ def _get_metric(plan: ExperimentPlan, name: str) -> Metric:
     metric_row = next((row for row in plan.metrics if row["name"] == name), None)
     if metric_row is None:
         names = ", ".join(row["name"] for row in plan.metrics)
-        raise Invalid(FieldError("/judge/metric", f"No metric is named {name!r}; there are: {names}."))
+        detail = f"No metric of experiment {plan.pk} is named {name!r}; there are: {names}."
+        raise Invalid(FieldError("/judge/metric", detail))
     return Metric.from_json(metric_row)
 
 
@@ -99,6 +104,22 @@ def _build_metric_judge(plan: ExperimentPlan, metric: Metric, wanted: Mapping[st
         "reads": definition,
         # The caller's own numbers are of this experiment only, whatever they are called elsewhere.
         "name": None if metric.evaluator_id else f"{plan.pk}/{metric.name}",
+    }
+
+
+def _join_metric_judges(plans: Sequence[ExperimentPlan], judges: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the judge by scores of several experiments; raise Invalid where a metric is not the same in all."""
+    judge = judges[0]
+    if len(judges) == 1:
+        return judge
+    for plan, other in zip(plans, judges, strict=True):
+        if other["reads"] != judge["reads"]:
+            detail = f"Metric {other['metric']!r} of experiment {plan.pk} has another definition than in the first."
+            raise Invalid(FieldError("/judge/metric", detail))
+    ids = ",".join(sorted(str(plan.pk) for plan in plans))
+    return judge | {
+        "metrics": {str(plan.pk): other["metric"] for plan, other in zip(plans, judges, strict=True)},
+        "name": judge["name"] and f"{ids}/{judge['metric']}",
     }
 
 

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from evalsvc.accounts.access.throttling import charge_requests
 from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api import openapi
+from evalsvc.evaluations.bulk.planner import refuse_shared_faults
 from evalsvc.evaluations.bulk.use_case import Batch, BatchRequest
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.evaluations.wire.bulk import NDJSON, read_batch
@@ -30,11 +31,13 @@ class EvaluateBatchView(AccountView):
         """Run evaluators on 1 to 1000 samples; each gets a row of the answer, with the status that it alone would have.
 
         The rows come in the order of the samples: as one JSON object, or, with `Accept: application/x-ndjson`, a line
-        each as soon as it is done. A sample that cannot be read harms no other. Under an `Idempotency-Key` a request
-        that was cut off goes on where it stood, and no sample is done twice.
+        each as soon as it is done. A sample that cannot be read harms no other; with a fault in the shared members
+        nothing is run. Under an `Idempotency-Key` a request that was cut off goes on where it stood, and no sample is
+        done twice.
         """
         body = read_body(request)
         batch = read_batch(body, request.META.get("CONTENT_TYPE", ""))
+        refuse_shared_faults(self.account.pk, self.caller.admission.epoch, batch)
         claim = self._claim_rows(request)
         n_kept = claim.n_kept(len(batch.samples)) if claim else 0
         caller, n_allowed = charge_requests(self.caller, len(batch.samples) - n_kept)

@@ -13,10 +13,13 @@ from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation
 from evalsvc.evaluations.evaluate.use_case import EvaluateRequest
 from evalsvc.evaluations.history.alongside import PlannedRun
 from evalsvc.evaluations.history.scope import Window
+from evalsvc.evaluations.wire.bulk import SentBatch
 from evalsvc.evaluations.wire.interval_request import IntervalOptions
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.evaluations.wire.request import EvaluateCall, fingerprint, read_call
-from evalsvc.projects.services import Placement
+from evalsvc.projects.services import Placement, lock_placement
+from evalsvc.rest.problems import Invalid
+from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane
 
 INLINE_SECONDS = 10.0
@@ -29,6 +32,23 @@ def ask_key(ask: IntervalOptions) -> str:
     if ask == IntervalOptions(ask.strategy):
         return ask.strategy
     return dump_jsonb([ask.strategy, ask.to_json()])
+
+
+def refuse_shared_faults(account_id: int, epoch: str | None, batch: SentBatch) -> None:
+    """Raise Invalid for shared members that no sample could be run with; nothing is stored or counted."""
+    if not batch.shared:
+        return
+    try:
+        call = read_call(batch.build_shared_body())
+        if "evaluators" in batch.shared:
+            entries = accept.plan_evaluations(account_id=account_id, epoch=epoch, call=call)
+            accept.refuse_unrunnable(account_id, epoch, entries)
+        if call.capture != "none" and (call.experiment_id or call.project_id):
+            with account_scope(account_id):
+                lock_placement(account_id=account_id, experiment_id=call.experiment_id, project_id=call.project_id)
+    except Invalid as exc:
+        if errors := [error for error in exc.errors if batch.is_shared(error.pointer)]:
+            raise Invalid(*errors, code=exc.code) from None
 
 
 @dataclass(slots=True)

@@ -19,6 +19,8 @@ NDJSON_TYPES = {NDJSON, "application/ndjson", "application/jsonl", "application/
 # A sample with one name of a group replaces the batch's values under the other names.
 GROUPS = [*SPELLINGS.values(), ("app", "experiment_id"), ("project_id", "project_name")]
 ALTERNATIVES = {name: frozenset(group) for group in GROUPS for name in group}
+# What a call must have, for a check of the shared members without a sample.
+STAND_IN = {"evaluators": [{"evaluator": "exact-match"}], "evaluated_model_output": "-"}
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _list = msgspec.json.Decoder(list[msgspec.Raw])
@@ -37,13 +39,34 @@ class SentBatch:
         sample = self.samples[index]
         if not self.shared:
             return sample
-        try:
-            sample_fields = _object.decode(sample)
-        except msgspec.ValidationError:
-            raise Invalid(FieldError("", "A sample is a JSON object.")) from None
+        sample_fields = _decode_fields(sample)
+        if sample_fields is None:
+            raise Invalid(FieldError("", "A sample is a JSON object."))
         replaced = {name for key in sample_fields for name in ALTERNATIVES.get(key, ())}
         shared_fields = {name: value for name, value in self.shared.items() if name not in replaced}
         return msgspec.json.encode({**shared_fields, **sample_fields})
+
+    def build_shared_body(self) -> bytes:
+        """Return the body of a call with the shared members alone; samples bring what is missing."""
+        groups = {name for key in self.shared for name in ALTERNATIVES.get(key, ())}
+        given = groups.union(self.shared)
+        return msgspec.json.encode({**{k: v for k, v in STAND_IN.items() if k not in given}, **self.shared})
+
+    def is_shared(self, pointer: str) -> bool:
+        """Return whether a pointer into `build_shared_body` is to a shared member that some sample does not replace."""
+        name = pointer.split("/")[1] if pointer else ""
+        spellings = ALTERNATIVES.get(name, frozenset((name,)))
+        if spellings.isdisjoint(self.shared):
+            return False
+        return any(spellings.isdisjoint(_decode_fields(sample) or ()) for sample in self.samples)
+
+
+def _decode_fields(sample: bytes) -> dict[str, msgspec.Raw] | None:
+    """Return the members of a sample, None if it is not a JSON object."""
+    try:
+        return _object.decode(sample)
+    except msgspec.ValidationError:
+        return None
 
 
 def read_batch(body: bytes, content_type: str) -> SentBatch:

@@ -6,7 +6,7 @@ fault. Both modes ran on the same examples, so the interval is that of a paired 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -50,6 +50,15 @@ class ModePairs:
     isolated: float | None
     differences: Differences
     n_na: int
+
+
+# An experiment permutes its examples, so the first ones tell of which components something is expected.
+LABELLED = """
+SELECT DISTINCT key FROM (
+  SELECT e.expected FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
+  WHERE i.experiment_id = %s AND i.pos < 1000 AND json_typeof(e.expected) = 'object'
+) e CROSS JOIN LATERAL json_object_keys(e.expected) key
+"""
 
 
 def gaps_view(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, Any]:
@@ -96,7 +105,7 @@ def _pairs(plan: ExperimentPlan, metric: Metric, twin: Metric, configs: Sequence
 
 
 def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs], level: float) -> dict[str, Any]:
-    before = find_predecessors(config.kind, config.parameters)
+    before = _find_replaced(plan, find_predecessors(config.kind, config.parameters))
     gaps = [(pair, _interval(plan, pair, level)) for pair in pairs]
     return {
         "config_id": str(config.pk),
@@ -105,6 +114,34 @@ def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs
         "gaps": [_gap_out(plan, pair, interval, before.get(str(pair.metric.component))) for pair, interval in gaps],
         **_bottleneck(gaps, before),
     }
+
+
+def _find_replaced(plan: ExperimentPlan, before: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Return, by component, whose expected outputs it was run on: its predecessors, or the next ones upstream."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(LABELLED, [plan.pk])
+        labelled = {key for (key,) in cursor.fetchall()}
+    return {name: find_labelled(before, labelled, name) or reads for name, reads in before.items()}
+
+
+def find_labelled(before: Mapping[str, Sequence[str]], labelled: Collection[str], name: str) -> list[str]:
+    """Return the next components upstream of which something is expected.
+
+    Examples
+    --------
+    >>> find_labelled({"llm": ["prompt"], "prompt": ["retriever", "query"]}, {"retriever", "llm"}, "llm")
+    ['retriever']
+    """
+    found: dict[str, None] = {}
+    visited, pending = {name}, [*before.get(name, ())]
+    while pending:
+        component = pending.pop(0)
+        if component in labelled:
+            found[component] = None
+        elif component not in visited:
+            visited.add(component)
+            pending += before.get(component, ())
+    return list(found)
 
 
 def _interval(plan: ExperimentPlan, one: ModePairs, level: float, *, use_fpc: bool = False) -> PairedInterval:

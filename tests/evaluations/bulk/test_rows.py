@@ -110,6 +110,39 @@ def test_an_unknown_place_is_the_row_s_own_error(alice: Caller) -> None:
     assert rows[0]["problem"]["errors"][0]["pointer"] == "/experiment_id"
 
 
+SHARED_FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"app": "x"}, "/app"),
+    ({"app": 7}, "/app"),
+    ({"app": "shop", "experiment_id": "7"}, "/app"),
+    ({"app": None, "experiment_id": "7"}, "/experiment_id"),
+    ({"project_id": "no-uuid"}, "/project_id"),
+    ({"project_id": "00000000-0000-0000-0000-000000000007"}, "/project_id"),
+    ({"evaluators": []}, "/evaluators"),
+    ({"evaluators": [{"criteria": "c"}]}, "/evaluators/0/evaluator"),
+    ({"capture": "sometimes"}, "/capture"),
+    ({"tags": {"k": 1}}, "/tags/k"),
+    ({"confidence_interval_strategy": "guess"}, "/confidence_interval_strategy"),
+]
+
+
+@pytest.mark.parametrize(("shared", "pointer"), SHARED_FAULTS, ids=[pointer for _, pointer in SHARED_FAULTS])
+def test_a_fault_of_the_shared_part_is_one_refusal(alice: Caller, shared: dict[str, Any], pointer: str) -> None:
+    answer = alice.post(BATCH, exact(500, **shared))
+
+    assert answer.status_code == 422
+    (error,) = answer.json()["errors"]
+    assert error["pointer"].startswith(pointer)
+    assert scores_of(alice, "exact-match") == []
+    assert alice.get("/v1/apps").json()["apps"] == []
+
+
+def test_what_only_a_sample_lacks_is_its_own_error(alice: Caller) -> None:
+    rows = rows_of(alice.post(BATCH, EXACT | {"gold_answer": "x", "samples": [{"task_output": "x"}, {}]}))
+
+    assert statuses(rows) == [200, 422]
+    assert rows[1]["problem"]["errors"][0]["pointer"] == "/evaluated_model_output"
+
+
 def test_lines_are_whole_calls(alice: Caller) -> None:
     body = EXACT | {"output": "x", "label": "x"}
     raw = lines(body, b"", b"  \r", b'{"broken', b"[]", b"\xff\xfe", b'{"a":' * 500, body) + b"\n"

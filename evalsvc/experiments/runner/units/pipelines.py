@@ -218,19 +218,45 @@ class PipelineRun:
         self.traces.setdefault(mode, {})[node.name] = trace
 
     def _run_alone(self) -> None:
-        """Run each node on the expected outputs of its predecessors; record the reason if these are unknown."""
+        """Run each node on the expected outputs upstream of it; record the reason if these are unknown.
+
+        A node of which nothing is expected gives what it made of expected outputs itself, or else its integrated
+        output, so that the part of the pipeline behind an expected output runs on it.
+        """
         self.traces[ISOLATED] = {}
         for node in self.asker.graph.alone:
             if self._find_simulation(node) is not None:
                 continue
             expected = {name: find_expectation(self.example.get(EXPECTED), name) for name in node.reads}
             why = _why_not_alone(node, expected)
-            if why is not None:
-                self.traces[ISOLATED][node.name] = {NOT_APPLICABLE: why}
+            if why is not None and (failure := self._find_failure(node, expected)) is not None:
+                self.traces[ISOLATED][node.name] = failure
                 continue
+            if why is not None:
+                is_fed = any(value is not MISSING or name in self.isolated for name, value in expected.items())
+                expected = {name: self._find_source(name, value) for name, value in expected.items()}
+                if not is_fed or _why_not_alone(node, expected) is not None:
+                    self.traces[ISOLATED][node.name] = {NOT_APPLICABLE: why}
+                    continue
             result = self._ask(node, self._fields(node, expected), ISOLATED)
             if result.status == "ok":
                 self.isolated[node.name] = result.output
+
+    def _find_failure(self, node: PipelineNode, expected: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the trace of a node that reads one which failed on expected outputs; None if there is none."""
+        for name in node.reads:
+            trace = self.traces[ISOLATED].get(name, {})
+            if expected[name] is MISSING and trace.get("error_type"):
+                message = f"Node {name!r}, which it reads, failed: {trace.get('error_message')}"[:1000]
+                return {"error_type": trace["error_type"], "error_message": message}
+        return None
+
+    def _find_source(self, name: str, expected: Any) -> Any:
+        """Return the output that stands for a node's: the fields expected of it before those that it made."""
+        made = self.isolated.get(name, self.outputs.get(name, MISSING))
+        if expected is MISSING:
+            return made
+        return {**made, **expected} if isinstance(made, Mapping) and isinstance(expected, Mapping) else expected
 
 
 @dataclass(frozen=True)
