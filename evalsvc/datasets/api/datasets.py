@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -34,8 +34,8 @@ from evalsvc.datasets.api.shapes import (
 )
 from evalsvc.datasets.importers.lines import decode_json
 from evalsvc.datasets.importers.names import check_mapping
-from evalsvc.datasets.importers.reader import Upload, read_examples, read_upload
-from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.importers.reader import ParsedUpload, Upload, parse_upload, read_examples
+from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import (
     count_changes,
@@ -70,17 +70,18 @@ class UploadView(AccountView):
 
     def read(
         self, request: Request, form_type: type[FormIn], body_type: type[ExamplesIn]
-    ) -> tuple[Mapping[str, Any], str, Iterator[ExampleRow]]:
-        """Return the checked fields, the format and the rows of the body."""
+    ) -> tuple[Mapping[str, Any], ParsedUpload]:
+        """Return the checked fields, and the rows of the body."""
         if self.form is None:
             body = body_type(data=request.data)
             values = validate_strict(body)
             mapping = check_mapping(values.get("custom_field_mapping") or {})
-            return values, DatasetVersion.Format.JSON, read_examples(body.initial_data["examples"], mapping=mapping)
+            rows = read_examples(body.initial_data["examples"], mapping=mapping, limits=get_upload_limits())
+            return values, ParsedUpload(DatasetVersion.Format.JSON, rows)
         files = self.form.uploads("file")
         values = validate_strict(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
         upload = Upload(files, values.get("format"), values["split"], read_mapping(values.get("custom_field_mapping")))
-        return values, *read_upload(upload)
+        return values, parse_upload(upload, limits=get_upload_limits())
 
 
 def read_mapping(text: str | None) -> dict[str, list[str]]:
@@ -122,13 +123,13 @@ class DatasetsView(UploadView):
 
         One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field.
         """
-        values, format, rows = self.read(request, NamedFormIn, NamedExamplesIn)
+        values, parsed = self.read(request, NamedFormIn, NamedExamplesIn)
         version = services.create_dataset(
             account=self.account,
             name=values["dataset_name"],
             description=values["dataset_description"],
-            rows=rows,
-            format=format,
+            rows=parsed.rows,
+            format=parsed.format,
             actor=self.caller.actor,
         )
         return envelope(version)
@@ -189,9 +190,9 @@ class VersionsView(UploadView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Add a version. The same rows again are the version that is there, with `created` false."""
         dataset = get_dataset(account=self.account, id=id)
-        _, format, rows = self.read(request, FormIn, ExamplesIn)
+        _, parsed = self.read(request, FormIn, ExamplesIn)
         version, created = services.add_version(
-            account=self.account, dataset=dataset, rows=rows, format=format, actor=self.caller.actor
+            account=self.account, dataset=dataset, rows=parsed.rows, format=parsed.format, actor=self.caller.actor
         )
         return Response(DatasetVersionEnvelope(dataset_id=id, version=version_out(version), created=created))
 

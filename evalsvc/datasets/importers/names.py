@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import orjson
-
-from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.datasets.importers.json_text import encode_text
+from evalsvc.problems import FieldError, Invalid, escape
 
 # The first that a row has is the field; the others stay in the metadata under their own names.
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -76,7 +75,7 @@ def join_columns(record: dict[str, Any], columns: Sequence[str], *, as_list: boo
         return values[0] if values else None
     if as_list or any(isinstance(value, list) for value in values):
         return [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return "\n".join(value if isinstance(value, str) else orjson.dumps(value).decode() for value in values)
+    return "\n".join(value if isinstance(value, str) else encode_text(value) for value in values)
 
 
 def check_mapping(mapping: object) -> dict[str, list[str]]:

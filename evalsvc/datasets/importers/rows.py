@@ -8,15 +8,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-from django.conf import settings
-
-from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record, decode_json
+from evalsvc.datasets.importers.json_text import decode_json, encode_canonical
+from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, MAX_KEY, Limits
+from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import PASSAGE_COLUMNS, Names
-from evalsvc.datasets.models import MAX_KEY
-from evalsvc.rest.bodies.parsers import find_unstorable, might_be_unstorable
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.documents import find_unstorable, might_be_unstorable
+from evalsvc.problems import FieldError, Invalid
 
 # The keys of a passage object: first those for its text, then those for its id.
 PASSAGE_NAMES = (("text", "content"), ("id", "document_id", "doc_id", "_id"))
@@ -36,7 +34,12 @@ class ExampleRow:
 
 
 def make_rows(
-    records: Iterable[tuple[SourceLocation, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
+    records: Iterable[tuple[SourceLocation, Record]],
+    names: Names,
+    refusals: Refusals,
+    *,
+    text_cells: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[ExampleRow]:
     """Yield a row for each record, in order. Raises Invalid if a record cannot be converted to a row.
 
@@ -47,8 +50,8 @@ def make_rows(
         n_rows = 0
         for location, record in records:
             n_rows += 1
-            if n_rows > settings.MAX_EXAMPLES:
-                raise refusals.stop(location, f"A version has at most {settings.MAX_EXAMPLES} examples.")
+            if n_rows > limits.n_examples:
+                raise refusals.stop(location, f"A version has at most {limits.n_examples} examples.")
             row = make_row(location, record, names, refusals, number=n_rows, text_cells=text_cells)
             if row is None:
                 continue
@@ -64,7 +67,7 @@ def make_rows(
 def row_of_fields(key: str, input: Any, expected: Any, contexts: list[Any] | None, metadata: Record) -> ExampleRow:
     """Return the row of an example that is stored already, with the bytes that it was hashed by."""
     fields = {"id": key, "input": input, "expected": expected, "contexts": contexts, "metadata": metadata}
-    return ExampleRow(key, input, expected, contexts, metadata, orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
+    return ExampleRow(key, input, expected, contexts, metadata, encode_canonical(fields))
 
 
 class KeyIndex:
@@ -183,7 +186,7 @@ def read_metadata(
 def canonical_bytes(location: SourceLocation, refusals: Refusals, fields: Record) -> bytes | None:
     """Return the row as JSON with sorted keys: equal rows have equal bytes. None if it cannot be stored."""
     try:
-        canonical = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+        canonical = encode_canonical(fields)
     except TypeError as exc:
         problems = list(find_unstorable(fields)) or [FieldError("", f"Cannot be stored: {exc}.")]
     else:
