@@ -28,13 +28,16 @@ from evalsvc.datasets.api.shapes import (
     NamedFormIn,
     PatchIn,
     TypedListQuery,
+    UploadedDatasetEnvelope,
     dataset_out,
     diff_out,
+    upload_out,
     version_out,
 )
 from evalsvc.datasets.importers.lines import decode_json
 from evalsvc.datasets.importers.names import check_mapping
 from evalsvc.datasets.importers.reader import ParsedUpload, Upload, parse_upload, read_examples
+from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import (
@@ -76,8 +79,9 @@ class UploadView(AccountView):
             body = body_type(data=request.data)
             values = validate_strict(body)
             mapping = check_mapping(values.get("custom_field_mapping") or {})
-            rows = read_examples(body.initial_data["examples"], mapping=mapping, limits=get_upload_limits())
-            return values, ParsedUpload(DatasetVersion.Format.JSON, rows)
+            summary, limits = UploadSummary(), get_upload_limits()
+            rows = read_examples(body.initial_data["examples"], mapping=mapping, limits=limits, summary=summary)
+            return values, ParsedUpload(DatasetVersion.Format.JSON, rows, summary)
         files = self.form.uploads("file")
         values = validate_strict(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
         upload = Upload(files, values.get("format"), values["split"], read_mapping(values.get("custom_field_mapping")))
@@ -116,12 +120,13 @@ class DatasetsView(UploadView):
         operation_id="create_dataset",
         tags=["datasets"],
         request={"multipart/form-data": NamedFormIn, "application/json": NamedExamplesIn},
-        responses=ENVELOPE,
+        responses=answers_with(UploadedDatasetEnvelope),
     )
     def post(self, request: Request) -> Response:
         """Make a dataset from a file (JSONL, CSV, Parquet, BEIR, SQuAD, GSM8K), or from examples in a JSON body.
 
-        One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field.
+        One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field. The answer
+        says from which column each field came, and what was ignored.
         """
         values, parsed = self.read(request, NamedFormIn, NamedExamplesIn)
         version = services.create_dataset(
@@ -132,7 +137,12 @@ class DatasetsView(UploadView):
             format=parsed.format,
             actor=self.caller.actor,
         )
-        return envelope(version)
+        dataset = version.dataset
+        return Response(
+            UploadedDatasetEnvelope(
+                dataset_id=dataset.id, dataset=dataset_out(dataset, version), upload=upload_out(parsed.summary)
+            )
+        )
 
 
 def envelope(version: DatasetVersion) -> Response:
@@ -194,7 +204,11 @@ class VersionsView(UploadView):
         version, created = services.add_version(
             account=self.account, dataset=dataset, rows=parsed.rows, format=parsed.format, actor=self.caller.actor
         )
-        return Response(DatasetVersionEnvelope(dataset_id=id, version=version_out(version), created=created))
+        return Response(
+            DatasetVersionEnvelope(
+                dataset_id=id, version=version_out(version), created=created, upload=upload_out(parsed.summary)
+            )
+        )
 
 
 class DiffView(AccountView):

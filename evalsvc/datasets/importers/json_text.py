@@ -68,6 +68,10 @@ _decoder: json.JSONDecoder = json.JSONDecoder(parse_float=_read_float, parse_con
 _lenient: json.JSONDecoder = json.JSONDecoder()
 
 
+def _write_constant(value: float) -> str:
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
 def find_not_finite(text: str) -> list[FieldError]:
     """Return what is wrong with each number that is NaN or infinite; nothing where the text is no JSON at all."""
     try:
@@ -75,7 +79,7 @@ def find_not_finite(text: str) -> list[FieldError]:
     except (ValueError, RecursionError):
         return []
     return [
-        FieldError(pointer, f"`{pointer[1:]}` holds {value}, which is no number in JSON.")
+        FieldError(pointer, f"`{pointer[1:]}` is {_write_constant(value)}, which is no number in JSON.")
         for pointer, value, _ in walk(document)
         if isinstance(value, float) and not math.isfinite(value)
     ]

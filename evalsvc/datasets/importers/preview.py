@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
 from evalsvc.datasets.importers.reader import Upload, parse_upload
 from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.problems import FieldError, Invalid
 
 N_LOOKED_AT = 20
@@ -22,6 +23,7 @@ class UploadPreview:
     rows: list[ExampleRow]
     n: int | None
     errors: tuple[FieldError, ...] = ()
+    summary: UploadSummary = field(default_factory=UploadSummary)
 
 
 def preview_upload(upload: Upload, *, n_shown: int = N_LOOKED_AT, limits: Limits = DEFAULT_LIMITS) -> UploadPreview:
@@ -32,7 +34,7 @@ def preview_upload(upload: Upload, *, n_shown: int = N_LOOKED_AT, limits: Limits
         parsed = parse_upload(upload, limits=limits)
         format = parsed.format
         rows.extend(islice(parsed.rows, n_shown))
-        return UploadPreview(format, rows, len(rows) + _count_rows(parsed.rows))
+        return UploadPreview(format, rows, len(rows) + _count_rows(parsed.rows), summary=parsed.summary)
     except Invalid as error:
         return UploadPreview(format, rows, None, tuple(error.errors))
 

@@ -10,12 +10,14 @@ from typing import BinaryIO
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
 from evalsvc.datasets.importers.beir import read_beir
 from evalsvc.datasets.importers.gsm8k import read_gsm8k
+from evalsvc.datasets.importers.json_list import read_list
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
 from evalsvc.datasets.importers.lines import BOM, Record, read_objects
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
-from evalsvc.datasets.importers.names import Names
+from evalsvc.datasets.importers.names import Names, Purpose
 from evalsvc.datasets.importers.parquet import read_parquet
 from evalsvc.datasets.importers.rows import ExampleRow, make_rows
+from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.importers.table import JSON_SUFFIX, find_delimiter, read_csv
 from evalsvc.problems import FieldError, Invalid
 
@@ -34,7 +36,13 @@ class Format(StrEnum):
     JSON = "json"
 
 
-SUFFIXES = {"csv": Format.CSV, "jsonl": Format.JSONL, "ndjson": Format.JSONL, "parquet": Format.PARQUET}
+SUFFIXES = {
+    "csv": Format.CSV,
+    "tsv": Format.CSV,
+    "jsonl": Format.JSONL,
+    "ndjson": Format.JSONL,
+    "parquet": Format.PARQUET,
+}
 SPREADSHEETS = ("xlsx", "xls", "ods", "numbers")
 
 
@@ -46,6 +54,7 @@ class Upload:
     format: str | None = None
     split: str = "test"
     mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    purpose: Purpose = Purpose.DATASET
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +63,23 @@ class ParsedUpload:
 
     format: str
     rows: Iterator[ExampleRow]
+    summary: UploadSummary = field(default_factory=UploadSummary)
 
 
 def parse_upload(upload: Upload, *, limits: Limits = DEFAULT_LIMITS) -> ParsedUpload:
     """Detect the format of an upload and begin to read its rows. Raises Invalid if nothing can be read."""
-    names = Names(upload.mapping)
+    names, summary = Names(upload.mapping, purpose=upload.purpose), UploadSummary()
     format = upload.format or detect(upload.files, names)
     refusals = Refusals()
     if len(upload.files) > 1 and format != Format.BEIR:
         raise Invalid(FieldError("/file", "Several files are accepted for BEIR only."))
-    file = upload.files[0][1]
+    name, file = upload.files[0]
     file.seek(0)
     match format:
         case Format.CSV:
-            records = read_csv(file, refusals)
+            records = read_csv(file, refusals, summary, name=name)
         case Format.PARQUET:
-            records = read_parquet(file, refusals)
+            records = read_parquet(file, refusals, summary)
         case Format.SQUAD:
             # Only here: an installation of the client alone has no parser for documents that do not fit into memory.
             from evalsvc.datasets.importers.squad import read_squad
@@ -77,12 +87,15 @@ def parse_upload(upload: Upload, *, limits: Limits = DEFAULT_LIMITS) -> ParsedUp
             records = read_squad(file, refusals)
         case Format.GSM8K:
             records = read_gsm8k(file, refusals)
+        case Format.JSON:
+            records = read_list(file, refusals)
         case Format.BEIR:
             records = beir_records(upload, refusals, limits)
         case _:
             records = read_objects(file, refusals)
     text_cells = format in (Format.CSV, Format.PARQUET)
-    return ParsedUpload(format, make_rows(records, names, refusals, text_cells=text_cells, limits=limits))
+    rows = make_rows(records, names, refusals, text_cells=text_cells, limits=limits, summary=summary)
+    return ParsedUpload(format, rows, summary)
 
 
 def read_examples(
@@ -90,8 +103,9 @@ def read_examples(
     *,
     mapping: Mapping[str, Sequence[str]] | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    summary: UploadSummary | None = None,
 ) -> Iterator[ExampleRow]:
-    """Return rows of examples that came in a JSON body, or were made by a program. Raises as the rows of an upload do."""
+    """Return rows of examples of a JSON body, or made by a program. Raises as the rows of an upload do."""
     refusals = Refusals()
 
     def records() -> Iterator[tuple[SourceLocation, Record]]:
@@ -102,7 +116,7 @@ def read_examples(
             else:
                 refusals.add(location, "Expected a JSON object.")
 
-    return make_rows(records(), Names(mapping), refusals, limits=limits)
+    return make_rows(records(), Names(mapping), refusals, limits=limits, summary=summary)
 
 
 def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
@@ -126,6 +140,8 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
         return Format.BEIR
     format = SUFFIXES.get(suffix)
     start = head.lstrip()
+    if start.startswith(b"[") and format in (None, Format.JSONL):
+        return Format.JSON
     if format is None and start.startswith(b"{"):
         format = Format.SQUAD if b'"paragraphs"' in start else Format.JSONL
     if format == Format.JSONL and start.startswith(b'{"question"') and b"\\n#### " in start:
@@ -144,7 +160,7 @@ def first_cells(head: bytes) -> list[str]:
     return [cell.strip().strip('"').removesuffix(JSON_SUFFIX) for cell in cells]
 
 
-UPLOADED = tuple(member.value for member in Format if member != Format.JSON)
+UPLOADED = tuple(member.value for member in Format)
 
 
 class Files:
