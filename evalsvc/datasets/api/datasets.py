@@ -111,10 +111,11 @@ class DatasetsView(UploadView):
         query = validate_strict(TypedListQuery(data=get_query_params(request)))
         if query.get("type", CUSTOM) != CUSTOM:
             return Response(DatasetList(datasets=[]))
-        rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])
+        datasets = list_datasets(account=self.account)
+        page = self.get_offset_list(request).take_page(datasets, limit=query["limit"], offset=query["offset"])
+        rows = list(page)
         newest = newest_versions(account=self.account, datasets=rows)
-        datasets = [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]
-        return Response(DatasetList(datasets=datasets))
+        return Response(DatasetList(datasets=[dataset_out(row, newest[row.id], with_schemas=False) for row in rows]))
 
     @extend_schema(
         operation_id="create_dataset",
@@ -188,7 +189,8 @@ class VersionsView(UploadView):
         """List versions, newest first."""
         query = validate_strict(ListQuery(data=get_query_params(request)))
         rows = list_versions(account=self.account, dataset=get_dataset(account=self.account, id=id))
-        versions = rows[query["offset"] : query["offset"] + query["limit"]]
+        offset_list = self.get_offset_list(request, by="number")
+        versions = offset_list.take_page(rows, limit=query["limit"], offset=query["offset"])
         return Response(DatasetVersionList(versions=[version_out(row, with_schemas=False) for row in versions]))
 
     @extend_schema(
