@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from evalsvc.codes import EVALUATION_ERRORS, PROBLEMS, Code
 from evalsvc.judges.questions.usage import prompt_hash
-from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS, Code
 from evaluators.base import EvaluatorSpec, ManagedProfile, effective_settings
 from evaluators.gateway import Question
 from evaluators.judging.prompts import RULES
@@ -146,7 +146,7 @@ def all_prompts() -> Iterator[tuple[EvaluatorSpec, ManagedProfile, Question]]:
 
 
 PAGES = (
-    Page("docs/errors.md", "evalsvc/rest/codes.py", error_codes),
+    Page("docs/errors.md", "evalsvc/codes.py", error_codes),
     Page("docs/api.md", "docs/api/", api_index),
     Page("docs/prompts.md", "the prompts of evaluators/", managed_prompts),
     Page("docs/evaluators.md", "the registered families", card_index),

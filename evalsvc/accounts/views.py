@@ -19,6 +19,7 @@ from evalsvc.accounts.access.permissions import check_scope
 from evalsvc.accounts.access.throttling import add_rate_limit_headers, check_limits
 from evalsvc.accounts.models import Account
 from evalsvc.rest.answering.answers import WrittenAnswer
+from evalsvc.rest.answering.offsets import OffsetList
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, add_warnings, key_warnings
 from evalsvc.rest.basics.nearest import suggestion
@@ -41,6 +42,7 @@ from evalsvc.rest.problems import FieldError, Invalid, NotFound, escape
 from evalsvc.tenancy.scope import account_scope
 
 Body = TypeVar("Body", bound=msgspec.Struct)
+PAGE_PARAMS = ("limit", "offset")
 
 
 class ShortCircuit(Exception):
@@ -166,6 +168,11 @@ class AccountView(APIView):
     def parse_query(self, request: Request, query: type[Serializer[Any]]) -> Mapping[str, Any]:
         """Return the validated parameters of a list of the wire, and warn of those that nothing reads."""
         return self.validate_lenient(query(data=get_query_params(request)))
+
+    def get_offset_list(self, request: Request, *, by: str = "created_at") -> OffsetList:
+        """Return the list that this view answers by offset; the column `by` grows with each row that is added."""
+        query = sorted((name, value) for name, value in get_query_params(request).items() if name not in PAGE_PARAMS)
+        return OffsetList(f"{self.account.pk} {self.caller.actor} {request.path} {query}", by)
 
     def decode_body(self, request: Request, kind: type[Body]) -> Body:
         """Return a body of the wire, and warn of unknown keys. Fields that do not fit are 422, with pointers."""

@@ -16,8 +16,8 @@ from evalsvc.accounts.services import forget_caches, record_audit
 from evalsvc.catalog.inline import MAX_BYTES, is_inline_name
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
+from evalsvc.documents import find_unstorable
 from evalsvc.outbound.guard import why_not_called
-from evalsvc.rest.bodies.parsers import find_unstorable
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family, Settings

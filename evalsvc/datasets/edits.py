@@ -9,6 +9,7 @@ from typing import Any
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import iterate_examples
 
@@ -26,7 +27,7 @@ class Edit:
 
 def edited_rows(*, account: Account, version: DatasetVersion, edit: Edit) -> Iterator[ExampleRow]:
     """Yield the rows of the version as they would be: in its order, new ones last. Raises Invalid as uploads do."""
-    return read_examples(_records(account, version, edit))
+    return read_examples(_records(account, version, edit), limits=get_upload_limits())
 
 
 def _records(account: Account, version: DatasetVersion, edit: Edit) -> Iterator[dict[str, Any]]:

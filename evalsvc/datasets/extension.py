@@ -12,6 +12,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.edits import Edit, edited_rows
 from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.importers.rows import ExampleRow, row_of_fields
+from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version, list_examples
 from evalsvc.datasets.services import add_version
@@ -29,7 +30,7 @@ def extend_dataset(
 
     Returns the existing version and False if nothing is new. Raises Invalid as uploads do.
     """
-    added = list(read_examples(examples))
+    added = list(read_examples(examples, limits=get_upload_limits()))
     with account_scope(account.pk):
         newest = _locked_newest(account, dataset)
         if newest.n_examples + len(added) > min(MAX_KEPT, settings.MAX_EXAMPLES):

@@ -10,10 +10,10 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import TenantModel, TenantRow
 from evalsvc.datasets.fields import JSONTextField
+from evalsvc.datasets.importers.limits import MAX_KEY
 from evalsvc.tenancy.scope import NextId
 
 MAX_NAME = 200
-MAX_KEY = 255
 
 
 class Dataset(TenantModel):

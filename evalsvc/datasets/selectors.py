@@ -156,6 +156,9 @@ def are_plain_texts(*, account: Account, version: DatasetVersion, field: str, em
     bad = f"coalesce(json_typeof({field}), 'null') NOT IN ('string', 'null')"
     if not empty_counts:
         bad = f"({field} IS NULL OR json_typeof({field}) <> 'string' OR {field}::text = '\"\"')"
+    if field == "expected":
+        # A text cell that looks like a list is read as one.
+        bad = f"({bad} OR ({field} #>> '{{}}') ~ '^[^[:alnum:]]*\\[')"
     sql = f"SELECT NOT EXISTS (SELECT 1 FROM datasets_example WHERE account_id = %s AND version_id = %s AND {bad})"  # noqa: S608
     with connections[current_role()].cursor() as cursor:
         cursor.execute(sql, [account.pk, version.pk])

@@ -15,9 +15,9 @@ from typing import Any, Self
 import orjson
 from django.conf import settings as django_settings
 
+from evalsvc.documents import find_unstorable
 from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.judges.calls import loop
-from evalsvc.rest.bodies.parsers import find_unstorable
 from evalsvc.tenancy.outages import is_outage
 from evaluators.base import CannotScore, EvaluatorSpec, Family, Lane, Sample, Score, Settings, TransientError
 from evaluators.budget import allowed

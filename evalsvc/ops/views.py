@@ -15,6 +15,7 @@ from kombu.connection import Connection as BrokerConnection
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from redis.exceptions import RedisError
 
+from evalsvc.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.infra.redis import get_shared_client
 from evalsvc.local.supervisor.backends import broker_url
 from evalsvc.local.supervisor.roster import START_HEADER, START_VARIABLE
@@ -22,7 +23,6 @@ from evalsvc.ops.liveness import alive
 from evalsvc.ops.metering.installation import Installation
 from evalsvc.ops.metering.port import build_registry
 from evalsvc.ops.serving.drain import draining
-from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.tenancy.scope import APP
 
 BROKER_SECONDS = 1

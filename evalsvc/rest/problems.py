@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -16,57 +15,14 @@ from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 from rest_framework import exceptions as drf
 
+from evalsvc.problems import FieldError, Invalid, NotFound, Problem, escape
 from evalsvc.rest.basics.body_errors import BodyFailed
 from evalsvc.rest.basics.request_id import current_request_id
 from evalsvc.rest.basics.routes import path_hint
-from evalsvc.rest.codes import PROBLEMS
 
 log = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"
-
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """What is wrong with one field, by JSON pointer."""
-
-    pointer: str
-    detail: str
-
-
-class Problem(Exception):
-    """An error that has an answer. Raise it anywhere below the HTTP edge; `code` is a row of rest/codes.py."""
-
-    code = "internal_error"
-
-    def __init__(
-        self,
-        detail: str = "",
-        *,
-        code: str | None = None,
-        errors: Sequence[FieldError] = (),
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self.code = code or self.code
-        self.row = PROBLEMS[self.code]
-        self.detail = detail or f"{self.row.title}."
-        self.errors = tuple(errors)
-        self.headers = dict(headers or {})
-        super().__init__(self.detail)
-
-
-class NotFound(Problem):
-    """Missing and foreign alike: the answers are the same to the byte."""
-
-    code = "not_found"
-
-
-class Invalid(Problem):
-    """Fields that cannot be accepted; nothing was stored."""
-
-    code = "validation_failed"
-
-    def __init__(self, *errors: FieldError, code: str | None = None) -> None:
-        super().__init__("; ".join(error.detail for error in errors[:3]), code=code, errors=errors)
+__all__ = ("CONTENT_TYPE", "FieldError", "Invalid", "NotFound", "Problem", "as_problem", "escape")
 
 
 def problem_body(problem: Problem) -> dict[str, Any]:
@@ -140,11 +96,6 @@ def field_errors(detail: object, pointer: str = "") -> list[FieldError]:
             return [FieldError(pointer, str(part)) for part in detail]
         return [error for i, part in enumerate(detail) for error in field_errors(part, f"{pointer}/{i}")]
     return [FieldError(pointer, str(detail))]
-
-
-def escape(name: str) -> str:
-    """Escape a name for use in a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
 
 
 def exception_handler(exc: Exception, context: Mapping[str, object]) -> HttpResponse | None:

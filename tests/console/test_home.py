@@ -10,8 +10,8 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from evalsvc.codes import EVALUATION_ERRORS
 from evalsvc.reports.words import number_text
-from evalsvc.rest.codes import EVALUATION_ERRORS
 from tests.conftest import Caller
 from tests.console.comparing import answered
 from tests.console.conftest import Visitor

@@ -177,12 +177,14 @@ def written(path: Path, n_rows: int) -> Path:
 
 
 def stored(caller: Caller, path: Path) -> Any:
-    from evalsvc.datasets.importers.reader import Upload, read_upload
+    from evalsvc.datasets.importers.reader import Upload, parse_upload
     from evalsvc.datasets.services import create_dataset
 
     with path.open("rb") as file:
-        format, rows = read_upload(Upload([(path.name, file)]))
-        return create_dataset(account=caller.account, name=path.name, rows=rows, format=format, actor="test")
+        parsed = parse_upload(Upload([(path.name, file)]))
+        return create_dataset(
+            account=caller.account, name=path.name, rows=parsed.rows, format=parsed.format, actor="test"
+        )
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from evalsvc.datasets.importers.names import COLUMNS
+from evalsvc.datasets.importers.names import ANSWERS, FIELD_NAMES
 from tests.conftest import CHECKOUT, Caller
 from tests.datasets.shapes import upload
 
@@ -16,7 +16,7 @@ EXAMPLES = SECTION.findall(PAGE)
 
 
 def test_the_page_has_an_example_of_each_text_format() -> None:
-    assert [format for format, *_ in EXAMPLES] == ["jsonl", "csv", "squad", "gsm8k"]
+    assert [format for format, *_ in EXAMPLES] == ["jsonl", "json", "csv", "squad", "gsm8k"]
 
 
 @pytest.mark.parametrize(("format", "suffix", "text"), EXAMPLES, ids=[format for format, *_ in EXAMPLES])
@@ -27,5 +27,6 @@ def test_an_example_is_accepted_and_known_by_its_content(alice: Caller, format: 
 
 
 def test_the_page_lists_every_column() -> None:
-    for field, columns in COLUMNS.items():
+    for field, columns in FIELD_NAMES.items():
         assert f"| `{field}` | {', '.join(f'`{column}`' for column in columns)} |" in PAGE
+    assert ", ".join(f"`{column}`" for column in ANSWERS) in PAGE

@@ -47,8 +47,8 @@ def test_a_csv_column_may_hold_json(alice: Caller) -> None:
     [
         (b"input,expected\n1\n", "/file/line/2"),
         (b"input,input\n1,2\n", "/file/line/1/input"),
-        (b"input,\n1,2\n", "/file/line/1"),
-        (b'input\n"a\nb"\n""\n', "/file/line/4/input"),
+        (b"input,\n1,2\n", "/file/line/2"),
+        (b'input,k\n"a\nb",1\n"",2\n', "/file/line/4/input"),
         (b'input\n"a" b\n', "/file/line/2"),
         (b"input\na\rb\n", "/file/line/2"),
         (b"input\n\xff\n", "/file/line/2"),
@@ -85,7 +85,7 @@ def test_parquet(alice: Caller) -> None:
             "input": "q",
             "expected": {"a": [1, 2]},
             "contexts": ["x"],
-            "metadata": {"day": "2026-01-02", "price": 1.5},
+            "metadata": {"day": "2026-01-02", "price": "1.50"},
         },
         {"id": "2", "input": "r", "metadata": {"day": None, "price": None}},
     ]

@@ -82,7 +82,7 @@ def test_a_mapping_may_name_any_field_of_the_wire(alice: Caller) -> None:
 def test_several_columns_become_one_field(alice: Caller) -> None:
     row = {"title": "T", "body": "B", "first": "c1", "more": ["c2", "c3"]}
     mapping = {
-        "evaluated_model_input": ["title", "body", "none"],
+        "evaluated_model_input": ["title", "body"],
         "evaluated_model_retrieved_context": ["first", "more"],
     }
     found = rows(alice, mapped(alice, row, mapping))[0]

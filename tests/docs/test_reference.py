@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
+from evalsvc.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.stats.strategies.registry import STRATEGIES
 from scripts.docs import anchor
 from tests.conftest import Caller

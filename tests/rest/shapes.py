@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import resolve
 
-from evalsvc.rest.codes import PROBLEMS
+from evalsvc.codes import PROBLEMS
 
 KEYS = {"type", "title", "status", "detail", "code", "errors", "request_id", "remedy"}
 

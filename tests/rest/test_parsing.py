@@ -13,8 +13,9 @@ from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsvc.documents import MAX_DEPTH, walk
 from evalsvc.rest.bodies.located import locate_error
-from evalsvc.rest.bodies.parsers import MAX_DEPTH, content_length, decode, read_body, walk
+from evalsvc.rest.bodies.parsers import content_length, decode, read_body
 from evalsvc.rest.problems import Invalid, Problem, escape, field_errors
 
 ANY = msgspec.json.Decoder()

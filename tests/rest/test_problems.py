@@ -16,8 +16,8 @@ from redis.exceptions import ConnectionError as RedisDown
 from rest_framework import exceptions as drf
 
 from evalsvc.accounts.services import change_refusal, switch_account
+from evalsvc.codes import PROBLEMS
 from evalsvc.rest.basics.body_errors import BodyBroken, BodyTooSlow
-from evalsvc.rest.codes import PROBLEMS
 from evalsvc.rest.problems import Problem
 from tests.conftest import Caller, new_caller
 from tests.rest.shapes import assert_problem

@@ -86,7 +86,7 @@ class AllAnnotationCriteriaView(AccountView):
         """List annotation criteria, newest first, or those of one project. `warnings` names unknown parameters."""
         query = self.parse_query(request, AnnotationCriteriaQuery)
         rows = list_criteria(account=self.account, project_id=query.get("project_id"))
-        page = rows[query["offset"] : query["offset"] + query["limit"]]
+        page = self.get_offset_list(request).take_page(rows, limit=query["limit"], offset=query["offset"])
         return Response(AnnotationCriteriaPage(annotation_criteria=[annotation_criteria_out(row) for row in page]))
 
     @extend_schema(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -28,14 +28,17 @@ from evalsvc.datasets.api.shapes import (
     NamedFormIn,
     PatchIn,
     TypedListQuery,
+    UploadedDatasetEnvelope,
     dataset_out,
     diff_out,
+    upload_out,
     version_out,
 )
 from evalsvc.datasets.importers.lines import decode_json
 from evalsvc.datasets.importers.names import check_mapping
-from evalsvc.datasets.importers.reader import Upload, read_examples, read_upload
-from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.importers.reader import ParsedUpload, Upload, parse_upload, read_examples
+from evalsvc.datasets.importers.summary import UploadSummary
+from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import DatasetVersion
 from evalsvc.datasets.selectors import (
     count_changes,
@@ -70,17 +73,19 @@ class UploadView(AccountView):
 
     def read(
         self, request: Request, form_type: type[FormIn], body_type: type[ExamplesIn]
-    ) -> tuple[Mapping[str, Any], str, Iterator[ExampleRow]]:
-        """Return the checked fields, the format and the rows of the body."""
+    ) -> tuple[Mapping[str, Any], ParsedUpload]:
+        """Return the checked fields, and the rows of the body."""
         if self.form is None:
             body = body_type(data=request.data)
             values = validate_strict(body)
             mapping = check_mapping(values.get("custom_field_mapping") or {})
-            return values, DatasetVersion.Format.JSON, read_examples(body.initial_data["examples"], mapping=mapping)
+            summary, limits = UploadSummary(), get_upload_limits()
+            rows = read_examples(body.initial_data["examples"], mapping=mapping, limits=limits, summary=summary)
+            return values, ParsedUpload(DatasetVersion.Format.JSON, rows, summary)
         files = self.form.uploads("file")
         values = validate_strict(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
         upload = Upload(files, values.get("format"), values["split"], read_mapping(values.get("custom_field_mapping")))
-        return values, *read_upload(upload)
+        return values, parse_upload(upload, limits=get_upload_limits())
 
 
 def read_mapping(text: str | None) -> dict[str, list[str]]:
@@ -106,32 +111,39 @@ class DatasetsView(UploadView):
         query = validate_strict(TypedListQuery(data=get_query_params(request)))
         if query.get("type", CUSTOM) != CUSTOM:
             return Response(DatasetList(datasets=[]))
-        rows = list(list_datasets(account=self.account)[query["offset"] : query["offset"] + query["limit"]])
+        datasets = list_datasets(account=self.account)
+        page = self.get_offset_list(request).take_page(datasets, limit=query["limit"], offset=query["offset"])
+        rows = list(page)
         newest = newest_versions(account=self.account, datasets=rows)
-        datasets = [dataset_out(row, newest[row.id], with_schemas=False) for row in rows]
-        return Response(DatasetList(datasets=datasets))
+        return Response(DatasetList(datasets=[dataset_out(row, newest[row.id], with_schemas=False) for row in rows]))
 
     @extend_schema(
         operation_id="create_dataset",
         tags=["datasets"],
         request={"multipart/form-data": NamedFormIn, "application/json": NamedExamplesIn},
-        responses=ENVELOPE,
+        responses=answers_with(UploadedDatasetEnvelope),
     )
     def post(self, request: Request) -> Response:
         """Make a dataset from a file (JSONL, CSV, Parquet, BEIR, SQuAD, GSM8K), or from examples in a JSON body.
 
-        One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field.
+        One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field. The answer
+        says from which column each field came, and what was ignored.
         """
-        values, format, rows = self.read(request, NamedFormIn, NamedExamplesIn)
+        values, parsed = self.read(request, NamedFormIn, NamedExamplesIn)
         version = services.create_dataset(
             account=self.account,
             name=values["dataset_name"],
             description=values["dataset_description"],
-            rows=rows,
-            format=format,
+            rows=parsed.rows,
+            format=parsed.format,
             actor=self.caller.actor,
         )
-        return envelope(version)
+        dataset = version.dataset
+        return Response(
+            UploadedDatasetEnvelope(
+                dataset_id=dataset.id, dataset=dataset_out(dataset, version), upload=upload_out(parsed.summary)
+            )
+        )
 
 
 def envelope(version: DatasetVersion) -> Response:
@@ -177,7 +189,8 @@ class VersionsView(UploadView):
         """List versions, newest first."""
         query = validate_strict(ListQuery(data=get_query_params(request)))
         rows = list_versions(account=self.account, dataset=get_dataset(account=self.account, id=id))
-        versions = rows[query["offset"] : query["offset"] + query["limit"]]
+        offset_list = self.get_offset_list(request, by="number")
+        versions = offset_list.take_page(rows, limit=query["limit"], offset=query["offset"])
         return Response(DatasetVersionList(versions=[version_out(row, with_schemas=False) for row in versions]))
 
     @extend_schema(
@@ -189,11 +202,15 @@ class VersionsView(UploadView):
     def post(self, request: Request, id: uuid.UUID) -> Response:
         """Add a version. The same rows again are the version that is there, with `created` false."""
         dataset = get_dataset(account=self.account, id=id)
-        _, format, rows = self.read(request, FormIn, ExamplesIn)
+        _, parsed = self.read(request, FormIn, ExamplesIn)
         version, created = services.add_version(
-            account=self.account, dataset=dataset, rows=rows, format=format, actor=self.caller.actor
+            account=self.account, dataset=dataset, rows=parsed.rows, format=parsed.format, actor=self.caller.actor
         )
-        return Response(DatasetVersionEnvelope(dataset_id=id, version=version_out(version), created=created))
+        return Response(
+            DatasetVersionEnvelope(
+                dataset_id=id, version=version_out(version), created=created, upload=upload_out(parsed.summary)
+            )
+        )
 
 
 class DiffView(AccountView):

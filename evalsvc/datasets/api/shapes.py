@@ -11,6 +11,7 @@ from rest_framework import serializers
 
 from evalsvc.datasets.exports import ExampleOut, example_out
 from evalsvc.datasets.importers.reader import UPLOADED
+from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
 from evalsvc.datasets.selectors import Change, Counts
 from evalsvc.rest.answering.shapes import AnswerShape, Moment, build_enum, build_shape
@@ -55,6 +56,29 @@ class DatasetEnvelope(AnswerShape):
     dataset: DatasetOut
 
 
+class ColumnOut(AnswerShape):
+    """A column of an upload."""
+
+    column: str
+    field: Annotated[str, Meta(description="The field of an example that it is; else a name in the metadata.")]
+    n_rows: Annotated[int, Meta(description="How many rows have a value in it.")]
+
+
+class UploadOut(AnswerShape):
+    """How an upload was read."""
+
+    columns: list[ColumnOut]
+    ignored: Annotated[list[str], Meta(description="What was not read.")]
+    n_distinct: Annotated[int, Meta(description="Examples that differ in input, expected answer, contexts or output.")]
+    warnings: Annotated[list[str], Meta(description="What can make scores wrong, or intervals too narrow.")]
+
+
+class UploadedDatasetEnvelope(DatasetEnvelope):
+    """A dataset, and how its first version was read."""
+
+    upload: UploadOut
+
+
 class DatasetList(AnswerShape):
     """A page of datasets, the newest first."""
 
@@ -73,6 +97,7 @@ class DatasetVersionEnvelope(AnswerShape):
     dataset_id: uuid.UUID
     version: VersionOut
     created: bool
+    upload: UploadOut
 
 
 class ChangeOut(AnswerShape):
@@ -197,6 +222,16 @@ def dataset_out(dataset: Dataset, version: DatasetVersion, *, with_schemas: bool
         samples=version.n_examples,
         creation_at=dataset.created_at,
         version=version_out(version, with_schemas=with_schemas),
+    )
+
+
+def upload_out(summary: UploadSummary) -> UploadOut:
+    """Return how an upload was read, once its rows are."""
+    return UploadOut(
+        columns=[ColumnOut(column=use.column, field=use.field, n_rows=use.n_rows) for use in summary.columns],
+        ignored=summary.list_ignored(),
+        n_distinct=summary.n_distinct,
+        warnings=summary.list_warnings(),
     )
 
 

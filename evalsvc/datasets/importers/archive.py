@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.problems import FieldError, Invalid
 
 MAX_DIRECTORY_BYTES = 1024 * 1024
 MAX_GROWTH = 4

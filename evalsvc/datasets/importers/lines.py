@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-import msgspec
-
+from evalsvc.datasets.importers.json_text import decode_json, find_not_finite
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+from evalsvc.problems import FieldError
 
 MAX_ROW_BYTES = 4 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 Record = dict[str, Any]
+__all__ = ("BOM", "MAX_ROW_BYTES", "Readable", "Record", "decode_json", "read_lines", "read_objects", "refuse_json")
 
 
 class Readable(Protocol):
@@ -57,7 +58,7 @@ def read_objects(file: Readable, refusals: Refusals, **where: str) -> Iterator[t
         try:
             record = decode_json(text)
         except ValueError as exc:
-            refusals.add(location, f"Not valid JSON: {exc}.")
+            refuse_json(location, text, exc, refusals)
             continue
         if isinstance(record, dict):
             yield location, record
@@ -65,9 +66,10 @@ def read_objects(file: Readable, refusals: Refusals, **where: str) -> Iterator[t
             refusals.add(location, "Expected a JSON object.")
 
 
-def decode_json(text: str) -> object:
-    """Decode strict JSON. Raises ValueError, also for NaN and for numbers that are too large for a float."""
-    try:
-        return msgspec.json.decode(text)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+def refuse_json(location: SourceLocation, text: str, exc: ValueError, refusals: Refusals) -> None:
+    """Refuse a text that is no JSON: by its fields where only numbers are wrong, which other programs write."""
+    for error in (found := find_not_finite(text)):
+        detail = f"{location.words}: Not valid JSON: {error.detail}"
+        refusals.add_error(FieldError(location.pointer + error.pointer, detail))
+    if not found:
+        refusals.add(location, f"Not valid JSON: {exc}.")

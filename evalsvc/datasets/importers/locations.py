@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evalsvc.rest.problems import FieldError, Invalid, escape
+from evalsvc.problems import FieldError, Invalid, escape
 
 MAX_REPORTED = 20
 

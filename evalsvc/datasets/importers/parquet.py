@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.importers.table import check_header, read_cells
 
 BATCH_ROWS = 100
+INDEX_NAME = re.compile(r"__index_level_[0-9]+__|Unnamed: [0-9]+(\.[0-9]+)?")
 MAX_BATCH_BYTES = 64 * 1024 * 1024
 Record = dict[str, Any]
 
 
-def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
-    """Yield a record for each row. A text column named `input:json` contains JSON, as in CSV."""
+def read_parquet(
+    file: BinaryIO, refusals: Refusals, summary: UploadSummary | None = None
+) -> Iterator[tuple[SourceLocation, Record]]:
+    """Yield a record for each row. A text column named `input:json` contains JSON, as in CSV.
+
+    The index that pandas writes is ignored, and noted in the summary. Decimals are kept as they are written: as texts.
+    """
     # Only here: it takes 50 MB, which a process that reads no Parquet need not have.
     import pyarrow as pa
     from pyarrow import parquet as pq
@@ -25,7 +33,11 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLoc
     file_location = SourceLocation("/file", "The file")
     try:
         table = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
-        header = check_header(file_location, list(table.schema_arrow.names), refusals)
+        names = list(table.schema_arrow.names)
+        kept = [i for i, name in enumerate(names) if not INDEX_NAME.fullmatch(name)]
+        for name in (name for name in names if INDEX_NAME.fullmatch(name)):
+            (summary or UploadSummary()).ignore(f"Column {name!r}: an index.")
+        header = check_header(file_location, [names[i] for i in kept], refusals)
         for field in table.schema_arrow:
             if pa.types.is_nested(field.type) and "dictionary<" in str(field.type):
                 raise refusals.stop(file_location, f"`{field.name}` nests a dictionary, which is not read.", field.name)
@@ -40,7 +52,7 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLoc
                 # Convert a single row at a time: a value that the file stores once can occur in every row.
                 cells = [
                     plain_value(location, refusals, name, column[i].as_py())
-                    for name, column in zip(header, batch.columns, strict=True)
+                    for name, column in zip(header, [batch.columns[i] for i in kept], strict=True)
                 ]
                 yield location, read_cells(location, header, cells, refusals)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as exc:
@@ -49,15 +61,16 @@ def read_parquet(file: BinaryIO, refusals: Refusals) -> Iterator[tuple[SourceLoc
 
 
 def plain_value(location: SourceLocation, refusals: Refusals, name: str, value: object) -> object:
-    """Return a cell as JSON has it: times as ISO 8601, decimals as numbers, maps as objects."""
+    """Return a cell as JSON has it: times as ISO 8601, decimals as their text, maps as objects."""
     match value:
         case None | bool() | str() | int():
             return value
-        case float() | Decimal():
-            number = float(value)
-            if math.isfinite(number):
-                return number
-            refusals.add(location, f"`{name}` holds {number}, which is no number in JSON.", name)
+        case float():
+            if math.isfinite(value):
+                return value
+            refusals.add(location, f"`{name}` holds {value}, which is no number in JSON.", name)
+        case Decimal():
+            return format(value, "f")
         case datetime() | date() | time():
             return value.isoformat()
         case dict():

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-from django.conf import settings
-
-from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record, decode_json
+from evalsvc.datasets.importers.json_text import decode_json, encode_canonical
+from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, MAX_KEY, Limits
+from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record
+from evalsvc.datasets.importers.list_cells import parse_text_list
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
-from evalsvc.datasets.importers.names import PASSAGE_COLUMNS, Names
-from evalsvc.datasets.models import MAX_KEY
-from evalsvc.rest.bodies.parsers import find_unstorable, might_be_unstorable
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, PASSAGE_COLUMNS, ColumnPlan, Names, join_columns
+from evalsvc.datasets.importers.summary import UploadSummary
+from evalsvc.documents import find_unstorable, might_be_unstorable
+from evalsvc.problems import FieldError, Invalid
 
 # The keys of a passage object: first those for its text, then those for its id.
+FIELDS = ("id", "input", "expected", "output", "contexts", "metadata")
 PASSAGE_NAMES = (("text", "content"), ("id", "document_id", "doc_id", "_id"))
-OUTPUT_COLUMNS = ("evaluated_model_output", "task_output")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,85 +35,149 @@ class ExampleRow:
     metadata: Record
     canonical: bytes
 
+    @property
+    def output(self) -> Any:
+        """Return the output that came with the example; None if none did."""
+        return next((self.metadata[name] for name in OUTPUT_COLUMNS if self.metadata.get(name) is not None), None)
+
 
 def make_rows(
-    records: Iterable[tuple[SourceLocation, Record]], names: Names, refusals: Refusals, *, text_cells: bool = False
+    records: Iterable[tuple[SourceLocation, Record]],
+    names: Names,
+    refusals: Refusals,
+    *,
+    text_cells: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    summary: UploadSummary | None = None,
 ) -> Iterator[ExampleRow]:
     """Yield a row for each record, in order. Raises Invalid if a record cannot be converted to a row.
 
     After the first refused record no more rows are yielded, but the remaining records are checked, so that more errors
-    are reported. `text_cells` is for formats with text cells: contexts and metadata are then parsed as JSON.
+    are reported. `text_cells` is for formats with text cells: lists and metadata are then parsed. All rows of these
+    have the same columns. `summary` is complete once the iterator is at its end.
     """
-    with closing(KeyIndex()) as keys:
-        n_rows = 0
+    summary = summary or UploadSummary()
+    reader = RecordReader(names, refusals, summary, text_cells=text_cells)
+    with closing(SeenRows()) as seen:
         for location, record in records:
-            n_rows += 1
-            if n_rows > settings.MAX_EXAMPLES:
-                raise refusals.stop(location, f"A version has at most {settings.MAX_EXAMPLES} examples.")
-            row = make_row(location, record, names, refusals, number=n_rows, text_cells=text_cells)
+            summary.n_examples += 1
+            if summary.n_examples > limits.n_examples:
+                raise refusals.stop(location, f"A version has at most {limits.n_examples} examples.")
+            row = reader.read(location, record, number=summary.n_examples)
             if row is None:
                 continue
-            if first := keys.add(row.key, location.words):
+            if first := seen.add_key(row.key, location.words):
                 refusals.add(location, f"The id {row.key!r} is taken by: {first}.", "id")
             elif not refusals.errors:
+                summary.n_distinct += seen.add_content(row)
                 yield row
+    reader.raise_for_missing_columns()
     refusals.raise_if_any()
-    if not n_rows:
+    if not summary.n_examples:
         raise Invalid(FieldError("/file", "Holds no examples."))
 
 
 def row_of_fields(key: str, input: Any, expected: Any, contexts: list[Any] | None, metadata: Record) -> ExampleRow:
     """Return the row of an example that is stored already, with the bytes that it was hashed by."""
     fields = {"id": key, "input": input, "expected": expected, "contexts": contexts, "metadata": metadata}
-    return ExampleRow(key, input, expected, contexts, metadata, orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
+    return ExampleRow(key, input, expected, contexts, metadata, encode_canonical(fields))
 
 
-class KeyIndex:
-    """The keys seen so far, in a temporary file: a million keys would need too much memory."""
+class SeenRows:
+    """The keys and contents seen so far, in a temporary file: a million of them would need too much memory."""
 
     def __init__(self) -> None:
         # With an empty name SQLite opens a private database on disk, and deletes it when it is closed.
         self.database = sqlite3.connect("", isolation_level=None)
         self.database.execute("PRAGMA journal_mode = OFF")
         self.database.execute("CREATE TABLE keys (key TEXT PRIMARY KEY, words TEXT) WITHOUT ROWID")
+        self.database.execute("CREATE TABLE contents (digest BLOB PRIMARY KEY) WITHOUT ROWID")
         self.database.execute("BEGIN")
 
-    def add(self, key: str, words: str) -> str | None:
+    def add_key(self, key: str, words: str) -> str | None:
         """Add a key. Return None if it is new, else the words for the place where it stood first."""
         if self.database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (key, words)).rowcount:
             return None
         return str(self.database.execute("SELECT words FROM keys WHERE key = ?", (key,)).fetchone()[0])
+
+    def add_content(self, row: ExampleRow) -> bool:
+        """Add what is evaluated of a row; return whether it is new. Its id and other metadata make no difference."""
+        content = encode_canonical([row.input, row.expected, row.contexts, row.output])
+        digest = hashlib.sha256(content).digest()[:16]
+        return bool(self.database.execute("INSERT OR IGNORE INTO contents VALUES (?)", (digest,)).rowcount)
 
     def close(self) -> None:
         """Close the database, which deletes the file."""
         self.database.close()
 
 
-def make_row(
-    location: SourceLocation, record: Record, names: Names, refusals: Refusals, *, number: int, text_cells: bool
-) -> ExampleRow | None:
-    """Return the record as a row, or None after adding its errors to `refusals`."""
-    n_before, remainder = len(refusals.errors), dict(record)
-    values = {field: names.take(remainder, field) for field in names.columns}
-    names.rename(remainder)
-    key = read_row_key(location, refusals, *values["id"], number=number)
-    column, value = values["input"]
-    if value is None and any(remainder.get(name) is not None for name in OUTPUT_COLUMNS):
-        value = ""  # clients of Patronus upload outputs to be judged alone
-    if value is None:
-        missing = "empty" if column in record else "missing"
-        refusals.add(location, f"`{column}` is {missing}; every example has an input.", column)
-    contexts = read_passages(location, refusals, *values["contexts"], text_cells=text_cells)
-    for name in remainder.keys() & set(PASSAGE_COLUMNS):
-        remainder[name] = read_passages(location, refusals, name, remainder[name], text_cells=text_cells)
-    metadata = read_metadata(location, refusals, *values["metadata"], rest=remainder, text_cells=text_cells)
-    if len(refusals.errors) > n_before:
-        return None
-    fields = {"id": key, "input": value, "expected": values["expected"][1], "contexts": contexts, "metadata": metadata}
-    canonical = canonical_bytes(location, refusals, fields)
-    if canonical is None:
-        return None
-    return ExampleRow(key, value, values["expected"][1], contexts, metadata, canonical)
+class RecordReader:
+    """Turns records into rows, and counts which columns they are made of."""
+
+    def __init__(self, names: Names, refusals: Refusals, summary: UploadSummary, *, text_cells: bool) -> None:
+        self.names, self.refusals, self.summary, self.text_cells = names, refusals, summary, text_cells
+
+    def read(self, location: SourceLocation, record: Record, *, number: int) -> ExampleRow | None:
+        """Return the record as a row, or None after adding its errors to the refusals."""
+        n_before, plan = len(self.refusals.errors), self.names.plan(record)
+        if plan.conflict is not None:
+            raise self.refusals.stop(location, plan.conflict.detail, *plan.conflict.columns[:1])
+        if self.text_cells:
+            self.raise_for_missing_columns()
+        fields = self.take_fields(location, record, plan)
+        key = read_row_key(location, self.refusals, *fields["id"], number=number)
+        value, expected, contexts = (fields[name][1] for name in ("input", "expected", "contexts"))
+        metadata = self.read_metadata(location, record, plan, fields)
+        if value is None and fields["output"][1] is not None:
+            value = ""  # an output to be judged alone
+        if value is None:
+            column = fields["input"][0]
+            missing = "empty" if column in record else "missing"
+            self.refusals.add(location, f"`{column}` is {missing}; every example has an input.", column)
+        if len(self.refusals.errors) > n_before:
+            return None
+        values = {"id": key, "input": value, "expected": expected, "contexts": contexts, "metadata": metadata}
+        canonical = canonical_bytes(location, self.refusals, values)
+        return None if canonical is None else ExampleRow(key, value, expected, contexts, metadata, canonical)
+
+    def take_fields(self, location: SourceLocation, record: Record, plan: ColumnPlan) -> dict[str, tuple[str, Any]]:
+        """Return column and value of each field; of one without a column, its own name and None."""
+        fields: dict[str, tuple[str, Any]] = {}
+        for field in dict.fromkeys((*FIELDS, *plan.fields)):
+            columns = plan.fields.get(field, ())
+            column = columns[0] if columns else self.names.get_wanted_column(field)
+            value = join_columns(record, columns, as_list=field == "contexts")
+            if field == "contexts":
+                value = read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
+            elif field == "expected" and self.text_cells and type(value) is str:
+                texts = parse_text_list(value)
+                value = value if texts is None else texts
+            fields[field] = column, value
+            for name in columns:
+                self.summary.count(field, name, has_value=record[name] is not None)
+        for name, field in plan.passed_over.items():
+            self.summary.note([f"`{name}` could be `{field}` too. It is stored in the metadata."])
+        return fields
+
+    def read_metadata(
+        self, location: SourceLocation, record: Record, plan: ColumnPlan, fields: Mapping[str, tuple[str, Any]]
+    ) -> Record:
+        """Return the metadata object together with all columns that are not fields of an example."""
+        rest = {stored: record[name] for name, stored in plan.stored.items()}
+        rest |= {name: value for name, (_, value) in fields.items() if name not in FIELDS and value is not None}
+        column, output = fields["output"]
+        if output is not None:
+            rest[self.names.get_stored_output(column)] = output
+        for name in rest.keys() & set(PASSAGE_COLUMNS):
+            rest[name] = read_passages(location, self.refusals, name, rest[name], text_cells=self.text_cells)
+        for name in plan.stored:
+            self.summary.count("metadata", name, has_value=record[name] is not None)
+        return read_metadata(location, self.refusals, *fields["metadata"], rest=rest, text_cells=self.text_cells)
+
+    def raise_for_missing_columns(self) -> None:
+        """Raise Invalid if the mapping names a column that no record has had."""
+        if errors := self.names.find_missing():
+            raise Invalid(*errors[:10])
 
 
 def read_row_key(location: SourceLocation, refusals: Refusals, column: str, value: object, *, number: int) -> str:
@@ -131,11 +196,9 @@ def read_passages(
     location: SourceLocation, refusals: Refusals, column: str, value: object, *, text_cells: bool
 ) -> list[object] | None:
     """Return a list of passages: texts, or objects with a `text` or an `id`. One passage alone becomes a list."""
-    if text_cells and isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            value = decode_json(value)
-        except ValueError:
-            return [value]  # a text that happens to begin with a bracket
+    if type(value) is str and value.lstrip().startswith("["):
+        # Where it is no list, it is a text that happens to begin with a bracket.
+        value = decode_passages(value) if text_cells else parse_text_list(value) or value
     if value is None:
         return None
     if is_passage(value):
@@ -149,6 +212,14 @@ def read_passages(
             refusals.add(location, detail, column, str(i))
             return None
     return value
+
+
+def decode_passages(cell: str) -> object:
+    """Return the list of texts or passages that a cell holds, else the cell."""
+    try:
+        return decode_json(cell)
+    except ValueError:
+        return parse_text_list(cell) or cell
 
 
 def is_passage(value: object) -> bool:
@@ -183,7 +254,7 @@ def read_metadata(
 def canonical_bytes(location: SourceLocation, refusals: Refusals, fields: Record) -> bytes | None:
     """Return the row as JSON with sorted keys: equal rows have equal bytes. None if it cannot be stored."""
     try:
-        canonical = orjson.dumps(fields, option=orjson.OPT_SORT_KEYS)
+        canonical = encode_canonical(fields)
     except TypeError as exc:
         problems = list(find_unstorable(fields)) or [FieldError("", f"Cannot be stored: {exc}.")]
     else:

@@ -10,7 +10,7 @@ import ijson
 
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
-from evalsvc.rest.bodies.parsers import MAX_DEPTH
+from evalsvc.documents import MAX_DEPTH
 
 ARTICLE, PARAGRAPH = "data/*", "data/*/paragraphs/*"
 _escaped = re.compile(rb"\\.", re.DOTALL)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from evalsvc.rest.bodies.parsers import LARGEST, SMALLEST
+from evalsvc.documents import LARGEST, SMALLEST
 from evalsvc.rest.problems import FieldError, escape
 from evaluators.base import NOTHING_UNREAD, Field, Passage, Sample
 from evaluators.samples import build_sample, is_bare, passage_json

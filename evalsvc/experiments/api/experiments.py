@@ -48,12 +48,15 @@ class ExperimentsView(PlansExperiments):
         query = validate_strict(plans.ExperimentsQuery(data=get_query_params(request)))
         filters = {name: query.get(name) for name in ("project_id", "name", "tags", "metadata")}
         rows = list_experiments(account=self.account, **filters)
+        offset_list = self.get_offset_list(request, by="id")
         if offset := query["offset"]:
-            experiments = list(rows.order_by("-id")[offset : offset + query["limit"]])
-            return Response(_page(experiments, None))
+            rows = rows.order_by("-id")
+            return Response(_page(offset_list.take_page(rows, limit=query["limit"], offset=offset), None))
         experiments, cursor = page(
             rows, limit=query["limit"], cursor=query.get("cursor"), of=f"experiments:{self.account.pk}"
         )
+        if cursor and not query.get("cursor"):
+            offset_list.begin_list(rows)
         return Response(_page(experiments, cursor))
 
     @extend_schema(operation_id="create_experiment", tags=["experiments"], request=plans.ExperimentIn, responses=ONE)

@@ -101,7 +101,9 @@ class ProjectsView(AccountView):
     )
     def get(self, request: Request) -> Response:
         """List projects, newest first."""
-        rows = list_projects(account=self.account)[requested_page(self, request)]
+        query = self.parse_query(request, PageQuery)
+        projects = list_projects(account=self.account)
+        rows = self.get_offset_list(request).take_page(projects, limit=query["limit"], offset=query["offset"])
         return Response(ProjectPage(projects=[build_shape(row, ProjectFacts) for row in rows]))
 
     @extend_schema(

@@ -184,7 +184,8 @@ class PromptDefinitionsView(AccountView):
         query = DefinitionsQuery(data=get_query_params(request))
         self.validate_lenient(query)
         limit, offset = query.page()
-        rows = list_prompts(account=self.account, filters=query.build_prompt_filters())[offset : offset + limit]
+        prompts = list_prompts(account=self.account, filters=query.build_prompt_filters())
+        rows = self.get_offset_list(request).take_page(prompts, limit=limit, offset=offset)
         return Response(PromptDefinitionPage(prompt_definitions=[prompt_definition_out(row) for row in rows]))
 
     @extend_schema(
@@ -246,7 +247,12 @@ class PromptRevisionsView(AccountView):
         rows = list_prompt_revisions(
             account=self.account, of=query.build_prompt_filters("prompt_"), filters=query.filters()
         )
+        offset_list = self.get_offset_list(request)
+        if offset:
+            rows = offset_list.continue_list(rows)
         page = page_of_revisions(rows, limit=limit, offset=offset)
+        if page and not offset:
+            offset_list.begin_list(rows)
         return Response(PromptRevisionPage(prompt_revisions=[prompt_revision_out(row) for row in page]))
 
     @extend_schema(

@@ -23,6 +23,7 @@ from evalsvc.datasets.importers.lines import read_objects
 from evalsvc.datasets.importers.locations import Refusals
 from evalsvc.datasets.importers.names import Names
 from evalsvc.datasets.importers.rows import make_rows
+from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import MAX_NAME, Dataset, DatasetVersion
 from evalsvc.datasets.services import create_dataset
 from evalsvc.experiments.maintenance.recount import recount
@@ -141,7 +142,9 @@ def _version(
             account=account,
             name=wish.dataset_name or _free_name(account, bundle.manifest.source.dataset or said.name),
             description=bundle.manifest.source.dataset_description[:10_000],
-            rows=make_rows(read_objects(file, refusals, name=tables.EXAMPLES), Names(None), refusals),
+            rows=make_rows(
+                read_objects(file, refusals, name=tables.EXAMPLES), Names(None), refusals, limits=get_upload_limits()
+            ),
             format=DatasetVersion.Format.JSONL,
             actor=actor,
         )

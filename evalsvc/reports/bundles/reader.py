@@ -13,6 +13,7 @@ from django.conf import settings
 
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Archive, Budget, open_archive, refuse
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, decode_json
+from evalsvc.documents import find_unstorable, might_be_unstorable
 from evalsvc.reports.bundles import tables
 from evalsvc.reports.bundles.manifest import (
     FIRST_VERSION,
@@ -25,7 +26,6 @@ from evalsvc.reports.bundles.manifest import (
 )
 from evalsvc.reports.bundles.records.kinds import RECORD_FILES, RecordKind, record_type
 from evalsvc.reports.bundles.tables import BundleTable, plan_type, row_type
-from evalsvc.rest.bodies.parsers import find_unstorable, might_be_unstorable
 from evalsvc.rest.problems import Invalid
 
 CHUNK = 1 << 16

@@ -10,8 +10,8 @@ import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from evalsvc.documents import find_unstorable
 from evalsvc.rest.basics.nearest import suggestion
-from evalsvc.rest.bodies.parsers import find_unstorable
 
 MAX_METADATA_BYTES = 64 * 1024
 

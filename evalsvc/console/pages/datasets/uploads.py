@@ -20,8 +20,10 @@ from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
+from evalsvc.datasets.importers import reader
 from evalsvc.datasets.importers.preview import UploadPreview, preview_upload
-from evalsvc.datasets.importers.reader import UPLOADED, Upload, read_upload
+from evalsvc.datasets.importers.reader import UPLOADED, Upload
+from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import Dataset
 from evalsvc.datasets.selectors import get_dataset
 from evalsvc.datasets.services import add_version, create_dataset
@@ -52,7 +54,9 @@ def _handle_upload(request: PageRequest, dataset: Dataset | None) -> HttpRespons
     try:
         upload = parse_upload(request)
         if "preview" in request.POST:
-            return _form(request, dataset, found=preview_upload(upload), text=text_of_file(request))
+            return _form(
+                request, dataset, found=preview_upload(upload, limits=get_upload_limits()), text=text_of_file(request)
+            )
         return _save_upload(request, dataset, upload)
     except Problem as problem:
         return _form(request, dataset, errors=list(problem.errors) or [FieldError("", problem.detail)])
@@ -88,21 +92,21 @@ def text_of_file(request: PageRequest) -> str:
 
 def _save_upload(request: PageRequest, dataset: Dataset | None, upload: Upload) -> HttpResponse:
     visitor = request.visitor
-    format, rows = read_upload(upload)
+    parsed = reader.parse_upload(upload, limits=get_upload_limits())
     if dataset is None:
         version = create_dataset(
             account=visitor.account,
             name=request.POST.get("name", "").strip(),
             description=request.POST.get("description", "").strip(),
-            rows=rows,
-            format=format,
+            rows=parsed.rows,
+            format=parsed.format,
             actor=visitor.actor,
         )
         examples = "1 example" if version.n_examples == 1 else f"{version.n_examples} examples"
         messages.success(request, f"{version.dataset.name} is there, with {examples}.")
     else:
         version, is_new = add_version(
-            account=visitor.account, dataset=dataset, rows=rows, format=format, actor=visitor.actor
+            account=visitor.account, dataset=dataset, rows=parsed.rows, format=parsed.format, actor=visitor.actor
         )
         outcome = f"is version {version.number}" if is_new else f"was there already, as version {version.number}"
         messages.success(request, f"What you sent {outcome}.")

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from evalsvc.codes import EVALUATION_ERRORS
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.diff import cut_text
 from evalsvc.console.pages.compare.examples import ScoreMark, build_mark
@@ -21,7 +22,6 @@ from evalsvc.experiments.reporting.results import OutputSelection, check_selecti
 from evalsvc.experiments.selectors import get_plan, list_configs
 from evalsvc.reports.words import format_value
 from evalsvc.rest.bodies.scalars import is_bigint
-from evalsvc.rest.codes import EVALUATION_ERRORS
 from evalsvc.rest.problems import NotFound
 
 ON_A_PAGE = 25

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
+from evalsvc.codes import EVALUATION_ERRORS, PROBLEMS
 from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
@@ -27,7 +28,6 @@ from evalsvc.experiments.reporting.words import format_validity, headline
 from evalsvc.gates.selectors import load_evidence
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
-from evalsvc.rest.codes import EVALUATION_ERRORS, PROBLEMS
 
 MAX_RATES, MAX_FAILURES = 25, 10
 REVISED = "counted together: verdicts before and after the profile was revised on"
