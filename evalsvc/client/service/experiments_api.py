@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.results.bodies import ComparisonBody
@@ -38,18 +38,23 @@ class ExperimentsApi:
 
     def upload(self, name: str, lines: Sequence[str]) -> DatasetReference:
         """Store examples under a name; return a plan's reference. The same examples again are the version there is."""
+        return self.upload_file(name, (f"{name}.jsonl", "\n".join(lines).encode()), {})
+
+    def upload_file(
+        self, name: str, file: tuple[str, bytes | IO[bytes]], fields: Mapping[str, str]
+    ) -> DatasetReference:
+        """Store a file in any format of the service as the dataset `name`, or as its next version."""
         try:
-            answer = self._send_lines("/v1/datasets", name, lines, dataset_name=name)
+            answer = self._send_file("/v1/datasets", file, {**fields, "dataset_name": name})
         except InvalidError as exc:
             if exc.code != "already_exists":
                 raise
             dataset_id = self._find_dataset(name)
-            answer = self._send_lines(f"/v1/datasets/{dataset_id}/versions", name, lines)
+            answer = self._send_file(f"/v1/datasets/{dataset_id}/versions", file, fields)
             return {"dataset_id": dataset_id, "dataset_version": answer["version"]["number"]}
         return {"dataset_id": answer["dataset_id"], "dataset_version": answer["dataset"]["version"]["number"]}
 
-    def _send_lines(self, path: str, name: str, lines: Sequence[str], **fields: str) -> dict[str, Any]:
-        file = (f"{name}.jsonl", "\n".join(lines).encode())
+    def _send_file(self, path: str, file: tuple[str, bytes | IO[bytes]], fields: Mapping[str, str]) -> dict[str, Any]:
         return cast("dict[str, Any]", self.transport.upload(path, [file], fields))
 
     def _find_dataset(self, name: str) -> str:
