@@ -42,6 +42,15 @@ def test_fields_with_names_of_their_own_are_named(shell: dict[str, str], folder:
     assert found["live"]["configs"][0]["metrics"]["exact-match"]["value"] == 1.0
 
 
+def test_the_columns_of_a_file_are_printed(shell: dict[str, str], folder: Path) -> None:
+    done = invoke("run", "capitals_app:answer", *DATA, env=shell)
+
+    lines = done.stderr.splitlines()
+    assert lines[0] == "capitals.jsonl is version 1 of dataset 'capitals':"
+    assert "  expected  from column `answer`: 4 rows" in lines
+    assert "  metadata  from column `topic`: 4 rows" in lines
+
+
 def test_two_functions_are_compared(shell: dict[str, str], folder: Path) -> None:
     found = told(
         invoke("run", "new=capitals_app:answer", "old=capitals_app:worse", *DATA, "--name", "duel", "--json", env=shell)
@@ -115,7 +124,7 @@ def test_watching_ends_with_the_experiment(shell: dict[str, str], folder: Path) 
         (["nowhere:answer", *DATA], "There is no module 'nowhere' here."),
         (["capitals_app:anwser", *DATA], "It has: answer, worse, length."),
         (["capitals_app", *DATA], "write module:function"),
-        (["capitals_app:answer", *DATA, "--input", "asked"], "/input"),
+        (["capitals_app:answer", *DATA, "--input", "asked"], "No row has a column 'asked'."),
         (["capitals_app:answer", "--data", "odd.jsonl"], "/file/line/1/input"),
         (["capitals_app:answer", "--data", "missing.jsonl"], "There is no file missing.jsonl"),
         (["capitals_app:answer", "capitals_app:answer", *DATA], "Two configs are named"),

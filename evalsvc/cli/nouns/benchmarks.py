@@ -58,7 +58,7 @@ def benchmarks_create(
     """Freeze a question under NAME: the examples, what judges, its settings and prompts as they are now."""
     examples = find_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
     plan = read_plan(plan_path)
-    dataset = examples.store(client.experiments_api)
+    dataset = examples.store(client.experiments_api, report.say)
     if evaluators or "metrics" not in plan:
         plan["metrics"] = build_plan_metrics([*evaluators] or choose_evaluators(client, dataset, report), {})
     benchmark = client.benchmarks.create(name, {**plan, **dataset}, description=description)

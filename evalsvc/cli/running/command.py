@@ -76,7 +76,7 @@ def run_configs(
     parsed_targets, scorers = read_targets(targets), read_scorers(metrics)
     other_options = {"tags": read_key_values(tags, "--tag"), **drop_none(project_name=project)}
     plan_file = read_plan(plan_path)
-    dataset = examples.store(client.experiments_api)
+    dataset = examples.store(client.experiments_api, report.say)
     selected_evaluators = list(evaluators) or ([] if scorers else choose_evaluators(client, dataset, report))
     plan = {
         "metrics": build_plan_metrics(selected_evaluators, scorers), **plan_file,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evalsvc.cli.evaluating.files import describe_columns
 from evalsvc.cli.options import CommandError
 from evalsvc.client.service.bodies import DatasetReference
 from evalsvc.client.service.experiments_api import ExperimentsApi
@@ -21,17 +22,26 @@ class Data:
     path: Path | None = None
     mapping: Mapping[str, str] = field(default_factory=dict)
 
-    def store(self, api: ExperimentsApi) -> DatasetReference:
-        """Return the plan's reference. The service reads the file, which becomes a version of the dataset `name`."""
+    def store(self, api: ExperimentsApi, say: Callable[[str], None] | None = None) -> DatasetReference:
+        """Return the plan's reference. The service reads the file, which becomes a version of the dataset `name`.
+
+        `say` is told which column became which field.
+        """
         if self.path is None:
             assert self.reference is not None  # noqa: S101  one of the two is there
             return self.reference
         fields = {"custom_field_mapping": json.dumps(self.mapping)} if self.mapping else {}
         try:
             with self.path.open("rb") as file:
-                return api.upload_file(self.name, (self.path.name, file), fields)
+                reference, upload = api.upload_file(self.name, (self.path.name, file), fields)
         except OSError as exc:
             raise CommandError(f"{self.path} cannot be read: {exc.strerror}.") from exc
+        if say is not None:
+            say(f"{self.path} is version {reference['dataset_version']} of dataset {self.name!r}:")
+            n_rows = max((use["n_rows"] for use in upload["columns"]), default=0)
+            for line in describe_columns(upload["columns"], upload["ignored"], upload["warnings"], n_rows=n_rows):
+                say(line)
+        return reference
 
 
 def find_data(
