@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Unpack
 
 from evalsvc.client.experiment.examples import Examples, LocalExample, as_list, build_examples
@@ -29,7 +31,7 @@ from evalsvc.client.scoring.added_metrics import wait_until_scored
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics
-from evalsvc.client.service.bodies import ExperimentBody
+from evalsvc.client.service.bodies import BatchBody, ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators
 from evalsvc.client.service.transport import Param
 from evalsvc.client.values import to_wire
@@ -223,10 +225,39 @@ class Client(Resources):
         body = {"rows": [to_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}
         body |= {key: value for key, value in (("name", name), ("sample", sample)) if value}
         body |= {} if promote is None else {"promote": promote}
-        answer = self.experiments_api.score_batch(body)
+        return self._wait_for_scores(self.experiments_api.score_batch(body), metrics)
+
+    def score_file(
+        self,
+        path: str | Path,
+        evaluators: Evaluators,
+        *,
+        mapping: Mapping[str, str | Sequence[str]] | None = None,
+        metadata: Sequence[str] = (),
+        name: str | None = None,
+        level: float = 0.95,
+        promote: bool | None = None,
+    ) -> EvaluationResult:
+        """Score the outputs in a file (CSV, JSON lines, a JSON list, Parquet), which the service reads.
+
+        Columns are found by their usual names: in `question,answer,context` the answer is the output. `mapping` names
+        others: `{"output": "Antwort"}`. Columns that are no field are left out, except those of `metadata`. The result
+        is that of `score_batch`; two files with the same ids can be compared by `client.compare(first, second)`.
+        """
+        source = Path(path)
+        metrics = build_plan_metrics(evaluators, None)
+        fields = {"name": name or source.stem[:100], "level": str(level), "metrics": json.dumps(metrics)}
+        options = {"custom_field_mapping": dict(mapping or {}), "metadata": list(metadata), "promote": promote}
+        fields |= {key: json.dumps(value) for key, value in options.items() if value not in ({}, [], None)}
+        with source.open("rb") as file:
+            answer = self.experiments_api.score_file((source.name, file), fields)
+        return self._wait_for_scores(answer, metrics)
+
+    def _wait_for_scores(self, answer: BatchBody, metrics: Sequence[Mapping[str, object]]) -> EvaluationResult:
         experiment_id, config_id = str(answer["experiment_id"]), str(answer["config_id"])
         names = [str(metric["name"]) for metric in metrics]
-        wait_until_scored(self.experiments_api, experiment_id, config_id, names, n_wanted=len(rows))
+        n_wanted = len(answer["results"])
+        wait_until_scored(self.experiments_api, experiment_id, config_id, names, n_wanted=n_wanted)
         return self.resume_experiment(experiment_id).result(config_id)
 
     def resume_experiment(

@@ -31,8 +31,11 @@ def score_batch(
     rows: Sequence[Mapping[str, Any]],
     plan: Mapping[str, Any],
     actor: str,
+    parameters: Mapping[str, Any] | None = None,
 ) -> ExperimentPlan:
     """Store rows as a dataset and their outputs as those of one config, and score them; return the plan.
+
+    `parameters` are those of the config: where the outputs came from.
 
     Inline metrics are scored here, others wait for the workers. Raises Invalid, with pointers into the body.
     """
@@ -54,7 +57,7 @@ def score_batch(
         account=account,
         name=title,
         plan=spec,
-        candidates=[Candidate(CONFIG, Config.Kind.PUSH, {})],
+        candidates=[Candidate(CONFIG, Config.Kind.PUSH, dict(parameters or {}))],
         start=True,
         actor=actor,
     )

@@ -1,10 +1,8 @@
-"""`evalsvc evaluate`: verdicts on one sample, or on each of a file."""
+"""`evalsvc evaluate`: verdicts on one sample."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from tests.cli.inside import invoke, told
+from tests.cli.inside import invoke
 
 
 def test_one_sample_gets_its_verdicts(shell: dict[str, str]) -> None:
@@ -19,26 +17,6 @@ def test_an_interval_comes_with_it(shell: dict[str, str]) -> None:
         done = invoke(*asked, "--strategy", "full-history", env=shell)
 
     assert "pass rate 1.000 [1.000, 1.000] at 0.95, n = 2" in done.stdout
-
-
-def test_each_sample_of_a_file_is_judged(shell: dict[str, str], tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_text('{"output": "a", "gold": "a"}\n{"output": "b", "gold": "a"}\n{"output": "c"}\n')
-
-    done = invoke("evaluate", "exact-match", "--file", str(path), "--json", env=shell)
-
-    found = told(done, 1)  # the third has nothing to be compared with
-    assert found["evaluators"] == {
-        "exact-match-2026-11-01": {"n": 3, "n_passed": 1, "n_failed": 1, "n_without_score": 1, "n_no_threshold": 0}
-    }
-    assert [one["passed"] for one in found["samples"]] == [True, False, False]
-
-
-def test_a_csv_is_a_file_too(shell: dict[str, str], tmp_path: Path) -> None:
-    path = tmp_path / "answers.csv"
-    path.write_text("output,gold\nRome,Rome\n")
-
-    assert invoke("evaluate", "exact-match", "--file", str(path), env=shell).stdout.endswith("1.0 pass\n")
 
 
 def test_check_ends_with_one_unless_all_has_passed(shell: dict[str, str]) -> None:
@@ -63,15 +41,6 @@ def test_an_unknown_evaluator_says_what_to_do(shell: dict[str, str]) -> None:
 
     assert done.exit_code in (1, 2)
     assert "exact-mach" in done.output
-
-
-def test_a_broken_line_is_named(shell: dict[str, str], tmp_path: Path) -> None:
-    path = tmp_path / "answers.jsonl"
-    path.write_text('{"output": "a"}\n{"output": \n')
-
-    done = invoke("evaluate", "exact-match", "--file", str(path), env=shell)
-
-    assert (done.exit_code, f"{path}:2 is not JSON" in done.output) == (2, True)
 
 
 def test_what_is_missing_is_said(shell: dict[str, str]) -> None:

@@ -42,6 +42,15 @@ def test_fields_with_names_of_their_own_are_named(shell: dict[str, str], folder:
     assert found["live"]["configs"][0]["metrics"]["exact-match"]["value"] == 1.0
 
 
+def test_the_columns_of_a_file_are_printed(shell: dict[str, str], folder: Path) -> None:
+    done = invoke("run", "capitals_app:answer", *DATA, env=shell)
+
+    lines = done.stderr.splitlines()
+    assert lines[0] == "capitals.jsonl is version 1 of dataset 'capitals':"
+    assert "  expected  from column `answer`: 4 rows" in lines
+    assert "  metadata  from column `topic`: 4 rows" in lines
+
+
 def test_two_functions_are_compared(shell: dict[str, str], folder: Path) -> None:
     found = told(
         invoke("run", "new=capitals_app:answer", "old=capitals_app:worse", *DATA, "--name", "duel", "--json", env=shell)
@@ -115,7 +124,7 @@ def test_watching_ends_with_the_experiment(shell: dict[str, str], folder: Path) 
         (["nowhere:answer", *DATA], "There is no module 'nowhere' here."),
         (["capitals_app:anwser", *DATA], "It has: answer, worse, length."),
         (["capitals_app", *DATA], "write module:function"),
-        (["capitals_app:answer", *DATA, "--input", "asked"], "It has: question, answer, topic."),
+        (["capitals_app:answer", *DATA, "--input", "asked"], "No row has a column 'asked'."),
         (["capitals_app:answer", "--data", "odd.jsonl"], "/file/line/1/input"),
         (["capitals_app:answer", "--data", "missing.jsonl"], "There is no file missing.jsonl"),
         (["capitals_app:answer", "capitals_app:answer", *DATA], "Two configs are named"),
@@ -140,3 +149,44 @@ def test_a_stranger_finds_no_experiment(shell: dict[str, str], folder: Path, cha
 
     for name in (id, "capitals: capitals_app:answer"):
         assert invoke("watch", name, env=shell | {"EVALSVC_API_KEY": charlie.key}).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("file_name", "content", "expected"),
+    [
+        ("a.csv", 'question,expected,contexts\nq,q,"[""one"", ""two""]"\n', {"contexts": ["one", "two"]}),
+        ("a.csv", "question;expected\nq;a\n", {"expected": "a"}),
+        ("a.csv", '\ufeffinput:json,expected\n"{""k"": 1}",a\n', {"input": {"k": 1}}),
+        ("a.jsonl", '{"input": "a\u2028b"}\n', {"input": "a\u2028b"}),
+    ],
+)
+def test_a_file_is_read_by_the_service(
+    shell: dict[str, str], folder: Path, alice: Caller, file_name: str, content: str, expected: dict[str, object]
+) -> None:
+    (folder / file_name).write_text(content, encoding="utf-8")
+    (folder / "same_app.py").write_text("def same(question):\n    return question\n")
+
+    invoke("run", "same_app:same", "--data", file_name, "-e", "exact-match", env=shell)
+
+    (dataset,) = alice.get("/v1/datasets").json()["datasets"]
+    stored = alice.get(f"/v1/datasets/{dataset['id']}/jsonl").getvalue()
+    row = json.loads(stored)
+    assert {name: row[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("file_name", "content", "words"),
+    [
+        ("a.csv", "question,answer\nCapital?,Paris, France\n", "Line 2: Has 3 cells where the header has 2"),
+        ("a.jsonl", '{"input": "a"}\n{"input": NaN}\n', "Line 2: "),
+    ],
+)
+def test_a_file_that_the_service_refuses_stops_the_command(
+    shell: dict[str, str], folder: Path, alice: Caller, file_name: str, content: str, words: str
+) -> None:
+    (folder / file_name).write_text(content)
+
+    done = invoke("run", "capitals_app:answer", "--data", file_name, "-e", "exact-match", env=shell)
+
+    assert (done.exit_code, words in done.output) == (2, True), done.output
+    assert alice.get("/v1/datasets").json()["datasets"] == []

@@ -16,7 +16,7 @@ from evalsvc.cli.deciding.decision import DecisionAnswer
 from evalsvc.cli.deciding.gates_api import name_side, request_gate
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.options import require_credentials
-from evalsvc.cli.running.data import read_data
+from evalsvc.cli.running.data import find_data
 from evalsvc.client import Client, EvaluationResult
 from evalsvc.client.errors import ClientError
 from evalsvc.client.service.evaluators import Evaluators
@@ -93,7 +93,7 @@ class GateFixture:
         if data is None or not evaluators:
             raise ClickException("A function needs `data`, a file or a dataset's id, and `evaluators`.")
         api = self.client.experiments_api
-        reference = read_data(str(data), name=None, input_field=None, expected_field=None).store(api)
+        reference = find_data(str(data)).store(api)
         experiment = self.client.experiment(
             f"test {self.node.name}"[:100], functions, dataset_id=reference["dataset_id"],
             dataset_version=reference.get("dataset_version"), evaluators=evaluators, policy="manual", promote=False,

@@ -1,4 +1,4 @@
-"""`evalsvc evaluate`: one sample from options, or many from a file, judged at once."""
+"""`evalsvc evaluate`: one sample from options, or files of outputs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from evalsvc.cli.evaluating.rows import read_sample_file
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, read_key_values, report_options
+from evalsvc.cli.evaluating.scores import FileOptions, score_files
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
 from evalsvc.cli.report import Report
 from evalsvc.client import Client, SampleResult
 from evalsvc.client.results.verdicts import Verdict
@@ -19,48 +19,79 @@ EPILOG = """Examples:
 
 \b
 evalsvc evaluate exact-match --output Paris --gold Paris
-evalsvc evaluate exact-match pii --file answers.jsonl --check
+evalsvc evaluate hallucination --file answers.csv
+evalsvc evaluate exact-match --file new.csv --file old.csv --output Answer --gold Right
 """
 
 
 @click.command("evaluate", epilog=EPILOG)
 @click.argument("evaluators", nargs=-1, metavar="EVALUATOR[/PROFILE]...")
-@click.option("--input", "input_text", help="What the application was asked.")
-@click.option("--output", help="What it answered.")
-@click.option("--gold", multiple=True, help="What is right; several are alternatives.")
-@click.option("--context", "contexts", multiple=True, help="A passage that was retrieved; as often as needed.")
-@click.option("--file", "path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
-              help="Samples in place of options: JSON lines with input, output, gold, contexts; or CSV.")  # fmt: skip
-@click.option("--strategy", help="Interval of the history beside each verdict, such as auto.")
-@click.option("--capture", type=click.Choice(["all", "fails-only", "none"]), help="Which verdicts are kept.")
-@click.option("--app", help="App that they belong to.")
+@click.option("--input", "input_text", help="What the application was asked; with --file, its column.")
+@click.option("--output", help="What it answered; with --file, its column.")
+@click.option("--gold", multiple=True, help="What is right; several are alternatives. With --file, its column.")
+@click.option(
+    "--context",
+    "contexts",
+    multiple=True,
+    help="A retrieved passage, several times if needed. With --file, its column.",
+)
+@click.option("--file", "paths", multiple=True, type=click.Path(path_type=Path, dir_okay=False, exists=True),
+              help="Rows of outputs: CSV, JSON lines, a JSON list, Parquet. Two files are compared.")  # fmt: skip
+@click.option("--metadata", multiple=True, metavar="COLUMN", help="Another column of the file to keep, for slices.")
+@click.option("--ignore", "ignored", multiple=True, metavar="COLUMN", help="Another column of the file to leave out.")
+@click.option("--name", help="Name of the results; by default that of the file.")
+@click.option("--promote/--no-promote", default=None, help="Whether the file's scores enter histories; else not.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every row of a file, not only failures.")
+@click.option("--strategy", help="Interval of the history beside a sample's verdicts, such as auto.")
+@click.option(
+    "--capture", type=click.Choice(["all", "fails-only", "none"]), help="Which verdicts on a sample are kept."
+)
+@click.option("--app", help="App that the sample belongs to.")
 @click.option("--project", help="Project of the app.")
-@click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="To find them by.")
-@click.option("--wait", type=click.FloatRange(0), help="Seconds to wait for verdicts that are queued; else 60.")
+@click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="To find the sample by.")
+@click.option("--wait", type=click.FloatRange(0), help="Seconds to wait for a sample's verdicts; else 60.")
 @click.option("--check", is_flag=True, help="End with 1 unless everything has passed; every profile needs a threshold.")
 @report_options
 @client_options
 def evaluate_samples(
     *, evaluators: tuple[str, ...], input_text: str | None, output: str | None, gold: tuple[str, ...],
-    contexts: tuple[str, ...], path: Path | None, strategy: str | None, capture: str | None, app: str | None,
+    contexts: tuple[str, ...], paths: tuple[Path, ...], metadata: tuple[str, ...], ignored: tuple[str, ...],
+    name: str | None, promote: bool | None, verbose: bool, strategy: str | None, capture: str | None, app: str | None,
     project: str | None, tags: tuple[str, ...], wait: float | None, check: bool, report: Report, client: Client,
 ) -> None:  # fmt: skip
-    """Judge one sample, or each of a file.
+    """Judge one sample, or the outputs in a file.
 
-    Ends with 0 when everything has a verdict, whether it passed or not; with 1 when something has none.
+    Of a file, the columns are printed before anything is sent: `question,answer,context` are input, output and
+    contexts. The result is a line for each evaluator, with its interval, and the page that has the rows. Ends with 0
+    when everything has a verdict, whether it passed or not; with 1 when something has none.
     """
+    sample_only = drop_none(strategy=strategy, capture=capture, app=app, project=project, tag=tags or None, wait=wait)
+    file_only = drop_none(metadata=metadata or None, ignore=ignored or None, name=name, promote=promote)
+    if not evaluators:
+        raise CommandError("Which evaluators? Name one, such as exact-match; docs/evaluators.md has them all.")
+    if paths:
+        _refuse_options(sample_only, "is for a single sample. Scores of a file enter histories by --promote.")
+        columns = {
+            "input": [input_text] if input_text else [], "output": [output] if output else [], "expected": [*gold],
+            "contexts": [*contexts],
+        }  # fmt: skip
+        options = FileOptions(
+            mapping={field: names for field, names in columns.items() if names}, kept=metadata,
+            ignored=ignored, name=name, promote=promote, is_verbose=verbose, is_checked=check,
+        )  # fmt: skip
+        score_files(client, paths, evaluators, options, report)
+        return
+    _refuse_options(file_only, "is for files: pass --file.")
     sample = {
         "input": input_text, "output": output, "contexts": list(contexts) or None,
         "gold": gold[0] if len(gold) == 1 else None, "golds": list(gold) if len(gold) > 1 else None,
     }  # fmt: skip
-    sample_fields = {name: value for name, value in sample.items() if value is not None}
-    samples = _choose_samples(sample_fields, path, evaluators)
-    with report.progress("samples", len(samples)) as advance:
-        results = client.evaluate_batch(
-            samples, list(evaluators) or None, strategy=strategy, capture=capture, app=app, project=project,
-            tags=read_key_values(tags, "--tag") or None, wait=wait,
-        )  # fmt: skip
-        advance(len(results))
+    if not any(value is not None for value in sample.values()):
+        raise CommandError("There is nothing to judge: pass --output and what else is known, or --file.")
+    results = client.evaluate_batch(
+        [drop_none(**sample)], list(evaluators), strategy=strategy, capture=capture, app=app, project=project,
+        tags=read_key_values(tags, "--tag") or None, wait=wait,
+    )  # fmt: skip
     report.finish(_to_json(results), _lines(results))
     if check:
         _check_thresholds(results)
@@ -73,6 +104,11 @@ def evaluate_samples(
         raise SystemExit(INCOMPLETE)
 
 
+def _refuse_options(given: Mapping[str, object], reason: str) -> None:
+    if given:
+        raise CommandError(f"--{next(iter(given))} {reason}")
+
+
 def _check_thresholds(results: Sequence[SampleResult]) -> None:
     """Refuse to check what neither passes nor fails."""
     verdicts = [verdict for result in results for verdict in result.result or [] if verdict.pass_reason]
@@ -82,19 +118,6 @@ def _check_thresholds(results: Sequence[SampleResult]) -> None:
             f"--check needs a threshold, and there is none in {', '.join(names)}. Set `pass_threshold` in a profile of"
             " your own, or leave out --check and use the score."
         )
-
-
-def _choose_samples(
-    given: Mapping[str, object], path: Path | None, evaluators: Sequence[str]
-) -> list[Mapping[str, object]]:
-    if path is not None and given:
-        raise CommandError(f"--file brings the samples; leave out {', '.join('--' + name for name in given)}.")
-    samples: list[Mapping[str, object]] = [given] if path is None else [*read_sample_file(path)]
-    if not given and path is None:
-        raise CommandError("There is nothing to judge: pass --output and what else is known, or --file.")
-    if not evaluators and any("evaluators" not in sample for sample in samples):
-        raise CommandError("Which evaluators? Name one, such as exact-match; docs/evaluators.md has them all.")
-    return samples
 
 
 def _to_json(results: Sequence[SampleResult]) -> dict[str, object]:
@@ -129,14 +152,6 @@ def _lines(results: Sequence[SampleResult]) -> Iterator[str]:
             yield f"{result.index}: {_explain(result.problem)}"
         for verdict in result.result or []:
             yield f"{result.index}: {verdict}" + (f": {verdict.error_message}" if verdict.error_message else "")
-    if len(results) > 1:
-        for name, n in _count(results).items():
-            n_missing, n_scored = n["n_without_score"], n["n"] - n["n_without_score"]
-            n_judged = n_scored - n["n_no_threshold"]
-            parts = [f"{n['n_passed']} of {n_judged} passed"] if n_judged else []
-            parts += [f"{n_scored} scored of {n['n']}"]
-            parts += [f"{n['n_no_threshold']} without a threshold"] if n["n_no_threshold"] else []
-            yield f"{name}: {', '.join(parts)}{f', {n_missing} missing' if n_missing else ''}"
 
 
 def _explain(problem: Mapping[str, Any]) -> str:

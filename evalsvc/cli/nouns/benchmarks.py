@@ -14,7 +14,7 @@ from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_n
 from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.command import choose_evaluators, read_plan, run_to_end
-from evalsvc.cli.running.data import read_data
+from evalsvc.cli.running.data import find_data
 from evalsvc.cli.running.targets import read_targets
 from evalsvc.client import Client
 from evalsvc.client.errors import ClientError
@@ -39,7 +39,9 @@ def benchmarks_group() -> None:
     "create", epilog="Example: evalsvc benchmarks create rivers --data golden.jsonl -e exact-match"
 )
 @click.argument("name")
-@click.option("--data", required=True, metavar="FILE|ID[@VERSION]", help="JSON lines, JSON or CSV; or a dataset.")
+@click.option(
+    "--data", required=True, metavar="FILE|ID[@VERSION]", help="A file in any format of datasets, or a dataset."
+)
 @click.option("-e", "--evaluator", "evaluators", multiple=True, metavar="EVALUATOR[/PROFILE]", help="What judges.")
 @click.option("--input", "input_field", help="The file's field with the input, where it has no usual name.")
 @click.option("--expected", "expected_field", help="The one with what is right, likewise.")
@@ -54,13 +56,12 @@ def benchmarks_create(
     dataset_name: str | None, plan_path: Path | None, description: str, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Freeze a question under NAME: the examples, what judges, its settings and prompts as they are now."""
-    examples = read_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
+    examples = find_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
     plan = read_plan(plan_path)
+    dataset = examples.store(client.experiments_api, report.say)
     if evaluators or "metrics" not in plan:
-        plan["metrics"] = build_plan_metrics([*evaluators] or choose_evaluators(client, examples, report), {})
-    benchmark = client.benchmarks.create(
-        name, {**plan, **examples.store(client.experiments_api)}, description=description
-    )
+        plan["metrics"] = build_plan_metrics([*evaluators] or choose_evaluators(client, dataset, report), {})
+    benchmark = client.benchmarks.create(name, {**plan, **dataset}, description=description)
     report.finish(
         {"benchmark": benchmark.raw},
         [benchmark_line(benchmark), f"Ask it: `evalsvc benchmarks run {benchmark.id} TARGET`."],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,15 @@ from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.follower import follow, format_status_lines, live_as_json
 from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
 from evalsvc.cli.report import Report
-from evalsvc.cli.running.data import Data, read_data
+from evalsvc.cli.running.data import find_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
 from evalsvc.client import Client
 from evalsvc.client.results.live import Live, Standing
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.scorers import CustomMetric, build_plan_metrics
-from evalsvc.client.service.bodies import ExperimentBody
+from evalsvc.client.service.bodies import DatasetReference, ExperimentBody
 
+N_LOOKED_AT = 100
 EPILOG = """Examples:
 
 \b
@@ -34,7 +36,9 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 
 @click.command("run", epilog=EPILOG)
 @click.argument("targets", nargs=-1, required=True, metavar="[NAME=]TARGET...")
-@click.option("--data", required=True, metavar="FILE|ID[@VERSION]", help="JSON lines, JSON or CSV; or a dataset.")
+@click.option(
+    "--data", required=True, metavar="FILE|ID[@VERSION]", help="A file in any format of datasets, or a dataset."
+)
 @click.option("-e", "--evaluator", "evaluators", multiple=True, metavar="EVALUATOR[/PROFILE]", help="What judges.")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME=MODULE:FUNCTION",
               help="A number of your own: function(input, output, expected).")  # fmt: skip
@@ -68,11 +72,14 @@ def run_configs(
     config, or a list of them, that the service runs: http, chat, pipeline. Ends with 0 when all of it is done, with 1
     when a config has failed or stopped early or has no score at all, with 2 when nothing was made.
     """
-    examples = read_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
+    examples = find_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
     parsed_targets, scorers = read_targets(targets), read_scorers(metrics)
-    selected_evaluators = list(evaluators) or ([] if scorers else choose_evaluators(client, examples, report))
+    other_options = {"tags": read_key_values(tags, "--tag"), **drop_none(project_name=project)}
+    plan_file = read_plan(plan_path)
+    dataset = examples.store(client.experiments_api, report.say)
+    selected_evaluators = list(evaluators) or ([] if scorers else choose_evaluators(client, dataset, report))
     plan = {
-        "metrics": build_plan_metrics(selected_evaluators, scorers), **read_plan(plan_path),
+        "metrics": build_plan_metrics(selected_evaluators, scorers), **plan_file,
         **drop_none(
             policy=policy, limit=limit, confirm=confirm, level=level, cluster_by=cluster_by, promote=promote
         ),
@@ -80,8 +87,8 @@ def run_configs(
     }  # fmt: skip
     body = {
         "name": name or f"{examples.name}: {', '.join(target.name for target in parsed_targets)}"[:100],
-        "tags": read_key_values(tags, "--tag"), **drop_none(project_name=project),
-        "plan": {**plan, **examples.store(client.experiments_api)},
+        **other_options,
+        "plan": {**plan, **dataset},
         "configs": [target.config for target in parsed_targets],
     }  # fmt: skip
     experiment = client.experiments_api.create_experiment(body)
@@ -127,10 +134,14 @@ def read_scorers(texts: Sequence[str]) -> dict[str, CustomMetric]:
     }
 
 
-def choose_evaluators(client: Client, data: Data, report: Report) -> list[Any]:
-    """Return the default evaluators for these examples, and report the choice."""
-    transport = client.experiments_api.transport
-    evaluators, why = default_evaluators(transport, has_expected=data.has_expected, has_contexts=data.has_contexts)
+def choose_evaluators(client: Client, dataset: DatasetReference, report: Report) -> list[Any]:
+    """Return the default evaluators for the first examples of a dataset, and report the choice."""
+    rows = list(islice(client.datasets.examples(dataset["dataset_id"], dataset.get("dataset_version")), N_LOOKED_AT))
+    evaluators, why = default_evaluators(
+        client.experiments_api.transport,
+        has_expected=any(row.get("expected") is not None for row in rows),
+        has_contexts=any(row.get("contexts") for row in rows),
+    )
     report.say(why)
     return [evaluators] if isinstance(evaluators, str | Mapping) else list(evaluators)
 

@@ -1,68 +1,61 @@
-"""The examples of a run: a file of the caller's, or a dataset that the service has."""
+"""The examples of a run: a file that the service reads, or a dataset that it has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from evalsvc.cli.evaluating.rows import read_sample_file
+from evalsvc.cli.evaluating.files import describe_columns
 from evalsvc.cli.options import CommandError
-from evalsvc.client.experiment.examples import build_json_lines
 from evalsvc.client.service.bodies import DatasetReference
 from evalsvc.client.service.experiments_api import ExperimentsApi
-
-EXPECTED = ("expected", "expected_output", "gold", "gold_answer", "answer", "reference", "ground_truth", "target")
-CONTEXTS = ("contexts", "context", "retrieved_context", "retrieved_contexts")
-"""Columns that the service reads as these fields; it knows more, and here they only choose what is measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A dataset of the service, or examples that are not there yet."""
+    """A dataset of the service, or a file that is not there yet."""
 
-    reference: DatasetReference | None
     name: str
-    examples: Sequence[Mapping[str, Any]] = ()
+    reference: DatasetReference | None = None
+    path: Path | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def has_expected(self) -> bool:
-        """Return whether anything is expected."""
-        return self.reference is not None or any(not example.keys().isdisjoint(EXPECTED) for example in self.examples)
+    def store(self, api: ExperimentsApi, say: Callable[[str], None] | None = None) -> DatasetReference:
+        """Return the plan's reference. The service reads the file, which becomes a version of the dataset `name`.
 
-    @property
-    def has_contexts(self) -> bool:
-        """Return whether there are passages."""
-        return any(not example.keys().isdisjoint(CONTEXTS) for example in self.examples)
-
-    def store(self, api: ExperimentsApi) -> DatasetReference:
-        """Return the plan's reference; a file's examples become a version of the dataset that has its name."""
-        if self.reference is not None:
+        `say` is told which column became which field.
+        """
+        if self.path is None:
+            assert self.reference is not None  # noqa: S101  one of the two is there
             return self.reference
-        return api.upload(self.name, build_json_lines(self.examples))
+        fields = {"custom_field_mapping": json.dumps(self.mapping)} if self.mapping else {}
+        try:
+            with self.path.open("rb") as file:
+                reference, upload = api.upload_file(self.name, (self.path.name, file), fields)
+        except OSError as exc:
+            raise CommandError(f"{self.path} cannot be read: {exc.strerror}.") from exc
+        if say is not None:
+            say(f"{self.path} is version {reference['dataset_version']} of dataset {self.name!r}:")
+            n_rows = max((use["n_rows"] for use in upload["columns"]), default=0)
+            for line in describe_columns(upload["columns"], upload["ignored"], upload["warnings"], n_rows=n_rows):
+                say(line)
+        return reference
 
 
-def read_data(text: str, *, name: str | None, input_field: str | None, expected_field: str | None) -> Data:
-    """Read `--data`: a file, or ID or ID@VERSION of a dataset."""
+def find_data(
+    text: str, *, name: str | None = None, input_field: str | None = None, expected_field: str | None = None
+) -> Data:
+    """Find what `--data` names: a file, or ID or ID@VERSION of a dataset."""
     path = Path(text)
-    if path.exists():
-        examples = _read_examples(path, input_field, expected_field)
-        return Data(None, name or path.stem, examples)
+    if path.is_file():
+        columns = {"input": input_field, "expected": expected_field}
+        return Data(name or path.stem, path=path, mapping={key: value for key, value in columns.items() if value})
     id, _, version = text.partition("@")
-    if not id or path.suffix in (".jsonl", ".json", ".csv") or (version and not version.isdigit()):
+    if not id or path.suffix or (version and not version.isdigit()):
         raise CommandError(f"There is no file {text}, and it is no dataset: write a file, ID, or ID@VERSION.")
     reference: DatasetReference = {"dataset_id": id}
     if version:
         reference["dataset_version"] = int(version)
-    return Data(reference, id)
-
-
-def _read_examples(path: Path, input_field: str | None, expected_field: str | None) -> list[dict[str, Any]]:
-    """Return the rows, with the named fields renamed; the service finds the others by their usual names."""
-    rows = read_sample_file(path)
-    for option, field in (("--input", input_field), ("--expected", expected_field)):
-        if field is not None and not any(field in row for row in rows):
-            raise CommandError(f"{path} has no field {field!r}, which {option} names. It has: {', '.join(rows[0])}.")
-    names = {field: name for field, name in ((input_field, "input"), (expected_field, "expected")) if field}
-    return [{names.get(name, name): value for name, value in row.items()} for row in rows]
+    return Data(id, reference)

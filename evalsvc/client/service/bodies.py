@@ -15,6 +15,23 @@ class DatasetReference(TypedDict):
     dataset_version: NotRequired[int]
 
 
+class ColumnBody(TypedDict):
+    """A column of a file, the field that it is, and how many rows have a value in it."""
+
+    column: str
+    field: str
+    n_rows: int
+
+
+class UploadBody(TypedDict):
+    """How the service read a file."""
+
+    columns: Sequence[ColumnBody]
+    ignored: Sequence[str]
+    n_distinct: int
+    warnings: Sequence[str]
+
+
 class PlanMetricBody(TypedDict):
     """A metric of a plan, as far as every metric has it."""
 
@@ -57,10 +74,11 @@ class ExperimentBody(TypedDict):
 
 
 class BatchBody(TypedDict):
-    """Where the scores of a batch are stored."""
+    """The scores of a batch, and where they are stored."""
 
     experiment_id: str
     config_id: str
+    results: Sequence[OutputBody]
 
 
 class ExampleBody(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from evalsvc.client.errors import InvalidError, NotFoundError
 from evalsvc.client.results.bodies import ComparisonBody
@@ -21,6 +21,7 @@ from evalsvc.client.service.bodies import (
     PlanMetricBody,
     RecordBody,
     UnitBody,
+    UploadBody,
 )
 from evalsvc.client.service.transport import Params, Transport
 from evalsvc.client.values import JsonObject
@@ -38,18 +39,26 @@ class ExperimentsApi:
 
     def upload(self, name: str, lines: Sequence[str]) -> DatasetReference:
         """Store examples under a name; return a plan's reference. The same examples again are the version there is."""
+        return self.upload_file(name, (f"{name}.jsonl", "\n".join(lines).encode()), {})[0]
+
+    def upload_file(
+        self, name: str, file: tuple[str, bytes | IO[bytes]], fields: Mapping[str, str]
+    ) -> tuple[DatasetReference, UploadBody]:
+        """Store a file in any format of the service as the dataset `name`, or as its next version.
+
+        Return a plan's reference, and how the service read the file.
+        """
         try:
-            answer = self._send_lines("/v1/datasets", name, lines, dataset_name=name)
+            answer = self._send_file("/v1/datasets", file, {**fields, "dataset_name": name})
+            version = answer["dataset"]["version"]
         except InvalidError as exc:
             if exc.code != "already_exists":
                 raise
-            dataset_id = self._find_dataset(name)
-            answer = self._send_lines(f"/v1/datasets/{dataset_id}/versions", name, lines)
-            return {"dataset_id": dataset_id, "dataset_version": answer["version"]["number"]}
-        return {"dataset_id": answer["dataset_id"], "dataset_version": answer["dataset"]["version"]["number"]}
+            answer = self._send_file(f"/v1/datasets/{self._find_dataset(name)}/versions", file, fields)
+            version = answer["version"]
+        return {"dataset_id": answer["dataset_id"], "dataset_version": version["number"]}, answer["upload"]
 
-    def _send_lines(self, path: str, name: str, lines: Sequence[str], **fields: str) -> dict[str, Any]:
-        file = (f"{name}.jsonl", "\n".join(lines).encode())
+    def _send_file(self, path: str, file: tuple[str, bytes | IO[bytes]], fields: Mapping[str, str]) -> dict[str, Any]:
         return cast("dict[str, Any]", self.transport.upload(path, [file], fields))
 
     def _find_dataset(self, name: str) -> str:
@@ -71,6 +80,10 @@ class ExperimentsApi:
     def score_batch(self, body: Mapping[str, object]) -> BatchBody:
         """Score existing outputs; the response names the experiment that stores them."""
         return cast(BatchBody, self.transport.post("/v1/score/batch", body))
+
+    def score_file(self, file: tuple[str, bytes | IO[bytes]], fields: Mapping[str, str]) -> BatchBody:
+        """Score the outputs in a file, which the service reads; the response names the experiment that stores them."""
+        return cast(BatchBody, self.transport.upload("/v1/score/batch", [file], fields))
 
     def experiment(self, experiment_id: str) -> ExperimentBody:
         """Return an experiment, its plan and its configs."""

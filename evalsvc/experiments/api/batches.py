@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView, validate_strict
+from evalsvc.accounts.views import validate_strict
+from evalsvc.datasets.api.datasets import UploadView, read_mapping
+from evalsvc.datasets.api.receiver import Form
+from evalsvc.datasets.importers.json_text import decode_json
+from evalsvc.datasets.importers.outputs import OutputRows, parse_outputs
+from evalsvc.datasets.importers.reader import Upload
+from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.experiments import batches
 from evalsvc.experiments.api.answers.outputs import BatchScores
 from evalsvc.experiments.bodies import plans
@@ -18,36 +26,77 @@ from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.results import rows_out
 from evalsvc.experiments.runner.additions import get_progress
 from evalsvc.rest.answering.shapes import answer_with, answers_with
+from evalsvc.rest.problems import FieldError, Invalid
 
 
-class OutputBatchView(AccountView):
+class OutputBatchView(UploadView):
     """Outputs that are there already."""
 
     @extend_schema(
         operation_id="score_batch",
         tags=["experiments"],
-        request=plans.BatchIn,
+        request={"application/json": plans.BatchIn, "multipart/form-data": plans.BatchFormIn},
         responses={**answers_with(BatchScores), (202, "application/json"): answer_with(BatchScores)},
     )
     def post(self, request: Request) -> Response:
         """Score rows of inputs and outputs with metrics; answer each row's scores, and means with intervals.
 
-        202 when metrics wait for the workers: `n_pending` scores are to come, and are found at `Location`.
+        The rows are JSON, or a file in any format of datasets, whose columns are found by their names or by
+        `custom_field_mapping`. 202 when metrics wait for the workers: `n_pending` scores are to come, and are found at
+        `Location`.
         """
-        body = validate_strict(plans.BatchIn(data=request.data))
+        sent = None if self.form is None else _read_form(self.form)
+        body = validate_strict(plans.BatchIn(data=request.data)) if sent is None else sent.options
         plan = batches.score_batch(
             account=self.account,
             epoch=self.caller.admission.epoch,
             name=body.get("name"),
-            rows=body["rows"],
+            rows=body["rows"] if sent is None else sent.file.rows,
             plan=plans.build_batch_plan(body),
             actor=self.caller.actor,
+            parameters=None if sent is None else sent.describe(),
         )
         answer = batch_out(plan)
         if not answer["n_pending"]:
             return Response(answer)
         enqueue_after_commit()
         return Response(answer, status=202, headers={"Location": f"/v1/experiments/{plan.pk}/live"})
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file of outputs, and what to score them with."""
+
+    options: Mapping[str, Any]
+    file_name: str
+    file: OutputRows
+
+    def describe(self) -> dict[str, Any]:
+        """Return where the outputs came from, as parameters of their config."""
+        columns: dict[str, list[str]] = {}
+        for use in self.file.columns:
+            columns.setdefault(use.field, []).append(use.column)
+        return {"file": self.file_name, "columns": columns}
+
+
+def _read_form(form: Form) -> SentFile:
+    fields = validate_strict(plans.BatchFormIn(data={**form.fields, **dict(form.files.items())}))
+    files = form.uploads("file")
+    upload = Upload(files, fields.get("format"), mapping=read_mapping(fields.get("custom_field_mapping")))
+    sent = {name: _decode(name, fields[name]) for name in ("metrics", "sample", "metadata") if name in fields}
+    kept = sent.pop("metadata", [])
+    if not isinstance(kept, list) or not all(isinstance(name, str) for name in kept):
+        raise Invalid(FieldError("/metadata", "Expected a JSON list of columns."))
+    plain = {name: fields[name] for name in ("name", "level", "promote") if name in fields}
+    options = validate_strict(plans.BatchOptionsIn(data={**plain, **sent}))
+    return SentFile(options, files[0][0], parse_outputs(upload, kept=kept, limits=get_upload_limits()))
+
+
+def _decode(name: str, text: str) -> object:
+    try:
+        return decode_json(text)
+    except ValueError as exc:
+        raise Invalid(FieldError(f"/{name}", f"Not valid JSON: {exc}.")) from None
 
 
 def batch_out(plan: ExperimentPlan) -> dict[str, Any]:

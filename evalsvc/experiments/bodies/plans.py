@@ -172,14 +172,35 @@ class BatchRowIn(Strict):
     metadata = serializers.DictField(required=False, allow_null=True)
 
 
-class BatchIn(Strict):
-    """Outputs that are there already, and what to score them with."""
+class BatchOptionsIn(Strict):
+    """What to score outputs with."""
 
     name = NameText(max_length=100, required=False, allow_null=True)
-    rows = build_bounded_list(MAX_BATCH_ROWS, BatchRowIn(), allow_empty=False)
     metrics = build_bounded_list(MAX_METRICS, MetricIn(), allow_empty=False)
     sample = SampleIn(required=False)
     level = serializers.FloatField(min_value=0.5, max_value=0.9999, default=0.95)
+    promote = serializers.BooleanField(required=False, allow_null=True, default=None)
+
+
+class BatchIn(BatchOptionsIn):
+    """Outputs that are there already, and what to score them with."""
+
+    rows = build_bounded_list(MAX_BATCH_ROWS, BatchRowIn(), allow_empty=False)
+
+
+class BatchFormIn(serializers.Serializer[Any]):
+    """A file of outputs, and what to score them with."""
+
+    file = serializers.FileField(help_text="One file, in any format of datasets.")
+    metrics = serializers.CharField(help_text="JSON: the metrics, as in a JSON body.")
+    custom_field_mapping = serializers.CharField(
+        required=False, allow_blank=True, help_text='JSON, field to column: `{"output": "Answer"}`.'
+    )
+    metadata = serializers.CharField(required=False, help_text="JSON: the other columns to keep as metadata.")
+    format = serializers.CharField(required=False, help_text="By the file's content and name if absent.")
+    name = NameText(max_length=100, required=False)
+    sample = serializers.CharField(required=False, help_text="JSON, as in a JSON body.")
+    level = serializers.FloatField(required=False)
     promote = serializers.BooleanField(required=False, allow_null=True, default=None)
 
 

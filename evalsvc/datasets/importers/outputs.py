@@ -1,0 +1,74 @@
+"""A file of outputs that exist already: rows to score, and which column each field came from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
+from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, STORED_NAMES, Purpose
+from evalsvc.datasets.importers.reader import Upload, parse_upload
+from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.importers.summary import ColumnUse, UploadSummary
+from evalsvc.problems import FieldError, Invalid
+
+MAX_OUTPUTS = 10_000
+READ_FROM_METADATA = {*STORED_NAMES.values(), "metadata", "system_prompt", "evaluated_model_system_prompt"}
+"""Columns that evaluators find in the metadata of an example."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRows:
+    """The rows of a file, each with `id`, `input`, `output`, `expected`, `contexts` and `metadata`."""
+
+    format: str
+    rows: list[dict[str, Any]]
+    summary: UploadSummary
+    columns: Sequence[ColumnUse]
+    unused: Sequence[str]
+
+
+def parse_outputs(upload: Upload, *, kept: Collection[str] = (), limits: Limits = DEFAULT_LIMITS) -> OutputRows:
+    """Read a file of outputs. Columns that are no field are left out, except those that are `kept` as metadata.
+
+    Two files of the same examples can then be compared, whatever else they note of an output. Raises Invalid, with line
+    and field, for a file that cannot be read, and for one without outputs.
+    """
+    parsed = parse_upload(replace(upload, purpose=Purpose.OUTPUTS), limits=limits)
+    try:
+        rows = list(islice(parsed.rows, MAX_OUTPUTS + 1))
+    except Invalid as exc:
+        if all(error.pointer.endswith("/input") for error in exc.errors):
+            _check_output(parsed.summary)
+        raise
+    _check_output(parsed.summary)
+    if len(rows) > MAX_OUTPUTS:
+        raise Invalid(FieldError("/file", f"At most {MAX_OUTPUTS} outputs are scored at once: split the file."))
+    others = [use for use in parsed.summary.columns if use.field == "metadata"]
+    unused = [use.column for use in others if use.column not in kept and use.column not in READ_FROM_METADATA]
+    if missing := [name for name in kept if name not in {use.column for use in others}]:
+        raise Invalid(*(FieldError("/metadata", f"No column {name!r} is left for the metadata.") for name in missing))
+    columns = [use for use in parsed.summary.columns if use.field != "metadata" or use.column not in unused]
+    dropped = {name.strip() for name in unused} | {*OUTPUT_COLUMNS}
+    return OutputRows(parsed.format, [_build_row(row, dropped) for row in rows], parsed.summary, columns, unused)
+
+
+def _check_output(summary: UploadSummary) -> None:
+    uses = summary.columns
+    if uses and not any(use.field == "output" for use in uses):
+        names = ", ".join(f"`{use.column}`" for use in uses)
+        detail = f"No column is known to hold the outputs. The file has {names}: name the one that does."
+        raise Invalid(FieldError("/custom_field_mapping/output", detail))
+
+
+def _build_row(row: ExampleRow, dropped: Collection[str]) -> dict[str, Any]:
+    return {
+        "id": row.key,
+        "input": row.input,
+        "output": row.output,
+        "expected": row.expected,
+        "contexts": row.contexts,
+        "metadata": {name: value for name, value in row.metadata.items() if name not in dropped},
+    }
