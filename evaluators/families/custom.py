@@ -57,6 +57,12 @@ LIST: dict[str, JSONValue] = {"type": "array"}
 OBJECT: dict[str, JSONValue] = {"type": "object"}
 NUMBER: dict[str, JSONValue] = {"type": "number"}
 TEXT: dict[str, JSONValue] = {"type": "string"}
+_MENTIONS: dict[str, JSONValue] = {
+    "type": "string",
+    "operation": "contains",
+    "value": "{{gold}}",
+    "ignore_case": True,
+}
 
 
 class Custom(Family):
@@ -87,6 +93,7 @@ class Custom(Family):
             "min_chars": {"type": "integer", "minimum": 0},
             "max_chars": {"type": "integer", "minimum": 0},
             "ignore_case": {"type": "boolean"},
+            "whole_words": {"type": "boolean", "description": "Of strings: find a text only as whole words."},
             "pattern": {**TEXT, "description": "A regular expression of RE2."},
             "mode": {**TEXT, "description": "search (the default), fullmatch or not."},
             "schema": {**OBJECT, "description": "JSON Schema, draft 2020-12 or 7."},
@@ -130,8 +137,9 @@ class Custom(Family):
         ),
         ManagedProfile(
             "mentions-gold-answer",
-            "Passes when the output contains the gold answer, whatever the case.",
-            {"type": "string", "operation": "contains", "value": "{{gold}}", "ignore_case": True},
+            "Passes when the output contains the gold answer as whole words, whatever the case.",
+            {**_MENTIONS, "whole_words": True},
+            earlier=(_MENTIONS,),
         ),
     )
     evaluators = (

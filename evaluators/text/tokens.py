@@ -39,6 +39,11 @@ def part_unspaced(text: str) -> str:
     return " ".join(text.translate(_PARTED).split())
 
 
+def is_unspaced(char: str) -> bool:
+    """Return whether the character is of a script that has no spaces between words."""
+    return unicodedata.name(char, "").startswith((*_UNSPACED, *_UNSPACED_WITH_MARKS))
+
+
 class UnicodeTokenizer:
     """Lower-cased runs of letters, marks and digits; equals rouge-score's own tokenizer on ASCII text."""
 

@@ -88,6 +88,50 @@ def test_what_is_put_in_is_found_where_it_says(text: str, words: str, ignore_cas
         assert ignore_case or output[start:end] == words
 
 
+@pytest.mark.parametrize(
+    ("output", "gold", "passed"),
+    [
+        ("In 2012 it was.", "12", False),
+        ("In 12 days", "12", True),
+        ("concatenate", "cat", False),
+        ("concatenate a cat", "cat", True),
+        ("The Cat's tail", "cat", True),
+        ("**cat**", "cat", True),
+        ("12km away", "12", True),
+        ("mp3", "3", False),
+        ("1,200", "200", False),
+        ("10:30", "30", False),
+        ("1/2", "2", False),
+        ("1.5", "5", False),
+        ("It is .5", "5", False),
+        ("It is -5", "5", False),
+        ("It is 5.", "5", True),
+        ("C++ and C#", "C", False),
+        ("I'd say B", "D", False),
+        ("I don't", "Don", False),
+        ("l'eau", "eau", True),
+        ("приветствие", "привет", False),
+        ("Привет!", "привет", True),
+        ("答案是东京都", "东京", True),
+        ("共12个", "12", True),
+        ("2012年", "12", False),
+        ("ฉันรักแมวมาก", "แมว", True),
+        ("서울은 크다", "서울", True),
+    ],
+)
+def test_the_gold_answer_is_mentioned_as_whole_words(output: str, gold: str, passed: bool) -> None:
+    (profile,) = (profile for profile in FAMILY.managed_profiles if profile.name == "mentions-gold-answer")
+    assert check(dict(profile.settings), output, gold=gold).passed is passed
+    assert check(dict(profile.earlier[0]), output, gold=gold).passed
+
+
+def test_whole_words_are_looked_for_in_each_search() -> None:
+    found = string("all_of", "a cat in a category", values=["cat", "a"], whole_words=True)
+    assert found.spans == ((0, 1), (2, 5), (9, 10))
+    assert string("none_of", "concatenate", values=["cat"], whole_words=True).passed
+    assert pointers({"type": "string", "operation": "eq", "value": "x", "whole_words": True}) == ["/whole_words"]
+
+
 # Patterns
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.client import EvaluationResult, Row
 from tests.conftest import Caller
 from tests.experiments.conftest import make_dataset, make_experiment, ok
 from tests.experiments.pushing import Runner
@@ -64,6 +65,30 @@ def test_numbers_and_truth_are_labels_and_the_rest_is_counted_apart(alice: Calle
     assert (found["n"], found["n_unreadable"], found["unreadable"]) == (5, 3, {"predicted": 1, "actual": 2})
     folded = matrix(alice, made, "actual=/metadata/gold&ignore_case=true")
     assert folded["labels"] == ["1", "true", "yes"]
+
+
+def test_white_space_around_a_label_is_not_part_of_it(alice: Caller) -> None:
+    blanks = ["\n", "\r\n", "\t", "\u00a0", "\u202f", "\u3000", " \n\n "]
+    examples = [
+        {"id": str(i), "input": i, "expected": f"{blank}pos", "metadata": {"part": f"{blank}x{blank}"}}
+        for i, blank in enumerate(blanks)
+    ]
+    made = run(alice, examples, lambda example: f"pos{blanks[example['input']]}")
+
+    found = matrix(alice, made, "actual=/expected")
+    assert (found["labels"], found["accuracy"]["value"]) == (["pos"], 1.0)
+    slices = ok(alice.get(f"/v1/experiments/{made['id']}/aggregates?metric=m&by=metadata.part"))
+    assert [row["values"] for row in slices["rows"]] == [{"metadata.part": "x"}]
+
+
+def test_the_client_reads_the_same_labels(alice: Caller) -> None:
+    said = ["pos\n", "\x1fpos", "\u2028pos", "x" * 300, 1e-7, 12345678.5, 1e21, 3.0, -0.0, True, " \n", "ß "]
+    examples = [{"id": str(i), "input": i, "expected": value} for i, value in enumerate(said)]
+    made = run(alice, examples, lambda example: said[example["input"]])
+    rows = [Row(str(i), i, i, value, value, index=i) for i, value in enumerate(said)]
+
+    here = EvaluationResult("r", rows=rows).confusion()
+    assert here.labels == matrix(alice, made, "actual=/expected")["labels"]
 
 
 def test_failures_and_what_is_pending_add_up(alice: Caller) -> None:

@@ -12,6 +12,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.metrics import Metric, Metrics
@@ -28,6 +29,7 @@ RESAMPLES = 1000
 # Draws in all: a large result is resampled less often, and its interval is narrow anyway.
 MOST_DRAWS = 2_000_000
 MAX_CLASSES = 100
+MAX_LABEL = 200
 OTHERS = "(other labels)"
 
 
@@ -143,10 +145,17 @@ def _read_label(value: object, ignore_case: bool) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
-        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(value)
+        return _read_number(value)
     if not isinstance(value, str):
         return None
-    return value.strip().casefold() if ignore_case else value.strip()
+    label = value.strip()[:MAX_LABEL]
+    return label.casefold() if ignore_case else label
+
+
+def _read_number(value: float) -> str:
+    if not math.isfinite(value):
+        return repr(value)
+    return str(int(value)) if value == int(value) else format(Decimal(repr(value)), "f")
 
 
 def _build_label_metrics(label: str, counts: Counter[tuple[str, str]], n_total: int, level: float) -> LabelMetrics:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 MAX_LABEL = 200
+# What `str.strip` takes off, by which the client reads labels; PostgreSQL's `btrim` takes off the blank alone.
+WHITE_SPACE = "".join(char for char in map(chr, range(0x3001)) if char.isspace())
 # A label is a string, a number or a boolean; 1 and 1.0 are the same number. Other values are not labels.
 _LABEL = """CASE {json}_typeof({value})
-  WHEN 'string' THEN left(btrim({value} #>> '{{}}'), {longest})
+  WHEN 'string' THEN left(btrim({value} #>> '{{}}', '{white_space}'), {longest})
   WHEN 'number' THEN trim_scale(({value} #>> '{{}}')::numeric)::text
   WHEN 'boolean' THEN {value} #>> '{{}}' END"""
 
 
 def label_sql(value: str, *, json: str) -> str:
     """Return the expression for the label in a value of the type `json` or `jsonb`."""
-    return _LABEL.format(value=value, json=json, longest=MAX_LABEL)
+    return _LABEL.format(value=value, json=json, longest=MAX_LABEL, white_space=WHITE_SPACE)
 
 
 def part_of_example(column: str) -> str:

@@ -10,10 +10,12 @@ from evaluators.base import CannotScore, Sample, Settings, SettingsProblem, Span
 from evaluators.checks.outcome import MAX_SPANS, CheckKind, Outcome, verdict
 from evaluators.checks.words import COMMON, TEXT, filled, shows_spans, subject, template_problems
 from evaluators.settings import object_schema
+from evaluators.text.boundaries import is_whole_word
 
 MAX_VALUES = 200
 _ONE = ("eq", "ne", "contains", "not_contains", "starts_with", "ends_with", "like", "ilike")
 _SEVERAL = ("any_of", "all_of", "none_of")
+_SEARCHING = ("contains", "not_contains", "like", "ilike", *_SEVERAL)
 SCHEMA = object_schema(
     {
         **COMMON,
@@ -23,6 +25,7 @@ SCHEMA = object_schema(
         "min_chars": {"type": "integer", "minimum": 0},
         "max_chars": {"type": "integer", "minimum": 0},
         "ignore_case": {"type": "boolean"},
+        "whole_words": {"type": "boolean"},
     },
     required=["operation"],
 )
@@ -31,6 +34,8 @@ SCHEMA = object_schema(
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
     """Return what settings of the right types still lack."""
     operation = settings["operation"]
+    if "whole_words" in settings and operation not in _SEARCHING:
+        yield SettingsProblem(f"{pointer}/whole_words", f"is for {', '.join(_SEARCHING)}")
     if operation == "length":
         yield from _length_problems(settings, pointer)
     elif operation in _SEVERAL:
@@ -53,7 +58,7 @@ def _run(settings: Settings, sample: Sample) -> Outcome:
     ignore_case = settings.get("ignore_case") is True or operation == "ilike"
     if operation in ("eq", "ne"):
         return _equal(text, next(expected), operation, ignore_case=ignore_case)
-    searched = SearchedText(text, ignore_case=ignore_case)
+    searched = SearchedText(text, ignore_case=ignore_case, whole_words=settings.get("whole_words") is True)
     return _find_texts(operation, searched, map(_not_empty, expected), with_spans=shows_spans(settings))
 
 
@@ -67,8 +72,9 @@ def _not_empty(wanted: str) -> str:
 class SearchedText:
     """A text to look into, with offsets that stay true when case is ignored."""
 
-    def __init__(self, text: str, *, ignore_case: bool) -> None:
+    def __init__(self, text: str, *, ignore_case: bool, whole_words: bool = False) -> None:
         self._ignore_case = ignore_case
+        self._whole_words = whole_words
         self._text = text.casefold() if ignore_case else text
         # Folding can make one character several (ß is ss); only then do offsets have to be looked up.
         self._origin = None if len(self._text) == len(text) else _origins(text)
@@ -79,8 +85,10 @@ class SearchedText:
         start = self._text.find(words)
         while start >= 0:
             end = start + len(words)
-            yield self._back(start, end)
-            start = self._text.find(words, end)
+            is_found = not self._whole_words or is_whole_word(self._text, start, end)
+            if is_found:
+                yield self._back(start, end)
+            start = self._text.find(words, end if is_found else start + 1)
 
     def starts_with(self, words: str) -> bool:
         """Return whether the text begins so."""
