@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from evaluators.base import (
     CannotScore,
     EvaluatorSpec,
@@ -17,7 +19,7 @@ from evaluators.base import (
 )
 from evaluators.cards.texts import plain as card_texts
 from evaluators.gateway import JudgeGateway
-from evaluators.judging.questions.pairs import judge_pair
+from evaluators.judging.questions.pairs import CONSISTENT, judge_pair
 from evaluators.judging.settings import ASKING, DEFAULT_THRESHOLD, ON_INJECTION, get_threshold
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.values import ALL_PARTS, GENERATED
@@ -33,6 +35,20 @@ _SCORE_FROM: JSONValue = {
     "description": "`logprobs`: the output's mean chance to win over both orders, half of a tie's included, where the "
     "endpoint tells chances; else by the answers.",
 }
+
+
+_BOTH_ORDERS = EvaluatorSpec(
+    id="judge-pairwise-2026-11-28",
+    name="Judge, pairwise",
+    description="An LLM of your choice compares the output with a baseline's, in both orders.",
+    aliases=("judge-pairwise",),
+    default_profile="better-answer",
+    settings={"rules": CONSISTENT},
+    formula="1 where the output wins in both orders, 0 where it loses in both, else 0.5",
+    output_types=(GENERATED,),
+    components=ALL_PARTS,
+    judge_calls="2",
+)
 
 
 class PairwiseJudge(Family):
@@ -55,7 +71,11 @@ class PairwiseJudge(Family):
                 "description": "What makes an answer the better one. The words USER INPUT, GOLD ANSWER, RETRIEVED "
                 "CONTEXT, ANSWER A and ANSWER B stand for the data.",
             },
-            "allow_tie": {"type": "boolean", "default": True, "description": "Whether the judge may call it a tie."},
+            "allow_tie": {
+                "type": "boolean",
+                "default": True,
+                "description": "Whether the judge may call it a tie; without, no tie passes.",
+            },
             "pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD},
             **ASKING,
             "on_injection": ON_INJECTION,
@@ -70,16 +90,14 @@ class PairwiseJudge(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
+        _BOTH_ORDERS,
+        replace(
+            _BOTH_ORDERS,
             id="judge-pairwise-2026-11-23",
-            name="Judge, pairwise",
-            description="An LLM of your choice compares the output with a baseline's, in both orders.",
-            aliases=("judge-pairwise",),
-            default_profile="better-answer",
-            formula="1 where the output wins in both orders, 0 where it loses in both, else 0.5",
-            output_types=(GENERATED,),
-            components=ALL_PARTS,
-            judge_calls="2",
+            name="Judge, pairwise, former",
+            description="The same, but orders that disagree and forbidden ties pass at a threshold of 0.5.",
+            aliases=(),
+            settings={},
         ),
     )
 

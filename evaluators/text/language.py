@@ -45,6 +45,11 @@ _ALSO_ENGLISH = small_words(
     " fucking shit ass hoe hoes nigga niggas bro fam cuz tho lil like just good great please thanks street patient name"
     " address suite apt"
 )
+# Small words of other languages that English has too: "die" and "hat" make no sentence German.
+_SHARED = small_words(
+    "die hat war man also so am den was pour son par plus tout me on come per era con sin hay no as do door over of we"
+    " is had men till under for at her have mere mod he to go pod by pro are care most ben may in an want all van"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,9 @@ def _is_another(code: str, chance: float, words: Sequence[str]) -> bool:
         least = _SURE_LETTERS * (2 if all(map(str.isascii, words)) else 1)
         return chance >= _SURE and english <= 0.1 * len(words) and n_letters >= least
     weight = sum((0.5 if word in _AMBIGUOUS else 1.0) for word in longer if word in small)
+    english += sum(word in _SHARED and word not in _load_known_words()[ENGLISH] for word in longer)
+    if chance < _SURE and small.isdisjoint(set(longer) - _SHARED):
+        return False
     if chance >= _SURE and not english and n_letters >= _SURE_LETTERS:
         return True
     return weight >= english and any(chance >= p and weight >= n and n_letters >= least for p, n, least in _ENOUGH)

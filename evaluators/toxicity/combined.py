@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from evaluators.base import Span
 from evaluators.text.unmarked import unmarked
+from evaluators.toxicity.groups import get_harmless_logit, replace_group_names
 from evaluators.toxicity.models import meaning_logits, word_logits
 from evaluators.toxicity.windows import (
     MAX_READ,
@@ -54,16 +55,18 @@ class _Passage:
         return (self.words + self.meaning) / 2
 
 
-def read_both_ways(text: str) -> CombinedReading:
+def read_both_ways(text: str, *, excuses_names: bool = False) -> CombinedReading:
     """Read a text as sentences and as windows; `span` is its worst sentence.
 
-    The mean of both counts, less a little in long texts, or the worst sentence alone where that is much worse.
+    The mean of both counts, less a little in long texts, or the worst sentence alone where that is much worse. With
+    `excuses_names`, a passage that is offensive only for the name of a group is read without that name.
     """
     sentences, windows = split_passages(text), _side_by_side(text)
-    read = _read(text, [*sentences, *_split_at_colons(text, sentences)], MAX_READ)
+    read = _read(text, [*sentences, *_split_at_colons(text, sentences)], MAX_READ, excuses_names=excuses_names)
     worst = max(read, key=lambda passage: passage.logit)
     # A text of one sentence is its windows, and the same both ways.
-    others = read if set(windows) <= set(sentences) else _read(text, windows, MAX_WINDOWS_READ)
+    is_same = set(windows) <= set(sentences)
+    others = read if is_same else _read(text, windows, MAX_WINDOWS_READ, excuses_names=excuses_names)
     by_windows = max(passage.logit for passage in others)
     together = (worst.logit + by_windows) / 2 - PER_DOUBLING * math.log2(max(1.0, len(text) / WINDOW_CHARS))
     return CombinedReading(
@@ -90,9 +93,19 @@ def _split_at_colons(text: str, sentences: Sequence[Span]) -> list[Span]:
     return [(colon.end(), end) for colon, end in matches if colon and end - colon.end() >= SHORTEST_SENTENCE]
 
 
-def _read(text: str, spans: Sequence[Span], most: int) -> list[_Passage]:
+def _read(text: str, spans: Sequence[Span], most: int, *, excuses_names: bool) -> list[_Passage]:
     passages = [unmarked(text[start:end]) for start, end in spans]
     words = word_logits(passages)
     indexes = worth_reading(words, most)
     meanings = meaning_logits([passages[index] for index in indexes])
-    return [_Passage(spans[index], words[index], meaning) for index, meaning in zip(indexes, meanings, strict=True)]
+    read = [_Passage(spans[index], words[index], meaning) for index, meaning in zip(indexes, meanings, strict=True)]
+    return [_excuse(text, passage) for passage in read] if excuses_names else read
+
+
+def _excuse(text: str, passage: _Passage) -> _Passage:
+    """Return an offensive passage as it is without names of groups, if it is harmless then."""
+    plain = unmarked(text[slice(*passage.span)])
+    if passage.logit <= 0 or (replaced := replace_group_names(plain)) is None:
+        return passage
+    other = _Passage(passage.span, word_logits([replaced])[0], float(meaning_logits([replaced])[0]))
+    return other if other.logit < get_harmless_logit(plain) else passage

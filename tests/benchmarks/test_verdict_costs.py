@@ -21,7 +21,7 @@ def test_it_measures_what_it_is_asked_for(capsys: pytest.CaptureFixture[str]) ->
 
 def test_every_evaluator_of_the_lane_is_measured() -> None:
     known = list(cpu_subjects())
-    assert {"phi-2026-11-23", "toxicity-2026-11-23"} <= {subject.name for subject in known}
+    assert {"phi-2026-11-23", "toxicity-2026-11-28"} <= {subject.name for subject in known}
     assert all(subject.family.lane_of(subject.settings) is Lane.CPU for subject in known)
 
 

@@ -57,12 +57,12 @@ def test_a_judge_without_a_profile_shows_what_each_managed_one_asks(alice: Calle
 
 
 def test_an_own_evaluator_has_the_card_of_what_does_its_work(alice: Caller) -> None:
-    own = make_own_evaluator(alice, "pii-2026-11-23")
+    own = make_own_evaluator(alice, "pii-2026-11-28")
 
     evaluator = shown(alice, own)["evaluator"]
 
     assert evaluator["id"] == own
-    assert evaluator["card"] == shown(alice, "pii-2026-11-23")["evaluator"]["card"]
+    assert evaluator["card"] == shown(alice, "pii-2026-11-28")["evaluator"]["card"]
 
 
 def test_a_stranger_finds_none_of_it(alice: Caller, charlie: Caller) -> None:

@@ -56,7 +56,7 @@ def test_evaluators_have_the_shape_of_the_wire(alice: Caller, bob: Caller) -> No
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("pii", ["pii-2026-11-23"]),
+        ("pii", ["pii-2026-11-28"]),
         ("pii-2026-11-01", ["pii-2026-11-01"]),
         ("exact-match-normalized", ["exact-match-normalised-2026-11-01"]),
         ("nobody", []),
@@ -298,7 +298,7 @@ def test_a_change_is_seen_on_the_next_call(alice: Caller) -> None:
 
 
 def own(caller: Caller, evaluator_id: str, **fields: Any) -> Evaluator:
-    row = Evaluator(account=caller.account, evaluator_id=evaluator_id, base="pii-2026-11-23", family="pii", **fields)
+    row = Evaluator(account=caller.account, evaluator_id=evaluator_id, base="pii-2026-11-28", family="pii", **fields)
     return save_evaluator(account=caller.account, evaluator=row, actor="test")
 
 
@@ -313,8 +313,8 @@ def test_an_own_evaluator_runs_under_its_own_name(alice: Caller, charlie: Caller
 
 
 def test_an_evaluator_that_is_switched_off_says_so(alice: Caller, charlie: Caller) -> None:
-    own(alice, "pii-2026-11-23", name="off", is_enabled=False)
+    own(alice, "pii-2026-11-28", name="off", is_enabled=False)
 
-    for name in ("pii", "pii-2026-11-23"):
+    for name in ("pii", "pii-2026-11-28"):
         assert evaluate(alice, None, name)["error_code"] == "evaluator_disabled"
     assert evaluate(charlie, None, "pii")["status"] == "success"

@@ -88,7 +88,7 @@ def test_it_begins_with_an_evaluation(reader: Visitor, alice: Caller) -> None:
     page = reader.text("playground", **{"from": id})
     assert "Mail bob@example.com</textarea>" in page
     assert "one\n---\ntwo</textarea>" in page
-    assert 'name="evaluator-0" list="l-evaluators" value="pii-2026-11-23"' in page
+    assert 'name="evaluator-0" list="l-evaluators" value="pii-2026-11-28"' in page
 
 
 def test_it_begins_with_an_example_and_a_profile(reader: Visitor, alice: Caller) -> None:

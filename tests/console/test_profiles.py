@@ -172,8 +172,8 @@ def test_texts_of_strangers_stay_texts(editor: Visitor, alice: Caller) -> None:
 
 def test_the_catalogue_is_narrowed_by_the_address(reader: Visitor) -> None:
     page = reader.text("evaluators", family="pii", lane="inline")
-    assert "pii-2026-11-23" in page
-    assert "toxicity-2026-11-23" not in page
+    assert "pii-2026-11-28" in page
+    assert "toxicity-2026-11-28" not in page
 
 
 def test_a_cards_figures_are_the_apis(reader: Visitor, alice: Caller) -> None:

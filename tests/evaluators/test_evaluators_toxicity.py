@@ -290,7 +290,7 @@ def test_eight_threads_may_load_the_model_at_once() -> None:
 def test_the_alias_names_the_newer_evaluator_and_the_older_id_is_words_alone() -> None:
     newer, older = find_evaluator("toxicity"), find_evaluator("toxicity-2026-11-01")
     assert newer is not None
-    assert newer[1].id == "toxicity-2026-11-23"
+    assert newer[1].id == "toxicity-2026-11-28"
     assert older is not None
     assert older[1].aliases == ()
     assert older[1].settings == {"variant": "words"}

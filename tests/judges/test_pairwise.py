@@ -15,11 +15,18 @@ LONG, SHORT = "It opens at nine, and closes at five.", "It opens at nine."
 OTHER = "It opens at six.."
 
 
-def compared(judge: Judge, model: str, output: str = LONG, baseline: str = SHORT, **settings: Any) -> dict[str, Any]:
+def compared(
+    judge: Judge,
+    model: str,
+    output: str = LONG,
+    baseline: str = SHORT,
+    evaluator: str = "judge-pairwise",
+    **settings: Any,
+) -> dict[str, Any]:
     """Compare two answers to a question that nobody has asked before; return the result."""
     name = make_profile(judge.caller, "judge-pairwise", model=model, **settings)["name"]
     body = {
-        "evaluators": [{"evaluator": "judge-pairwise", "criteria": name, "explain_strategy": "always"}],
+        "evaluators": [{"evaluator": evaluator, "criteria": name, "explain_strategy": "always"}],
         "evaluated_model_input": f"When does the library open? {uuid.uuid4().hex}",
         "evaluated_model_output": output,
         "baseline_output": baseline,
@@ -43,7 +50,7 @@ PAIRS = [
     ("pass", SHORT, LONG, 0.0, False, "baseline", False),
     ("fail", LONG, SHORT, 0.0, False, "baseline", False),
     ("pass", SHORT, OTHER, 0.5, True, "tie", False),
-    ("pass:biased", LONG, SHORT, 0.5, True, "tie", True),
+    ("pass:biased", LONG, SHORT, 0.5, False, "tie", True),
 ]
 
 
@@ -83,6 +90,20 @@ def test_a_tie_may_be_forbidden(judge: Judge) -> None:
 
     # Of answers of one length this judge takes the second; so it has a bias that it could not have told.
     assert (found["evaluation_result"]["score_raw"], extra_of(found)["order_biased"]) == (0.5, True)
+    assert found["evaluation_result"]["pass"] is False
+
+
+def test_a_forbidden_tie_of_equal_answers_does_not_pass(judge: Judge) -> None:
+    for allow_tie in (True, False):
+        found = compared(judge, "stub-judge-pass", SHORT, f"{SHORT} ", allow_tie=allow_tie)
+
+        assert (found["evaluation_result"]["score_raw"], found["evaluation_result"]["pass"]) == (0.5, allow_tie)
+
+
+def test_the_former_id_passes_a_biased_pair(judge: Judge) -> None:
+    found = compared(judge, "stub-judge-pass:biased", evaluator="judge-pairwise-2026-11-23")
+
+    assert (found["evaluation_result"]["score_raw"], found["evaluation_result"]["pass"]) == (0.5, True)
 
 
 @pytest.mark.parametrize(

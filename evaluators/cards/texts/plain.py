@@ -49,6 +49,8 @@ JUDGE_PAIRWISE = {
     "judge-pairwise": judge_card(
         "Of two bad answers the better one wins: it says nothing of how good that is.",
         "Judges prefer longer answers, whatever they are told; both orders do not mend that.",
+        id="judge-pairwise-2026-11-28",
+        change="Orders that disagree never pass, and a tie does not pass with `allow_tie: false`.",
     )
 }
 _DECIDES_EVERY_SENTENCE = (

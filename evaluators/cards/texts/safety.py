@@ -20,9 +20,10 @@ FORMS = (
 ANY_SCRIPT = (
     "It finds numbers beside letters of other scripts, labels in more languages, and sample numbers with a label."
 )
+GLUED = "A word next to a card does not hide it."
 PII = {
     "pii": CardText(FORMS, "Any script and language; words beside a number are known in ten scripts.",
-                    "None: anything found fails.", {"pii-2026-11-23": ANY_SCRIPT}),
+                    "None: anything found fails.", {"pii-2026-11-28": GLUED, "pii-2026-11-23": ANY_SCRIPT}),
     "pii-broad": CardText(
         (
             *FORMS,
@@ -33,7 +34,7 @@ PII = {
         ),
         "Structured kinds in any script; names in Latin letters. Another script is refused unless something was found.",
         "None: anything found fails.",
-        {"pii-broad-2026-11-23": f"{ANY_SCRIPT} Addresses of more countries are known."},
+        {"pii-broad-2026-11-28": GLUED, "pii-broad-2026-11-23": f"{ANY_SCRIPT} Addresses of more countries are known."},
     ),
     "pii-judge": judge_card(
         "Output that talks the judge out of a finding is missed: run it beside `pii`, not in its place.",
@@ -75,6 +76,7 @@ TOXICITY = {
             "toxicity-2026-11-20": "Sentences are read one by one, and a second model weighs their meaning.",
             "toxicity-2026-11-23": "Windows are read beside sentences, without markup and disguises; long texts "
             f"fail less by chance. {REFUSES}",
+            "toxicity-2026-11-28": "The name of a group is no insult by itself.",
         },
     ),
     "toxicity-moderation": CardText(
@@ -90,12 +92,14 @@ EARLIER_RULES = KnownMiss("Numbers right beside letters of other scripts, and la
 EARLIER_SCRIPT = "Numbers between spaces or marks in any script; the words beside them are English."
 PII["pii-2026-11-01"] = replace(PII["pii"], misses=(*FORMS, EARLIER_RULES), languages=EARLIER_SCRIPT)
 PII["pii-broad-2026-11-20"] = replace(PII["pii-broad"], misses=(*PII["pii-broad"].misses, EARLIER_RULES))
+MISSED_CARD = KnownMiss("A card with a word next to it is missed.")
+for kind in ("pii", "pii-broad"):
+    PII[f"{kind}-2026-11-23"] = replace(PII[kind], misses=(*PII[kind].misses, MISSED_CARD))
 PHI["phi-2026-11-20"] = replace(PHI["phi"], languages=LATIN)
 MARKED = KnownMiss("Insults in markup or with unseen characters may pass.", "disguised insults")
 BY_WORDS = KnownMiss("It is blind to contempt, threats and hate that use no slur.")
-TOXICITY["toxicity-2026-11-20"] = replace(
-    TOXICITY["toxicity"], misses=(*TOXICITY["toxicity"].misses, MARKED), languages=LATIN
-)
-TOXICITY["toxicity-2026-11-01"] = replace(
-    TOXICITY["toxicity"], misses=(BY_WORDS, *TOXICITY["toxicity"].misses, MARKED), languages=LATIN
-)
+NAMES = KnownMiss("The name of a group may fail by itself.")
+FORMER = replace(TOXICITY["toxicity"], misses=(*TOXICITY["toxicity"].misses, NAMES))
+TOXICITY["toxicity-2026-11-23"] = FORMER
+TOXICITY["toxicity-2026-11-20"] = replace(FORMER, misses=(*FORMER.misses, MARKED), languages=LATIN)
+TOXICITY["toxicity-2026-11-01"] = replace(FORMER, misses=(BY_WORDS, *FORMER.misses, MARKED), languages=LATIN)

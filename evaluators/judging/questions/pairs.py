@@ -21,6 +21,9 @@ ORDERS: tuple[Roles, Roles] = ((OUTPUT, BASELINE), (BASELINE, OUTPUT))
 """Who is ANSWER A, and who is ANSWER B."""
 WORTH = {OUTPUT: 1.0, TIE: 0.5, BASELINE: 0.0}
 
+CONSISTENT = "consistent"
+"""The rules since 2026-11-28: orders that disagree never pass, nor does a tie where the profile forbids ties."""
+
 _TIE = ' "tie" is for answers of which neither is better by the criteria.'
 _TASK = """\
 ANSWER A and ANSWER B are two answers to the same request, which is the USER INPUT where there is one. Decide which of \
@@ -56,7 +59,7 @@ async def judge_pair(
     answers.
     """
     if (decision := _undisputed(sample)) is not None:
-        return _unasked(*decision, threshold=threshold, explain=explain)
+        return _unasked(*decision, settings, threshold=threshold, explain=explain)
     signs = _signs(sample, settings)
     if signs and fails_injection(settings):
         return failed_for_injection(signs, explain=explain)
@@ -66,7 +69,7 @@ async def judge_pair(
     value, outcome = _value(judgements, settings)
     return Score(
         value=value,
-        passed=value >= threshold,
+        passed=value >= threshold and _may_pass(judgements[0].winner, judgements[1].winner, settings),
         explanation=_because(judgements) if explain else None,
         text_output=_winner(judgements),
         extra={**outcome, **injection_extra(signs), "judge": asker.usage()},
@@ -82,10 +85,21 @@ def _undisputed(sample: Sample) -> tuple[str, str] | None:
     return None if blank is None else (BASELINE if blank == OUTPUT else OUTPUT, f"The {blank} is blank.")
 
 
-def _unasked(winner: str, because: str, *, threshold: float, explain: bool) -> Score:
+def _may_pass(first: str, second: str, settings: Settings) -> bool:
+    """Return whether the winners of both orders allow a pass: the same one, and no tie where ties are forbidden.
+
+    Evaluators before 2026-11-28 decide by the score alone.
+    """
+    if settings.get("rules") != CONSISTENT:
+        return True
+    return first == second and (first != TIE or bool(settings.get("allow_tie", True)))
+
+
+def _unasked(winner: str, because: str, settings: Settings, *, threshold: float, explain: bool) -> Score:
     value = WORTH[winner]
     extra: dict[str, JSONValue] = {"winner": winner, "order_biased": False, "asked": False}
-    return Score(value, value >= threshold, because if explain else None, text_output=winner, extra=extra)
+    passed = value >= threshold and _may_pass(winner, winner, settings)
+    return Score(value, passed, because if explain else None, text_output=winner, extra=extra)
 
 
 def _signs(sample: Sample, settings: Settings) -> list[str]:

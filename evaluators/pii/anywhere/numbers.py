@@ -9,7 +9,7 @@ from evaluators.base import Span
 from evaluators.pii import recognisers as first
 from evaluators.pii.anywhere import labels
 from evaluators.pii.anywhere.labels import AnnouncedSpans
-from evaluators.pii.numbers import is_chinese_identity, is_korean_registration, is_luhn
+from evaluators.pii.numbers import is_card, is_chinese_identity, is_korean_registration, is_luhn
 from evaluators.pii.plain_text import PlainText
 
 _BEGIN = r"(?<![A-Za-z0-9.])(?<![0-9]-)"
@@ -19,6 +19,15 @@ _END = r"(?![A-Za-z0-9]|[-.][0-9])"
 _LONG_NUMBER = re.compile(_BEGIN + r"[0-9](?:[ .\-/]{0,2}[0-9]){11,24}" + _END)
 # Few other numbers are written in four groups of four; issuers of 35... use more than their registered range.
 _CARD_SHAPE = re.compile(_BEGIN + r"(?:[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{4}|35[0-9]{14})" + _END)
+# Right behind a word for a card, and right before a word of letters alone: an identifier mixes letters and digits, and
+# a digest has letters up to "f".
+_ADJACENT_WORDS = re.compile(
+    rf"(?:{_BEGIN}|(?<=card)|(?<=visa)|(?<=amex)|(?<=maestro)|(?<=number)|(?<=\bcc)|(?<=\bpan))"
+    r"(?:[0-9]{12,19}|[0-9]{4}([ -])[0-9]{4}\1[0-9]{4}\1[0-9]{1,7}|[0-9]{4}([ -])[0-9]{6}\2[0-9]{4,5})"
+    rf"(?:{_END}|(?=exp|cv[cv]|(?![a-f]+(?![a-z]))[a-z]{{2,20}}(?![a-z0-9])))",
+    re.IGNORECASE,
+)
+_USUAL_LENGTHS = (15, 16)
 _GROUP_END = re.compile(r"[0-9](?![0-9])")
 _CARD_LENGTHS = range(13, 20)
 
@@ -48,6 +57,16 @@ def cards_in(reading: PlainText) -> Iterator[Span]:
             yield start, end
     proposed = [span for match in _LONG_NUMBER.finditer(reading.digits) if (span := _trim_to_luhn(match))]
     for start, end in _called(labels.CARD, proposed, reading):
+        if not _is_other(reading, start):
+            yield start, end
+
+
+def cards_next_to_words_in(reading: PlainText) -> Iterator[Span]:
+    """Yield payment cards also where a word is glued to them: "4012888888881881exp 12/26"."""
+    yield from cards_in(reading)
+    spans = [match.span() for match in _ADJACENT_WORDS.finditer(reading.digits) if is_card(_digits(match[0]))]
+    usual = [span for span in spans if len(_digits(reading.digits[slice(*span)])) in _USUAL_LENGTHS]
+    for start, end in (*usual, *_called(labels.CARD, spans, reading)):
         if not _is_other(reading, start):
             yield start, end
 
@@ -112,6 +131,10 @@ def _find_after(label: re.Pattern[str], number: re.Pattern[str], reading: PlainT
         behind = announced.end_before(start, _AFTER_LABEL)
         if behind and not _PARTED.search(reading.labels, behind, start):
             yield start, end
+
+
+def _digits(written: str) -> str:
+    return written.replace(" ", "").replace("-", "")
 
 
 def _n_digits(written: str) -> int:

@@ -9,7 +9,7 @@ from evaluators.base import Span
 from evaluators.pii import recognisers as first
 from evaluators.pii.anywhere import labels
 from evaluators.pii.anywhere.addresses import addresses_in
-from evaluators.pii.anywhere.numbers import cards_in, identities_in, passports_in, ssns_in
+from evaluators.pii.anywhere.numbers import cards_in, cards_next_to_words_in, identities_in, passports_in, ssns_in
 from evaluators.pii.anywhere.phones import phones_in
 from evaluators.pii.entities import Entity
 from evaluators.pii.plain_text import PlainText
@@ -57,3 +57,6 @@ RECOGNISERS: dict[Entity, Recogniser] = {
     Entity.ADDRESS: addresses_in,
     Entity.PHONE: phones_in,
 }
+
+ADJACENT_WORDS = {**RECOGNISERS, Entity.CREDIT_CARD: cards_next_to_words_in}
+"""The rules since 2026-11-28: a word glued to a card does not hide it."""
