@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -12,24 +13,35 @@ from evalsvc.datasets.importers.lines import Readable, Record, read_lines, read_
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 MAX_TEXT_CHARS = 1_000_000
+IGNORED_DOCUMENTS = "ignored_documents"
+"""The key of the metadata for documents that do not count where a system retrieves them."""
 CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
 # A corpus can exceed the memory, so the data needed for lookups is written to a temporary file.
 TABLES = """
 PRAGMA journal_mode = OFF;
-CREATE TABLE judgements (n INTEGER PRIMARY KEY, query TEXT, document TEXT, relevance INT, pointer TEXT, words TEXT);
+CREATE TABLE judgements (n INTEGER PRIMARY KEY, query TEXT, document TEXT, relevance NUMERIC, pointer TEXT, words TEXT);
 CREATE UNIQUE INDEX by_query ON judgements (query, document);
 CREATE TABLE documents (id TEXT PRIMARY KEY, text TEXT) WITHOUT ROWID;
 CREATE TABLE queries (id TEXT PRIMARY KEY, text TEXT, metadata TEXT) WITHOUT ROWID;
+CREATE TABLE own_documents (id TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 JUDGED = """
 SELECT j.document, j.relevance, d.text FROM judgements j LEFT JOIN documents d ON d.id = j.document
 WHERE j.query = ? ORDER BY j.n
 """
+ENTRIES = {
+    QUERIES: ("INSERT OR IGNORE INTO queries VALUES (?, ?, ?)", "SELECT * FROM queries WHERE id = ?"),
+    CORPUS: ("INSERT OR IGNORE INTO documents VALUES (?, ?)", "SELECT * FROM documents WHERE id = ?"),
+}
+IS_OWN = "SELECT 1 FROM own_documents WHERE id = ?"
 BY_QUERY = """
 SELECT j.query, j.pointer, j.words, q.text, q.metadata
 FROM (SELECT query, min(n) AS n FROM judgements GROUP BY query) AS first JOIN judgements j ON j.n = first.n
 LEFT JOIN queries q ON q.id = j.query ORDER BY j.n
 """
+
+
+_grade = re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 
 
 class Folder(Protocol):
@@ -47,7 +59,8 @@ def read_beir(folder: Folder, refusals: Refusals, *, split: str) -> Iterator[tup
 
     `expected` contains the relevant documents as `gold_contexts`, in descending order of relevance, with id, relevance
     and text, so that retrieved documents can be matched by id or by text. Judged documents that are not relevant, or
-    that are missing from the corpus, are listed in the metadata.
+    that are missing from the corpus, are listed in the metadata, as is a document that has the id of its query: BEIR's
+    own evaluation (`ignore_identical_ids`) leaves it out of what a system retrieves.
     """
     judgements, queries, corpus = find_files(folder, refusals, split)
     with closing(sqlite3.connect("", isolation_level=None)) as index:
@@ -81,65 +94,108 @@ def find_files(folder: Folder, refusals: Refusals, split: str) -> tuple[str, str
 
 
 def read_judgements(index: sqlite3.Connection, file: Readable, refusals: Refusals, *, name: str) -> None:
-    """Note which documents each query was judged with; a first line without a number is the header."""
+    """Note which documents each query was judged with; a first line without a number is the header.
+
+    The same judgement twice counts once, as in trec_eval and BEIR; two grades of one document are refused.
+    """
     for location, text in read_lines(file, refusals, of=f"/file/{name}", name=name):
-        cells = text.strip("\r\n").split("\t")
-        if cells == [""]:
+        if not text.strip():
             continue
+        cells = split_judgement(text)
         if len(cells) != 3:
             refusals.add(location, f"Has {len(cells)} columns; expected query-id, corpus-id and score.")
             continue
         query, document, score = cells
-        if not is_integer(score):
+        grade = read_grade(score)
+        if grade is None:
             if not location.pointer.endswith("/line/1"):
-                refusals.add(location, "`score` must be an integer.", "score")
+                refusals.add(location, "`score` must be a number of at most 9 digits.", "score")
             continue
-        values = (query, document, int(score), location.pointer, location.words)
+        values = (query, document, grade, location.pointer, location.words)
         sql = "INSERT OR IGNORE INTO judgements (query, document, relevance, pointer, words) VALUES (?, ?, ?, ?, ?)"
-        if not index.execute(sql, values).rowcount:
-            refusals.add(location, f"Query {query!r} is judged twice with document {document!r}.", "corpus-id")
+        if not index.execute(sql, values).rowcount and grade != find_grade(index, query, document):
+            detail = f"Query {query!r} is judged twice with document {document!r}, with different grades."
+            refusals.add(location, detail, "corpus-id")
 
 
-def is_integer(text: str) -> bool:
-    """Return whether a score is one, and small enough for everyone."""
-    return text.removeprefix("-").isdecimal() and text.isascii() and len(text) <= 10
+def split_judgement(line: str) -> list[str]:
+    """Return query, document and grade: BEIR's three columns with tabs, or TREC's four with spaces or tabs."""
+    cells = line.strip("\r\n").split("\t")
+    trec = line.split()
+    return [trec[0], *trec[2:]] if len(cells) != 3 and len(trec) == 4 else cells
+
+
+def read_grade(text: str) -> int | float | None:
+    """Return a grade, a whole one as an integer; None for what is no grade."""
+    if _grade.fullmatch(text.strip()) is None:
+        return None
+    grade = float(text)
+    return int(grade) if grade.is_integer() else grade
+
+
+def find_grade(index: sqlite3.Connection, query: str, document: str) -> int | float:
+    """Return the grade that was noted first."""
+    sql = "SELECT relevance FROM judgements WHERE query = ? AND document = ?"
+    grade: int | float = index.execute(sql, (query, document)).fetchone()[0]
+    return grade
 
 
 def read_queries(index: sqlite3.Connection, file: Readable, refusals: Refusals, *, name: str) -> None:
-    """Note the text of each query that was judged."""
+    """Note the text of each query that was judged. A query without a text is known by its title, else by its id."""
     for location, record in read_objects(file, refusals, of=f"/file/{name}", name=name):
-        if not has_texts(location, record, refusals, "_id", "text"):
+        if (found := read_entry(location, record, refusals)) is None:
             continue
-        if not index.execute("SELECT 1 FROM judgements WHERE query = ? LIMIT 1", (record["_id"],)).fetchone():
+        query, text = found
+        if not index.execute("SELECT 1 FROM judgements WHERE query = ? LIMIT 1", (query,)).fetchone():
             continue
         metadata = record.get("metadata") or {}
         if not isinstance(metadata, dict):
             refusals.add(location, "`metadata` must be an object.", "metadata")
             continue
-        values = (record["_id"], record["text"], json.dumps(metadata))
-        if not index.execute("INSERT OR IGNORE INTO queries VALUES (?, ?, ?)", values).rowcount:
-            refusals.add(location, f"Another query has the id {record['_id']!r}.", "_id")
+        if not text:
+            title = record.get("title")
+            text, metadata = (title if isinstance(title, str) and title else query), {**metadata, "has_no_text": True}
+        values = (query, text, json.dumps(metadata))
+        if not insert_entry(index, QUERIES, values):
+            refusals.add(location, f"Another query has the id {query!r}.", "_id")
 
 
 def read_corpus(index: sqlite3.Connection, file: Readable, refusals: Refusals, *, name: str) -> None:
-    """Note the text of each document that was judged; the others are not needed."""
+    """Note the text of each document that was judged, and which documents have the id of a query."""
     for location, record in read_objects(file, refusals, of=f"/file/{name}", name=name):
-        if not has_texts(location, record, refusals, "_id", "text"):
+        if (found := read_entry(location, record, refusals)) is None:
             continue
-        if not index.execute("SELECT 1 FROM judgements WHERE document = ? LIMIT 1", (record["_id"],)).fetchone():
+        document, text = found
+        if index.execute("SELECT 1 FROM queries WHERE id = ?", (document,)).fetchone():
+            index.execute("INSERT OR IGNORE INTO own_documents VALUES (?)", (document,))
+        if not index.execute("SELECT 1 FROM judgements WHERE document = ? LIMIT 1", (document,)).fetchone():
             continue
         title = record.get("title")
-        text = f"{title}\n{record['text']}" if isinstance(title, str) and title else record["text"]
-        if not index.execute("INSERT OR IGNORE INTO documents VALUES (?, ?)", (record["_id"], text)).rowcount:
-            refusals.add(location, f"Another document has the id {record['_id']!r}.", "_id")
+        text = f"{title}\n{text}" if isinstance(title, str) and title else text
+        if not insert_entry(index, CORPUS, (document, text)):
+            refusals.add(location, f"Another document has the id {document!r}.", "_id")
 
 
-def has_texts(location: SourceLocation, record: Record, refusals: Refusals, *fields: str) -> bool:
-    """Return whether all fields are texts that can be looked up."""
-    bad = [field for field in fields if not isinstance(record.get(field), str)]
-    for field in bad:
-        refusals.add(location, f"`{field}` must be a text.", field)
-    return not bad
+def read_entry(location: SourceLocation, record: Record, refusals: Refusals) -> tuple[str, str] | None:
+    """Return id and text of a query or a document; None after noting what is wrong. The id may be an integer."""
+    name, text = record.get("_id"), record.get("text")
+    if type(name) is int:
+        name = str(name)
+    if not isinstance(name, str) or not name:
+        refusals.add(location, "`_id` must be a text or an integer.", "_id")
+        return None
+    if text is not None and not isinstance(text, str):
+        refusals.add(location, "`text` must be a text.", "text")
+        return None
+    return name, text or ""
+
+
+def insert_entry(index: sqlite3.Connection, kind: str, values: tuple[str, ...]) -> bool:
+    """Insert a query or a document. Return False where another one has its id; the same one twice counts once."""
+    insert, find = ENTRIES[kind]
+    if index.execute(insert, values).rowcount:
+        return True
+    return bool(index.execute(find, values[:1]).fetchone() == values)
 
 
 def as_record(index: sqlite3.Connection, query: str, text: str, metadata: Record) -> Record:
@@ -148,17 +204,19 @@ def as_record(index: sqlite3.Connection, query: str, text: str, metadata: Record
     relevant = sorted((row for row in judgements if row[1] > 0), key=lambda row: -row[1])
     others = [document for document, relevance, _ in judgements if relevance <= 0]
     missing = [document for document, _, document_text in judgements if document_text is None]
+    is_own = query not in {document for document, _, _ in relevant} and index.execute(IS_OWN, (query,)).fetchone()
     return {
         "id": query,
         "input": text,
         "expected": {"gold_contexts": list(relevant_passages(relevant))},
         "metadata": metadata
         | ({"not_relevant": others} if others else {})
-        | ({"not_in_corpus": missing} if missing else {}),
+        | ({"not_in_corpus": missing} if missing else {})
+        | ({IGNORED_DOCUMENTS: [query]} if is_own else {}),
     }
 
 
-def relevant_passages(relevant: Sequence[tuple[str, int, str | None]]) -> Iterator[Record]:
+def relevant_passages(relevant: Sequence[tuple[str, float, str | None]]) -> Iterator[Record]:
     """Yield documents with their texts, as far as these fit in a row; the others are known by their ids."""
     n_chars = 0
     for document, relevance, text in relevant:
