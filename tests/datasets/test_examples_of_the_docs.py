@@ -16,7 +16,7 @@ EXAMPLES = SECTION.findall(PAGE)
 
 
 def test_the_page_has_an_example_of_each_text_format() -> None:
-    assert [format for format, *_ in EXAMPLES] == ["jsonl", "csv", "squad", "gsm8k"]
+    assert [format for format, *_ in EXAMPLES] == ["jsonl", "csv", "json", "squad", "gsm8k"]
 
 
 @pytest.mark.parametrize(("format", "suffix", "text"), EXAMPLES, ids=[format for format, *_ in EXAMPLES])

@@ -76,7 +76,8 @@ class UploadView(AccountView):
             body = body_type(data=request.data)
             values = validate_strict(body)
             mapping = check_mapping(values.get("custom_field_mapping") or {})
-            return values, DatasetVersion.Format.JSON, read_examples(body.initial_data["examples"], mapping=mapping)
+            rows = read_examples(body.initial_data["examples"], mapping=mapping, convert=True)
+            return values, DatasetVersion.Format.JSON, rows
         files = self.form.uploads("file")
         values = validate_strict(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
         upload = Upload(files, values.get("format"), values["split"], read_mapping(values.get("custom_field_mapping")))
@@ -118,7 +119,7 @@ class DatasetsView(UploadView):
         responses=ENVELOPE,
     )
     def post(self, request: Request) -> Response:
-        """Make a dataset from a file (JSONL, CSV, Parquet, BEIR, SQuAD, GSM8K), or from examples in a JSON body.
+        """Make a dataset from a file (JSONL, JSON, CSV, Parquet, a named format), or from examples in a JSON body.
 
         One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field.
         """

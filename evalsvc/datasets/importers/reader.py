@@ -10,7 +10,9 @@ from django.conf import settings
 
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
 from evalsvc.datasets.importers.beir import read_beir
-from evalsvc.datasets.importers.gsm8k import read_gsm8k
+from evalsvc.datasets.importers.formats.convert import ROW_FORMATS, convert_records
+from evalsvc.datasets.importers.formats.document import LIST, find_items, has_samples, read_items, read_samples
+from evalsvc.datasets.importers.formats.trec import is_qrels
 from evalsvc.datasets.importers.lines import BOM, Record, read_objects
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import Names
@@ -22,7 +24,7 @@ from evalsvc.datasets.models import DatasetVersion
 from evalsvc.rest.problems import FieldError, Invalid
 
 Format = DatasetVersion.Format
-SNIFFED_BYTES = 4096
+SNIFFED_BYTES = 16 * 1024
 SUFFIXES = {"csv": Format.CSV, "jsonl": Format.JSONL, "ndjson": Format.JSONL, "parquet": Format.PARQUET}
 SPREADSHEETS = ("xlsx", "xls", "ods", "numbers")
 
@@ -38,34 +40,53 @@ class Upload:
 
 
 def read_upload(upload: Upload) -> tuple[str, Iterator[ExampleRow]]:
-    """Return the format and the rows. The iterator raises Invalid, at its end at the latest, if any row is bad."""
-    names = Names(upload.mapping)
-    format = upload.format or detect(upload.files, names)
-    refusals = Refusals()
-    if len(upload.files) > 1 and format != Format.BEIR:
+    """Return the format and the rows. The iterator raises Invalid, at its end at the latest, if any row is bad.
+
+    A format of rows, such as HotpotQA, may stand in a file of any kind. Where the caller names neither a format nor
+    columns, the first row decides.
+    """
+    names, refusals = Names(upload.mapping), Refusals()
+    row_format = upload.format if upload.format in ROW_FORMATS else None
+    kind = detect(upload.files, names, row_format) if upload.format in (None, *ROW_FORMATS) else str(upload.format)
+    if len(upload.files) > 1 and kind != Format.BEIR:
         raise Invalid(FieldError("/file", "Several files are accepted for BEIR only."))
+    records, format = open_records(upload, kind, refusals), kind
+    text_cells = kind in (Format.CSV, Format.PARQUET)
+    if kind not in DOCUMENTS and (row_format or not (upload.format or upload.mapping)):
+        found, records = convert_records(records, refusals, name=row_format, text_cells=text_cells)
+        format = kind if found is None else found.name
+    return format, make_rows(records, names, refusals, text_cells=text_cells)
+
+
+def open_records(upload: Upload, kind: str, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
+    """Return the records of a file by its kind, before a format of rows is applied."""
     file = upload.files[0][1]
+    head = read_head(file)
     file.seek(0)
-    match format:
+    file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
+    match kind:
         case Format.CSV:
-            return format, make_rows(read_csv(file, refusals), names, refusals, text_cells=True)
+            return read_csv(file, refusals)
         case Format.PARQUET:
-            return format, make_rows(read_parquet(file, refusals), names, refusals, text_cells=True)
+            return read_parquet(file, refusals)
         case Format.SQUAD:
-            records = read_squad(file, refusals)
-        case Format.GSM8K:
-            records = read_gsm8k(file, refusals)
+            return read_squad(file, refusals)
         case Format.BEIR:
-            records = beir_records(upload, refusals)
-        case _:
-            records = read_objects(file, refusals)
-    return format, make_rows(records, names, refusals)
+            return beir_records(upload, refusals)
+        case Format.INSPECT:
+            return inspect_records(upload, refusals)
+        case Format.JSON:
+            return read_items(file, refusals, find_items(head) or LIST)
+    return read_objects(file, refusals)
 
 
 def read_examples(
-    examples: Iterable[object], *, mapping: Mapping[str, Sequence[str]] | None = None
+    examples: Iterable[object], *, mapping: Mapping[str, Sequence[str]] | None = None, convert: bool = False
 ) -> Iterator[ExampleRow]:
-    """Return rows of examples that came in a JSON body, or were made by a program. Raises as `read_upload` does."""
+    """Return rows of examples that came in a JSON body, or were made by a program. Raises as `read_upload` does.
+
+    With `convert` a format of rows is found by the first example, unless there is a mapping.
+    """
     refusals = Refusals()
 
     def records() -> Iterator[tuple[SourceLocation, Record]]:
@@ -76,19 +97,28 @@ def read_examples(
             else:
                 refusals.add(location, "Expected a JSON object.")
 
-    return make_rows(records(), Names(mapping), refusals)
+    rows: Iterator[tuple[SourceLocation, Record]] = records()
+    if convert and not mapping:
+        _, rows = convert_records(rows, refusals)
+    return make_rows(rows, Names(mapping), refusals)
 
 
-def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
-    """Return the format by what the file begins with, then by its name; Invalid when neither tells.
+def read_head(file: BinaryIO) -> bytes:
+    """Return what a file begins with."""
+    file.seek(0)
+    return file.read(SNIFFED_BYTES).removeprefix(BOM)
 
-    Patronus' SDK names every file as its dataset, without a suffix: text that begins with a header of ours is CSV.
+
+def detect(files: Sequence[tuple[str, BinaryIO]], names: Names, row_format: str | None = None) -> str:
+    """Return the kind of file by what it begins with, then by its name; Invalid when neither tells.
+
+    Patronus' SDK names every file as its dataset, without a suffix: text that begins with a header of ours is CSV, as
+    is other text in a format of rows that the caller names.
     """
     if len(files) > 1:
         return Format.BEIR
     name, file = files[0]
-    file.seek(0)
-    head = file.read(SNIFFED_BYTES).removeprefix(BOM)
+    head = read_head(file)
     if head.startswith(b"PAR1"):
         return Format.PARQUET
     suffix = name.rpartition(".")[2].lower()
@@ -97,14 +127,17 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
             FieldError("/file", "A spreadsheet's own format is not read: save it as “CSV UTF-8”, and send that.")
         )
     if head.startswith(b"PK\x03\x04"):
-        return Format.BEIR
-    format = SUFFIXES.get(suffix)
+        return Format.INSPECT if row_format == Format.INSPECT or is_inspect_archive(file) else Format.BEIR
     start = head.lstrip()
+    format = SUFFIXES.get(suffix)
+    if format != Format.CSV and find_items(start):
+        return Format.JSON
+    if format is None and is_qrels(start):
+        return Format.BEIR
     if format is None and start.startswith(b"{"):
-        format = Format.SQUAD if b'"paragraphs"' in start else Format.JSONL
-    if format == Format.JSONL and start.startswith(b'{"question"') and b"\\n#### " in start:
-        format = Format.GSM8K
-    if format is None and names.has_any(first_cells(start)):
+        is_document = b'"paragraphs"' in start or (row_format == Format.SQUAD and b'"question"' not in start)
+        format = Format.SQUAD if is_document else Format.JSONL
+    if format is None and (row_format or names.has_any(first_cells(start))):
         format = Format.CSV
     if format is None:
         raise Invalid(FieldError("/format", f"Cannot tell the format of this file; say one of {', '.join(UPLOADED)}."))
@@ -118,7 +151,9 @@ def first_cells(head: bytes) -> list[str]:
     return [cell.strip().strip('"').removesuffix(JSON_SUFFIX) for cell in cells]
 
 
-UPLOADED = tuple(member.value for member in Format if member != Format.JSON)
+UPLOADED = tuple(member.value for member in Format)
+DOCUMENTS = (Format.BEIR, Format.SQUAD)
+"""Formats of whole files, whose records are read as examples at once."""
 
 
 class Files:
@@ -138,10 +173,28 @@ class Files:
 
 
 def beir_records(upload: Upload, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
-    """Read BEIR from a zip file or from several files."""
+    """Read BEIR or TREC from a zip file or from several files, or judgements that stand alone."""
+    name, file = upload.files[0]
     if len(upload.files) > 1:
         yield from read_beir(Files(upload.files), refusals, split=upload.split)
+        return
+    if is_qrels(read_head(file)):
+        yield from read_beir(
+            Files([(name if "qrels" in name else f"{name}.qrels", file)]), refusals, split=upload.split
+        )
         return
     budget = Budget(MAX_GROWTH * settings.MAX_UPLOAD_BYTES)
     with open_archive(upload.files[0][1], budget) as archive:
         yield from read_beir(archive, refusals, split=upload.split)
+
+
+def inspect_records(upload: Upload, refusals: Refusals) -> Iterator[tuple[SourceLocation, Record]]:
+    """Read the samples of a log of Inspect that is an archive."""
+    with open_archive(upload.files[0][1], Budget(MAX_GROWTH * settings.MAX_UPLOAD_BYTES)) as archive:
+        yield from read_samples(archive, refusals)
+
+
+def is_inspect_archive(file: BinaryIO) -> bool:
+    """Return whether a zip file is a log of Inspect."""
+    with open_archive(file, Budget(0)) as archive:
+        return has_samples(archive)
