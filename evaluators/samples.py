@@ -211,6 +211,8 @@ def _parallel(value: Mapping[str, Any]) -> list[Any]:
     texts, starts = value["text"], _first(value, ("answer_start", "start"))
     if not _is_list(starts):
         return list(texts)
+    if not texts and not starts:
+        return [""]  # the data hub's form of a question that the passage does not answer
     if len(starts) != len(texts):
         raise WrongType(f"an object with {len(texts)} texts and {len(starts)} starts.")
     return [{"text": text, "start": start} for text, start in zip(texts, starts, strict=True)]

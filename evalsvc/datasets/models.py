@@ -42,7 +42,19 @@ class DatasetVersion(TenantModel):
         BEIR = "beir", "BEIR"
         SQUAD = "squad", "SQuAD"
         GSM8K = "gsm8k", "GSM8K"
-        JSON = "json", "JSON body"
+        JSON = "json", "JSON"
+        HOTPOTQA = "hotpotqa", "HotpotQA"
+        TRIVIAQA = "triviaqa", "TriviaQA"
+        NQ_OPEN = "nq_open", "Natural Questions (open)"
+        MS_MARCO = "ms_marco", "MS MARCO"
+        BOOLQ = "boolq", "BoolQ"
+        MMLU = "mmlu", "MMLU"
+        ARC = "arc", "ARC"
+        RAGAS = "ragas", "RAGAS"
+        DEEPEVAL = "deepeval", "DeepEval"
+        LM_EVAL = "lm_eval", "LM-Eval"
+        PROMPTFOO = "promptfoo", "promptfoo"
+        INSPECT = "inspect", "Inspect"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="versions")

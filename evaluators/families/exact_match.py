@@ -24,7 +24,7 @@ from evaluators.settings import object_schema
 from evaluators.text.metrics.contained import contained
 from evaluators.text.normalise import normalise_answer
 from evaluators.text.numbers import Number, apart, last_number
-from evaluators.text.values import same_value
+from evaluators.text.values import holds_truth, same_value
 from evaluators.values import ALL_PARTS, ANSWERS
 
 STRICT = "strict"
@@ -121,9 +121,10 @@ def _strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
 def _normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
     if (said.value is not None or gold.value is not None) and same_value(said, gold):
         return _strict(said, gold, explain)
-    return _equal(
-        normalise_answer(said.text), normalise_answer(gold.text), when=" after normalisation", explain=explain
-    )
+    output, wanted = normalise_answer(said.text), normalise_answer(gold.text)
+    if isinstance(gold.value, bool) and same_value(AnswerText(output), gold):
+        return _strict(AnswerText(output), gold, explain)
+    return _equal(output, wanted, when=" after normalisation", explain=explain)
 
 
 def _equal(output: str, gold: str, *, when: str = "", explain: bool) -> Score:
@@ -170,7 +171,10 @@ def _explain_comparison(said: Number | None, wanted: Number | None, *, equal: bo
 
 
 def _contains(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
-    passed = contained(said.text, gold.text)
+    if isinstance(gold.value, bool):
+        passed = holds_truth(said.text, gold.value, is_held=contained)
+    else:
+        passed = contained(said.text, gold.text)
     verb = "holds" if passed else "does not hold"
     return _score(passed, f"The output {verb} the gold answer after normalisation." if explain else None)
 

@@ -296,18 +296,71 @@ def test_beir_asks_for_the_split(alice: Caller) -> None:
     ("name", "content", "pointer"),
     [
         ("qrels/test.tsv", QRELS + b"q1\td1\t1\n", "/file/qrels/test.tsv/line/7/corpus-id"),
+        ("qrels/test.tsv", QRELS + b"q1\td4\tnan\n", "/file/qrels/test.tsv/line/7/score"),
         ("qrels/test.tsv", QRELS + b"q1\td4\n", "/file/qrels/test.tsv/line/7"),
         ("qrels/test.tsv", QRELS + b"q1\td4\tx\n", "/file/qrels/test.tsv/line/7/score"),
         ("qrels/test.tsv", QRELS + b"q5\td1\t1\n", "/file/qrels/test.tsv/line/7/query-id"),
         ("queries.jsonl", QUERIES + lines({"_id": "q1", "text": "-"}), "/file/queries.jsonl/line/4/_id"),
-        ("queries.jsonl", QUERIES + lines({"_id": "q8"}), "/file/queries.jsonl/line/4/text"),
+        ("queries.jsonl", QUERIES + lines({"_id": "q8", "text": 1}), "/file/queries.jsonl/line/4/text"),
         ("corpus.jsonl", CORPUS + lines({"_id": "d1", "text": "-"}), "/file/corpus.jsonl/line/4/_id"),
-        ("corpus.jsonl", CORPUS + lines({"_id": 1, "text": "-"}), "/file/corpus.jsonl/line/4/_id"),
+        ("corpus.jsonl", CORPUS + lines({"_id": 1.5, "text": "-"}), "/file/corpus.jsonl/line/4/_id"),
     ],
-    ids=range(8),
+    ids=range(9),
 )
 def test_a_bad_beir_line_is_named(alice: Caller, name: str, content: bytes, pointer: str) -> None:
     found = refusals(upload(alice, zipped(BEIR | {name: content}), "x.zip"))
 
     assert pointer in found
     assert n_stored(alice) == (0, 0, 0)
+
+
+def judged(qrels: bytes, **files: bytes) -> bytes:
+    """A BEIR folder with these judgements."""
+    named = {f"{name}.jsonl": content for name, content in files.items()}
+    return zipped(BEIR | {"qrels/test.tsv": b"query-id\tcorpus-id\tscore\n" + qrels} | named)
+
+
+@pytest.mark.parametrize(
+    ("qrels", "relevant"),
+    [
+        (b"q2\td2\t1\nq2\td2\t1\n", {"d2": 1}),
+        (b"q2\td2\t1\nq2\td2\t1.0\n", {"d2": 1}),
+        (b"q2\td2\t0.5\nq2\td1\t2.0\n", {"d1": 2, "d2": 0.5}),
+        (b"q2\td2\t1\nq2\td1\t-1\n", {"d2": 1}),
+        (b"q2 0 d2 1\nq2 0 d1 0\n", {"d2": 1}),
+    ],
+    ids=["twice", "twice as a decimal", "decimals", "negative", "TREC columns"],
+)
+def test_judgements_as_they_are_published(alice: Caller, qrels: bytes, relevant: dict[str, float]) -> None:
+    (row,) = examples(alice, upload(alice, judged(qrels), "x.zip"))
+
+    assert {entry["id"]: entry["relevance"] for entry in row["expected"]["gold_contexts"]} == relevant
+
+
+def test_beir_ids_may_be_integers(alice: Caller) -> None:
+    content = judged(b"1\t2\t1\n", queries=lines({"_id": 1, "text": "q"}), corpus=lines({"_id": 2, "text": "t"}))
+
+    gold = {"gold_contexts": [{"id": "2", "relevance": 1, "text": "t"}]}
+    assert examples(alice, upload(alice, content, "x.zip")) == [{"id": "1", "input": "q", "expected": gold}]
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [({"text": ""}, "q1"), ({"text": None}, "q1"), ({}, "q1"), ({"text": "", "title": "Fjords"}, "Fjords")],
+)
+def test_a_beir_query_without_a_text_is_known_by_title_or_id(alice: Caller, query: Any, asked: str) -> None:
+    content = judged(b"q1\td1\t1\n", queries=lines({"_id": "q1", **query}))
+
+    (row,) = examples(alice, upload(alice, content, "x.zip"))
+
+    assert (row["input"], row["metadata"]) == (asked, {"has_no_text": True})
+
+
+def test_a_query_that_is_a_document_ignores_it(alice: Caller) -> None:
+    """BEIR's `ignore_identical_ids`; a document that is judged relevant is not left out."""
+    queries = lines({"_id": "d1", "text": "Oslo"}, {"_id": "d2", "text": "A fjord"})
+    content = judged(b"d1\td2\t1\nd2\td2\t1\n", queries=queries)
+
+    rows = examples(alice, upload(alice, content, "arguana.zip"))
+
+    assert [row.get("metadata") for row in rows] == [{"ignored_documents": ["d1"]}, None]

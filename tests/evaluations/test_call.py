@@ -217,8 +217,8 @@ def test_what_should_have_been_retrieved_may_have_grades() -> None:
     assert read(evaluated_model_gold_context="a").sample.gold_contexts == (Passage("a"),)
 
 
-@pytest.mark.parametrize("relevance", ["-1", "1e7"])
-def test_a_grade_is_a_number_from_zero_up(relevance: str) -> None:
+@pytest.mark.parametrize("relevance", ["-1e7", "1e7"])
+def test_a_grade_is_a_number_with_limits(relevance: str) -> None:
     with pytest.raises(Invalid):
         read_call(
             f'{{"evaluators": [{{"evaluator": "e"}}], "output": "o", '

@@ -44,6 +44,15 @@ def test_two_of_six_through_the_api(alice: Caller) -> None:
     assert found["evaluation_result"]["score_raw"] == pytest.approx(0.4935, abs=1e-4)
 
 
+def test_a_negative_grade_is_not_relevant(alice: Caller) -> None:
+    grades = [{"id": "a", "relevance": 1}, {"id": "b", "relevance": -2}]
+    found = result(alice, "metrics/ndcg", task_context=[{"id": "b"}, {"id": "a"}], gold_context=grades)
+
+    assert found["evaluation_result"]["score_raw"] == pytest.approx(0.6309, abs=1e-4)
+    assert found["evaluation_result"]["additional_info"]["extra"]["n_relevant"] == 1
+    assert found["evaluation_result"]["evaluated_model_gold_context"] == grades
+
+
 def test_what_was_sent_comes_back_from_the_database(alice: Caller, bob: Caller, charlie: Caller) -> None:
     sent = {
         "task_output": {"text": "Paris", "document_id": "d1", "start": 0, "end": 5},

@@ -75,9 +75,13 @@ def test_several_answers_may_be_accepted(fields: dict[str, Any], golds: list[str
     assert not sample.unread
 
 
-@pytest.mark.parametrize("sent", [[], {"answers": []}, {"text": [], "answer_start": []}])
+@pytest.mark.parametrize("sent", [[], {"answers": []}, {"text": []}])
 def test_no_accepted_answer_is_no_gold(sent: Any) -> None:
     assert not build_sample({"gold": sent}).has(Field.GOLD)
+
+
+def test_squads_empty_lists_are_an_unanswerable_question() -> None:
+    assert build_sample({"gold": {"text": [], "answer_start": []}}).golds == (AnswerText(""),)
 
 
 def test_squads_starts_are_kept() -> None:

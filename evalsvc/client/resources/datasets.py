@@ -88,7 +88,7 @@ class DatasetsApi:
         mapping: Mapping[str, object] | None = None,
         split: str | None = None,
     ) -> DatasetRecord:
-        """Upload a file (JSONL, CSV, Parquet, SQuAD, GSM8K, a BEIR zip or its three files) under a new name.
+        """Upload a file (JSONL, JSON, CSV, Parquet, a named format, a BEIR zip or its three files) under a new name.
 
         The default name is that of the file. `mapping` maps fields to columns: `{"input": "Question"}`.
         """

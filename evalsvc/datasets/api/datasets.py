@@ -80,7 +80,8 @@ class UploadView(AccountView):
             values = validate_strict(body)
             mapping = check_mapping(values.get("custom_field_mapping") or {})
             summary, limits = UploadSummary(), get_upload_limits()
-            rows = read_examples(body.initial_data["examples"], mapping=mapping, limits=limits, summary=summary)
+            examples = body.initial_data["examples"]
+            rows = read_examples(examples, mapping=mapping, limits=limits, summary=summary, convert=True)
             return values, ParsedUpload(DatasetVersion.Format.JSON, rows, summary)
         files = self.form.uploads("file")
         values = validate_strict(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
@@ -124,7 +125,7 @@ class DatasetsView(UploadView):
         responses=answers_with(UploadedDatasetEnvelope),
     )
     def post(self, request: Request) -> Response:
-        """Make a dataset from a file (JSONL, CSV, Parquet, BEIR, SQuAD, GSM8K), or from examples in a JSON body.
+        """Make a dataset from a file (JSONL, JSON, CSV, Parquet, a named format), or from examples in a JSON body.
 
         One bad row refuses the whole, and nothing is stored; up to twenty are reported with line and field. The answer
         says from which column each field came, and what was ignored.

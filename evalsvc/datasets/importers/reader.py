@@ -9,7 +9,9 @@ from typing import BinaryIO
 
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
 from evalsvc.datasets.importers.beir import read_beir
-from evalsvc.datasets.importers.gsm8k import read_gsm8k
+from evalsvc.datasets.importers.formats.convert import ROW_FORMATS, convert_records
+from evalsvc.datasets.importers.formats.document import LIST, find_items, has_samples, read_items, read_samples
+from evalsvc.datasets.importers.formats.trec import is_qrels
 from evalsvc.datasets.importers.json_list import read_list
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
 from evalsvc.datasets.importers.lines import BOM, Record, read_objects
@@ -21,7 +23,7 @@ from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.importers.table import JSON_SUFFIX, find_delimiter, read_csv
 from evalsvc.problems import FieldError, Invalid
 
-SNIFFED_BYTES = 4096
+SNIFFED_BYTES = 16 * 1024
 
 
 class Format(StrEnum):
@@ -34,6 +36,18 @@ class Format(StrEnum):
     SQUAD = "squad"
     GSM8K = "gsm8k"
     JSON = "json"
+    HOTPOTQA = "hotpotqa"
+    TRIVIAQA = "triviaqa"
+    NQ_OPEN = "nq_open"
+    MS_MARCO = "ms_marco"
+    BOOLQ = "boolq"
+    MMLU = "mmlu"
+    ARC = "arc"
+    RAGAS = "ragas"
+    DEEPEVAL = "deepeval"
+    LM_EVAL = "lm_eval"
+    PROMPTFOO = "promptfoo"
+    INSPECT = "inspect"
 
 
 SUFFIXES = {
@@ -67,35 +81,52 @@ class ParsedUpload:
 
 
 def parse_upload(upload: Upload, *, limits: Limits = DEFAULT_LIMITS) -> ParsedUpload:
-    """Detect the format of an upload and begin to read its rows. Raises Invalid if nothing can be read."""
-    names, summary = Names(upload.mapping, purpose=upload.purpose), UploadSummary()
-    format = upload.format or detect(upload.files, names)
-    refusals = Refusals()
-    if len(upload.files) > 1 and format != Format.BEIR:
+    """Detect the format of an upload and begin to read its rows. Raises Invalid if nothing can be read.
+
+    A format of rows, such as HotpotQA, may stand in a file of any kind. Where the caller names neither a format nor
+    columns, the first row of a dataset decides.
+    """
+    names, summary, refusals = Names(upload.mapping, purpose=upload.purpose), UploadSummary(), Refusals()
+    row_format = upload.format if upload.format in ROW_FORMATS else None
+    kind = detect(upload.files, names, row_format) if upload.format in (None, *ROW_FORMATS) else str(upload.format)
+    if len(upload.files) > 1 and kind != Format.BEIR:
         raise Invalid(FieldError("/file", "Several files are accepted for BEIR only."))
+    records, format = open_records(upload, kind, refusals, summary, limits), kind
+    text_cells = kind in (Format.CSV, Format.PARQUET)
+    is_open = upload.purpose == Purpose.DATASET and not (upload.format or upload.mapping)
+    if kind not in DOCUMENTS and (row_format or is_open):
+        found, records = convert_records(records, refusals, name=row_format, text_cells=text_cells)
+        format = kind if found is None else found.name
+    rows = make_rows(records, names, refusals, text_cells=text_cells, limits=limits, summary=summary)
+    return ParsedUpload(format, rows, summary)
+
+
+def open_records(
+    upload: Upload, kind: str, refusals: Refusals, summary: UploadSummary, limits: Limits
+) -> Iterator[tuple[SourceLocation, Record]]:
+    """Return the records of a file by its kind, before a format of rows is applied."""
     name, file = upload.files[0]
+    head = read_head(file)
     file.seek(0)
-    match format:
+    file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
+    match kind:
         case Format.CSV:
-            records = read_csv(file, refusals, summary, name=name)
+            return read_csv(file, refusals, summary, name=name)
         case Format.PARQUET:
-            records = read_parquet(file, refusals, summary)
+            return read_parquet(file, refusals, summary)
         case Format.SQUAD:
             # Only here: an installation of the client alone has no parser for documents that do not fit into memory.
             from evalsvc.datasets.importers.squad import read_squad
 
-            records = read_squad(file, refusals)
-        case Format.GSM8K:
-            records = read_gsm8k(file, refusals)
-        case Format.JSON:
-            records = read_list(file, refusals)
+            return read_squad(file, refusals)
         case Format.BEIR:
-            records = beir_records(upload, refusals, limits)
-        case _:
-            records = read_objects(file, refusals)
-    text_cells = format in (Format.CSV, Format.PARQUET)
-    rows = make_rows(records, names, refusals, text_cells=text_cells, limits=limits, summary=summary)
-    return ParsedUpload(format, rows, summary)
+            return beir_records(upload, refusals, limits)
+        case Format.INSPECT:
+            return inspect_records(upload, refusals, limits)
+        case Format.JSON:
+            items = find_items(head) or LIST
+            return read_list(file, refusals) if items == LIST else read_items(file, refusals, items)
+    return read_objects(file, refusals)
 
 
 def read_examples(
@@ -104,8 +135,12 @@ def read_examples(
     mapping: Mapping[str, Sequence[str]] | None = None,
     limits: Limits = DEFAULT_LIMITS,
     summary: UploadSummary | None = None,
+    convert: bool = False,
 ) -> Iterator[ExampleRow]:
-    """Return rows of examples of a JSON body, or made by a program. Raises as the rows of an upload do."""
+    """Return rows of examples of a JSON body, or made by a program. Raises as the rows of an upload do.
+
+    With `convert` a format of rows is found by the first example, unless there is a mapping.
+    """
     refusals = Refusals()
 
     def records() -> Iterator[tuple[SourceLocation, Record]]:
@@ -116,19 +151,28 @@ def read_examples(
             else:
                 refusals.add(location, "Expected a JSON object.")
 
-    return make_rows(records(), Names(mapping), refusals, limits=limits, summary=summary)
+    rows: Iterator[tuple[SourceLocation, Record]] = records()
+    if convert and not mapping:
+        _, rows = convert_records(rows, refusals)
+    return make_rows(rows, Names(mapping), refusals, limits=limits, summary=summary)
 
 
-def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
-    """Return the format by what the file begins with, then by its name; Invalid when neither tells.
+def read_head(file: BinaryIO) -> bytes:
+    """Return what a file begins with."""
+    file.seek(0)
+    return file.read(SNIFFED_BYTES).removeprefix(BOM)
 
-    Patronus' SDK names every file as its dataset, without a suffix: text that begins with a header of ours is CSV.
+
+def detect(files: Sequence[tuple[str, BinaryIO]], names: Names, row_format: str | None = None) -> str:
+    """Return the kind of file by what it begins with, then by its name; Invalid when neither tells.
+
+    Patronus' SDK names every file as its dataset, without a suffix: text that begins with a header of ours is CSV, as
+    is other text in a format of rows that the caller names.
     """
     if len(files) > 1:
         return Format.BEIR
     name, file = files[0]
-    file.seek(0)
-    head = file.read(SNIFFED_BYTES).removeprefix(BOM)
+    head = read_head(file)
     if head.startswith(b"PAR1"):
         return Format.PARQUET
     suffix = name.rpartition(".")[2].lower()
@@ -137,16 +181,17 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names) -> str:
             FieldError("/file", "A spreadsheet's own format is not read: save it as “CSV UTF-8”, and send that.")
         )
     if head.startswith(b"PK\x03\x04"):
-        return Format.BEIR
-    format = SUFFIXES.get(suffix)
+        return Format.INSPECT if row_format == Format.INSPECT or is_inspect_archive(file) else Format.BEIR
     start = head.lstrip()
-    if start.startswith(b"[") and format in (None, Format.JSONL):
+    format = SUFFIXES.get(suffix)
+    if format != Format.CSV and find_items(start):
         return Format.JSON
+    if format is None and is_qrels(start):
+        return Format.BEIR
     if format is None and start.startswith(b"{"):
-        format = Format.SQUAD if b'"paragraphs"' in start else Format.JSONL
-    if format == Format.JSONL and start.startswith(b'{"question"') and b"\\n#### " in start:
-        format = Format.GSM8K
-    if format is None and names.has_any(first_cells(start)):
+        is_document = b'"paragraphs"' in start or (row_format == Format.SQUAD and b'"question"' not in start)
+        format = Format.SQUAD if is_document else Format.JSONL
+    if format is None and (row_format or names.has_any(first_cells(start))):
         format = Format.CSV
     if format is None:
         raise Invalid(FieldError("/format", f"Cannot tell the format of this file; say one of {', '.join(UPLOADED)}."))
@@ -161,6 +206,8 @@ def first_cells(head: bytes) -> list[str]:
 
 
 UPLOADED = tuple(member.value for member in Format)
+DOCUMENTS = (Format.BEIR, Format.SQUAD)
+"""Formats of whole files, whose records are read as examples at once."""
 
 
 class Files:
@@ -180,10 +227,28 @@ class Files:
 
 
 def beir_records(upload: Upload, refusals: Refusals, limits: Limits) -> Iterator[tuple[SourceLocation, Record]]:
-    """Read BEIR from a zip file or from several files."""
+    """Read BEIR or TREC from a zip file or from several files, or judgements that stand alone."""
+    name, file = upload.files[0]
     if len(upload.files) > 1:
         yield from read_beir(Files(upload.files), refusals, split=upload.split)
+        return
+    if is_qrels(read_head(file)):
+        yield from read_beir(
+            Files([(name if "qrels" in name else f"{name}.qrels", file)]), refusals, split=upload.split
+        )
         return
     budget = Budget(MAX_GROWTH * limits.n_bytes)
     with open_archive(upload.files[0][1], budget) as archive:
         yield from read_beir(archive, refusals, split=upload.split)
+
+
+def inspect_records(upload: Upload, refusals: Refusals, limits: Limits) -> Iterator[tuple[SourceLocation, Record]]:
+    """Read the samples of a log of Inspect that is an archive."""
+    with open_archive(upload.files[0][1], Budget(MAX_GROWTH * limits.n_bytes)) as archive:
+        yield from read_samples(archive, refusals)
+
+
+def is_inspect_archive(file: BinaryIO) -> bool:
+    """Return whether a zip file is a log of Inspect."""
+    with open_archive(file, Budget(0)) as archive:
+        return has_samples(archive)

@@ -304,9 +304,9 @@ def _count_extra_chars(sample: Sample) -> int:
 def _grade_errors(raw: InputSpellings, passages: Sequence[Passage]) -> list[FieldError]:
     place = find_pointer(raw, "gold_contexts")
     return [
-        FieldError(f"{place}/{i}/relevance", f"A grade is a number from 0 to {MAX_GRADE}.")
+        FieldError(f"{place}/{i}/relevance", f"A grade is a number from -{MAX_GRADE} to {MAX_GRADE}.")
         for i, passage in enumerate(passages)
-        if passage.relevance is not None and not 0 <= passage.relevance <= MAX_GRADE
+        if passage.relevance is not None and abs(passage.relevance) > MAX_GRADE
     ]
 
 

@@ -149,7 +149,7 @@ def upload_fields(dataset: Dataset | None) -> list[FormField]:
             "file",
             "File",
             "file",
-            help="CSV (of a spreadsheet: CSV UTF-8), JSONL, Parquet, BEIR (zip), SQuAD or GSM8K.",
+            help="CSV (of a spreadsheet: CSV UTF-8), JSONL, JSON, Parquet, BEIR (zip), or a format such as SQuAD.",
         ),
         FormField(
             "text",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from evalsvc.datasets.importers.beir import IGNORED_DOCUMENTS
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evaluators.base import Field, Sample
@@ -69,9 +70,17 @@ def map_sample(
         for name in {"output", "contexts"} - pointers.keys():
             if values[name] is MISSING or name == OUTPUT:
                 missing_fields[FIELDS[name]], values[name] = missing, MISSING
-    return MappedSample(
-        build_sample({name: value for name, value in values.items() if value is not MISSING}), missing_fields
-    )
+    sample = build_sample({name: value for name, value in values.items() if value is not MISSING})
+    return MappedSample(drop_ignored(sample, example), missing_fields)
+
+
+def drop_ignored(sample: Sample, example: Mapping[str, Any]) -> Sample:
+    """Leave out retrieved documents that the example's metadata names as ignored, such as the query itself."""
+    ignored = (example.get("metadata") or {}).get(IGNORED_DOCUMENTS)
+    if not sample.contexts or not isinstance(ignored, list):
+        return sample
+    contexts = [passage for passage in sample.contexts if (passage.id or passage.text) not in ignored]
+    return replace(sample, contexts=tuple(contexts)) if len(contexts) < len(sample.contexts) else sample
 
 
 def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> object:

@@ -1,0 +1,55 @@
+"""Find the format of rows by the first one, and convert them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+
+from evalsvc.datasets.importers.formats.choices import CHOICE_FORMATS
+from evalsvc.datasets.importers.formats.questions import QUESTION_FORMATS
+from evalsvc.datasets.importers.formats.record import RowFormat, decode_cells
+from evalsvc.datasets.importers.formats.results import RESULT_FORMATS
+from evalsvc.datasets.importers.lines import Record
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+
+ROW_FORMATS = {format.name: format for format in (*QUESTION_FORMATS, *CHOICE_FORMATS, *RESULT_FORMATS)}
+FIELDS = {"expected", "contexts", "evaluated_model_input"}
+"""A row with one of these columns is written for this service already, and is of no other format."""
+REMEDY = "To read the file by its columns, set `format` to jsonl, json, csv or parquet."
+Located = tuple[SourceLocation, Record]
+
+
+def convert_records(
+    records: Iterable[Located], refusals: Refusals, *, name: str | None = None, text_cells: bool = False
+) -> tuple[RowFormat | None, Iterator[Located]]:
+    """Return the format, and the records with the columns of an example; None and the records of no known format.
+
+    `name` is the caller's; without it the first record decides. `text_cells` is for tables, whose cells may hold lists
+    and objects as text.
+    """
+    records = iter(records)
+    first = list(islice(records, 1))
+    format = ROW_FORMATS[name] if name else detect_format(first, text_cells=text_cells)
+    records = chain(first, records)
+    return format, records if format is None else convert_all(format, records, refusals, text_cells=text_cells)
+
+
+def detect_format(first: list[Located], *, text_cells: bool) -> RowFormat | None:
+    """Return the format whose shape the first record has."""
+    for _, record in first:
+        if not FIELDS & record.keys():
+            row = decode_cells(record) if text_cells else record
+            return next((format for format in ROW_FORMATS.values() if format.is_shape_of(row)), None)
+    return None
+
+
+def convert_all(
+    format: RowFormat, records: Iterable[Located], refusals: Refusals, *, text_cells: bool
+) -> Iterator[Located]:
+    """Yield each record with the columns of an example; a record of another shape is refused."""
+    for location, record in records:
+        row = decode_cells(record) if text_cells else record
+        if not format.accepts(row):
+            refusals.add(location, f"Not a row of {format.title}. {REMEDY}")
+        elif (converted := format.convert(location, row, refusals)) is not None:
+            yield location, converted
