@@ -80,7 +80,7 @@ def _get_metric(plan: ExperimentPlan, name: str) -> Metric:
     metric_row = next((row for row in plan.metrics if row["name"] == name), None)
     if metric_row is None:
         names = ", ".join(row["name"] for row in plan.metrics)
-        detail = f"No metric of experiment {plan.pk} is named {name!r}; there are: {names}."
+        detail = f"No metric is named {name!r} in experiment {plan.pk}; there are: {names}."
         raise Invalid(FieldError("/judge/metric", detail))
     return Metric.from_json(metric_row)
 
