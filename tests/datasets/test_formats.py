@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
+from evalsvc.datasets.importers.outputs import parse_outputs
 from evalsvc.datasets.importers.reader import Upload, parse_upload
 from evalsvc.datasets.models import DatasetVersion
-from evalsvc.rest.problems import Invalid
+from evalsvc.problems import Invalid
 from tests.conftest import Caller
 from tests.datasets import published
 from tests.datasets.files import parquet, zipped
@@ -557,3 +558,29 @@ def test_odd_values_are_read_or_refused(name: str) -> None:
             assert all(problem.pointer.startswith("/file/line/1") for problem in error.errors), row
         else:
             assert len(rows) == 1, row
+
+
+@pytest.mark.parametrize("name", ["ragas", "deepeval", "lm_eval", "promptfoo", "inspect"])
+def test_a_file_of_outputs_may_be_of_another_tool(name: str) -> None:
+    rows = getattr(published, name)()
+
+    found = parse_outputs(Upload([("rows.json", io.BytesIO(as_document(rows)))]))
+
+    assert found.format == name
+    assert [row["output"].removeprefix("It is ").strip(" .") for row in found.rows] == CITIES
+    assert [row["expected"] for row in found.rows[:4]] == CITIES[:4]
+
+
+def test_solutions_in_a_file_of_outputs_are_outputs() -> None:
+    """The worked solutions of a system look like GSM8K's gold answers."""
+    rows = published.gsm8k()
+
+    found = parse_outputs(Upload([("rows", io.BytesIO(lines(*rows)))]))
+
+    assert [row["output"] for row in found.rows] == [row["answer"] for row in rows]
+
+
+def test_the_answer_says_which_columns_were_read(alice: Caller) -> None:
+    columns = upload(alice, lines(*published.deepeval())).json()["upload"]["columns"]
+
+    assert {"column": "evaluated_model_output", "field": "output", "n_rows": 5} in columns

@@ -9,8 +9,8 @@ from typing import BinaryIO
 
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
 from evalsvc.datasets.importers.beir import read_beir
-from evalsvc.datasets.importers.formats.convert import ROW_FORMATS, convert_records
-from evalsvc.datasets.importers.formats.document import LIST, find_items, has_samples, read_items, read_samples
+from evalsvc.datasets.importers.formats.convert import RESULT_NAMES, ROW_FORMATS, convert_records
+from evalsvc.datasets.importers.formats.document import find_items, has_samples, read_items, read_samples
 from evalsvc.datasets.importers.formats.trec import is_qrels
 from evalsvc.datasets.importers.json_list import read_list
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
@@ -84,18 +84,18 @@ def parse_upload(upload: Upload, *, limits: Limits = DEFAULT_LIMITS) -> ParsedUp
     """Detect the format of an upload and begin to read its rows. Raises Invalid if nothing can be read.
 
     A format of rows, such as HotpotQA, may stand in a file of any kind. Where the caller names neither a format nor
-    columns, the first row of a dataset decides.
+    columns, the first row decides.
     """
     names, summary, refusals = Names(upload.mapping, purpose=upload.purpose), UploadSummary(), Refusals()
     row_format = upload.format if upload.format in ROW_FORMATS else None
     kind = detect(upload.files, names, row_format) if upload.format in (None, *ROW_FORMATS) else str(upload.format)
     if len(upload.files) > 1 and kind != Format.BEIR:
         raise Invalid(FieldError("/file", "Several files are accepted for BEIR only."))
-    records, format = open_records(upload, kind, refusals, summary, limits), kind
-    text_cells = kind in (Format.CSV, Format.PARQUET)
-    is_open = upload.purpose == Purpose.DATASET and not (upload.format or upload.mapping)
-    if kind not in DOCUMENTS and (row_format or is_open):
-        found, records = convert_records(records, refusals, name=row_format, text_cells=text_cells)
+    records = open_records(upload, kind, refusals, summary, limits)
+    format, text_cells = kind, kind in (Format.CSV, Format.PARQUET)
+    if kind not in DOCUMENTS and (row_format or not (upload.format or upload.mapping)):
+        among = RESULT_NAMES if upload.purpose == Purpose.OUTPUTS else ROW_FORMATS.keys()
+        found, records = convert_records(records, refusals, name=row_format, among=among, text_cells=text_cells)
         format = kind if found is None else found.name
     rows = make_rows(records, names, refusals, text_cells=text_cells, limits=limits, summary=summary)
     return ParsedUpload(format, rows, summary)
@@ -106,7 +106,7 @@ def open_records(
 ) -> Iterator[tuple[SourceLocation, Record]]:
     """Return the records of a file by its kind, before a format of rows is applied."""
     name, file = upload.files[0]
-    head = read_head(file)
+    items = find_items(read_head(file))
     file.seek(0)
     file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
     match kind:
@@ -124,8 +124,7 @@ def open_records(
         case Format.INSPECT:
             return inspect_records(upload, refusals, limits)
         case Format.JSON:
-            items = find_items(head) or LIST
-            return read_list(file, refusals) if items == LIST else read_items(file, refusals, items)
+            return read_items(file, refusals, items) if items else read_list(file, refusals)
     return read_objects(file, refusals)
 
 
@@ -182,8 +181,10 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names, row_format: str 
         )
     if head.startswith(b"PK\x03\x04"):
         return Format.INSPECT if row_format == Format.INSPECT or is_inspect_archive(file) else Format.BEIR
-    start = head.lstrip()
     format = SUFFIXES.get(suffix)
+    start = head.lstrip()
+    if start.startswith(b"[") and format in (None, Format.JSONL):
+        return Format.JSON
     if format != Format.CSV and find_items(start):
         return Format.JSON
     if format is None and is_qrels(start):
@@ -237,8 +238,7 @@ def beir_records(upload: Upload, refusals: Refusals, limits: Limits) -> Iterator
             Files([(name if "qrels" in name else f"{name}.qrels", file)]), refusals, split=upload.split
         )
         return
-    budget = Budget(MAX_GROWTH * limits.n_bytes)
-    with open_archive(upload.files[0][1], budget) as archive:
+    with open_archive(file, Budget(MAX_GROWTH * limits.n_bytes)) as archive:
         yield from read_beir(archive, refusals, split=upload.split)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, islice
 
 from evalsvc.datasets.importers.formats.choices import CHOICE_FORMATS
@@ -13,6 +13,8 @@ from evalsvc.datasets.importers.lines import Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 ROW_FORMATS = {format.name: format for format in (*QUESTION_FORMATS, *CHOICE_FORMATS, *RESULT_FORMATS)}
+RESULT_NAMES = tuple(format.name for format in RESULT_FORMATS)
+"""Formats of rows that hold the output of a system."""
 FIELDS = {"expected", "contexts", "evaluated_model_input"}
 """A row with one of these columns is written for this service already, and is of no other format."""
 REMEDY = "To read the file by its columns, set `format` to jsonl, json, csv or parquet."
@@ -20,26 +22,31 @@ Located = tuple[SourceLocation, Record]
 
 
 def convert_records(
-    records: Iterable[Located], refusals: Refusals, *, name: str | None = None, text_cells: bool = False
+    records: Iterable[Located],
+    refusals: Refusals,
+    *,
+    name: str | None = None,
+    among: Collection[str] = ROW_FORMATS.keys(),
+    text_cells: bool = False,
 ) -> tuple[RowFormat | None, Iterator[Located]]:
     """Return the format, and the records with the columns of an example; None and the records of no known format.
 
-    `name` is the caller's; without it the first record decides. `text_cells` is for tables, whose cells may hold lists
-    and objects as text.
+    `name` is the caller's; without it the first record decides `among` some formats. `text_cells` is for tables, whose
+    cells may hold lists and objects as text.
     """
     records = iter(records)
     first = list(islice(records, 1))
-    format = ROW_FORMATS[name] if name else detect_format(first, text_cells=text_cells)
+    format = ROW_FORMATS[name] if name else detect_format(first, among, text_cells=text_cells)
     records = chain(first, records)
     return format, records if format is None else convert_all(format, records, refusals, text_cells=text_cells)
 
 
-def detect_format(first: list[Located], *, text_cells: bool) -> RowFormat | None:
+def detect_format(first: list[Located], among: Collection[str], *, text_cells: bool) -> RowFormat | None:
     """Return the format whose shape the first record has."""
     for _, record in first:
         if not FIELDS & record.keys():
             row = decode_cells(record) if text_cells else record
-            return next((format for format in ROW_FORMATS.values() if format.is_shape_of(row)), None)
+            return next((ROW_FORMATS[name] for name in among if ROW_FORMATS[name].is_shape_of(row)), None)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Files that are one JSON document, a list or an object with its rows at some path: read a row at a time."""
+"""Files that are one JSON document, with its rows at some path: read a row at a time."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from collections.abc import Iterator
 
 from evalsvc.datasets.importers.archive import Archive
 from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
-from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record, decode_json
+from evalsvc.datasets.importers.json_text import decode_json
+from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
-LIST = "*"
 SAMPLES = "samples/"
 """The folder of an archive of Inspect that has a file for each sample."""
 
 
 def find_items(head: bytes) -> str:
-    """Return the path of the rows where a file begins as one JSON document; an empty text for any other file."""
+    """Return the path of the rows where a file begins as a document of a known shape; else an empty text."""
     start = head.lstrip()
-    if start.startswith(b"["):
-        return LIST
     shapes = [shape for format in ROW_FORMATS.values() for shape in format.documents]
     return next((shape.items for shape in shapes if re.match(shape.beginning, start)), "")
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from evalsvc.datasets.importers.lines import Record, decode_json
+from evalsvc.datasets.importers.json_text import decode_json
+from evalsvc.datasets.importers.lines import Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
+COLUMNS = ("evaluated_model_output", "gold_contexts")
 MAX_LITERAL_CHARS = 100_000
 _array = re.compile(r"\barray\((\[[^\[\]]*\])(?:,\s*dtype=[\w'<>]+)?\)")
 Convert = Callable[[SourceLocation, Record, Refusals], Record | None]
@@ -47,11 +49,15 @@ class RowFormat:
 def rebuild(
     record: Record, used: Iterable[str], fields: Mapping[str, object], metadata: Mapping[str, object] | None = None
 ) -> Record:
-    """Return the record without the `used` columns, with fields of an example, and with more metadata."""
+    """Return the record without the `used` columns, with fields of an example, and with more metadata.
+
+    An output and gold contexts among the metadata stay columns, so that a summary counts them.
+    """
     taken = set(used)
     rebuilt = {name: value for name, value in record.items() if name not in taken}
     rebuilt |= {name: value for name, value in fields.items() if value is not None}
     more = {name: value for name, value in (metadata or {}).items() if value is not None}
+    rebuilt |= {name: more.pop(name) for name in COLUMNS if name in more}
     given = rebuilt.get("metadata")
     if more and (given is None or isinstance(given, dict)):
         rebuilt["metadata"] = more | (given or {})
