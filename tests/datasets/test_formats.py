@@ -321,6 +321,17 @@ def test_results_of_other_tools(alice: Caller, name: str, content: bytes, file_n
     assert all(QUESTIONS[i] in found[i]["input"] for i in range(4))
 
 
+def test_results_of_two_runs_of_promptfoo_have_the_same_ids(alice: Caller) -> None:
+    runs = [published.promptfoo(), published.promptfoo()]
+    for i, result in enumerate(runs[1]["results"]["results"]):
+        result |= {"id": f"other{i}", "latencyMs": 99}
+    runs[1]["results"]["results"].append(runs[1]["results"]["results"][0] | {"promptIdx": 1})
+
+    first, second = ([row["id"] for row in read(alice, as_document(one), "results.json")[1]] for one in runs)
+
+    assert (first, second) == (["0", "1", "2", "3", "4"], ["0", "1", "2", "3", "4", "0:1"])
+
+
 def test_passages_of_ragas_and_deepeval(alice: Caller) -> None:
     _, (row, *_) = read(alice, lines(*published.ragas()), "rows.jsonl")
     assert (row["contexts"], row["metadata"]["gold_contexts"]) == ([SENTENCES[0]], [SENTENCES[0]])
@@ -566,7 +577,8 @@ def test_a_file_of_outputs_may_be_of_another_tool(name: str) -> None:
 
     found = parse_outputs(Upload([("rows.json", io.BytesIO(as_document(rows)))]))
 
-    assert found.format == name
+    assert (found.format, found.unused) == (name, [])
+    assert all(row["metadata"].keys() <= {"gold_contexts"} for row in found.rows)
     assert [row["output"].removeprefix("It is ").strip(" .") for row in found.rows] == CITIES
     assert [row["expected"] for row in found.rows[:4]] == CITIES[:4]
 

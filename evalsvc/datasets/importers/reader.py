@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
 from evalsvc.datasets.importers.beir import read_beir
-from evalsvc.datasets.importers.formats.convert import RESULT_NAMES, ROW_FORMATS, convert_records
+from evalsvc.datasets.importers.formats.convert import ROW_FORMATS, convert_records
 from evalsvc.datasets.importers.formats.document import find_items, has_samples, read_items, read_samples
 from evalsvc.datasets.importers.formats.trec import is_qrels
 from evalsvc.datasets.importers.json_list import read_list
@@ -94,8 +94,9 @@ def parse_upload(upload: Upload, *, limits: Limits = DEFAULT_LIMITS) -> ParsedUp
     records = open_records(upload, kind, refusals, summary, limits)
     format, text_cells = kind, kind in (Format.CSV, Format.PARQUET)
     if kind not in DOCUMENTS and (row_format or not (upload.format or upload.mapping)):
-        among = RESULT_NAMES if upload.purpose == Purpose.OUTPUTS else ROW_FORMATS.keys()
-        found, records = convert_records(records, refusals, name=row_format, among=among, text_cells=text_cells)
+        is_of_outputs = upload.purpose == Purpose.OUTPUTS
+        options = {"is_of_outputs": is_of_outputs, "text_cells": text_cells}
+        found, records = convert_records(records, refusals, name=row_format, **options)
         format = kind if found is None else found.name
     rows = make_rows(records, names, refusals, text_cells=text_cells, limits=limits, summary=summary)
     return ParsedUpload(format, rows, summary)

@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from evalsvc.datasets.importers.formats.choices import CHOICE_FORMATS
 from evalsvc.datasets.importers.formats.questions import QUESTION_FORMATS
-from evalsvc.datasets.importers.formats.record import RowFormat, decode_cells
+from evalsvc.datasets.importers.formats.record import COLUMNS, RowFormat, decode_cells
 from evalsvc.datasets.importers.formats.results import RESULT_FORMATS
 from evalsvc.datasets.importers.lines import Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
@@ -15,6 +15,7 @@ from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 ROW_FORMATS = {format.name: format for format in (*QUESTION_FORMATS, *CHOICE_FORMATS, *RESULT_FORMATS)}
 RESULT_NAMES = tuple(format.name for format in RESULT_FORMATS)
 """Formats of rows that hold the output of a system."""
+EVALUATED = {"id", "input", "expected", "contexts", *COLUMNS}
 FIELDS = {"expected", "contexts", "evaluated_model_input"}
 """A row with one of these columns is written for this service already, and is of no other format."""
 REMEDY = "To read the file by its columns, set `format` to jsonl, json, csv or parquet."
@@ -26,19 +27,24 @@ def convert_records(
     refusals: Refusals,
     *,
     name: str | None = None,
-    among: Collection[str] = ROW_FORMATS.keys(),
+    is_of_outputs: bool = False,
     text_cells: bool = False,
 ) -> tuple[RowFormat | None, Iterator[Located]]:
     """Return the format, and the records with the columns of an example; None and the records of no known format.
 
-    `name` is the caller's; without it the first record decides `among` some formats. `text_cells` is for tables, whose
-    cells may hold lists and objects as text.
+    `name` is the caller's; without it the first record decides. `text_cells` is for tables, whose cells may hold lists
+    and objects as text. Of a file of outputs only formats of results are found, and only what is evaluated is read, so
+    that two files over the same examples can be compared.
     """
     records = iter(records)
     first = list(islice(records, 1))
+    among = RESULT_NAMES if is_of_outputs else ROW_FORMATS.keys()
     format = ROW_FORMATS[name] if name else detect_format(first, among, text_cells=text_cells)
     records = chain(first, records)
-    return format, records if format is None else convert_all(format, records, refusals, text_cells=text_cells)
+    if format is None:
+        return None, records
+    converted = convert_all(format, records, refusals, text_cells=text_cells)
+    return format, map(keep_evaluated, converted) if is_of_outputs else converted
 
 
 def detect_format(first: list[Located], among: Collection[str], *, text_cells: bool) -> RowFormat | None:
@@ -48,6 +54,12 @@ def detect_format(first: list[Located], among: Collection[str], *, text_cells: b
             row = decode_cells(record) if text_cells else record
             return next((ROW_FORMATS[name] for name in among if ROW_FORMATS[name].is_shape_of(row)), None)
     return None
+
+
+def keep_evaluated(located: Located) -> Located:
+    """Return a record with the columns that evaluators read alone."""
+    location, record = located
+    return location, {name: value for name, value in record.items() if name in EVALUATED}
 
 
 def convert_all(

@@ -133,7 +133,11 @@ def convert_promptfoo(location: SourceLocation, record: Record, refusals: Refusa
     test, response, provider = (record.get(name) for name in ("testCase", "response", "provider"))
     checks = [read_object(check) for check in read_list(read_object(test).get("assert"))]
     golds = [check.get("value") for check in checks if check.get("type") == "equals"]
-    fields = {"input": record["prompt"].get("raw"), "expected": golds[0] if len(golds) == 1 else golds or None}
+    fields = {
+        "id": find_result_id(record),
+        "input": record["prompt"].get("raw"),
+        "expected": golds[0] if len(golds) == 1 else golds or None,
+    }
     metadata = {
         OUTPUT: response.get("output") if isinstance(response, dict) else response,
         "meta_evaluated_model_name": provider.get("id") if isinstance(provider, dict) else provider,
@@ -141,7 +145,15 @@ def convert_promptfoo(location: SourceLocation, record: Record, refusals: Refusa
         "prompt_label": record["prompt"].get("label"),
         **{name: record.get(name) for name in ("success", "score", "error", "namedScores", "latencyMs", "cost")},
     }
-    return rebuild({name: record[name] for name in ("id",) if name in record}, (), fields, metadata)
+    return rebuild({}, (), fields, metadata)
+
+
+def find_result_id(record: Record) -> object:
+    """Return the number of the test, which is the same in each run, with that of a further prompt or provider."""
+    test, prompt = record.get("testIdx"), record.get("promptIdx")
+    if type(test) is not int:
+        return record.get("id")
+    return f"{test}:{prompt}" if prompt else str(test)
 
 
 def is_inspect(record: Record) -> bool:
