@@ -209,6 +209,7 @@ LISTS = [
         "a note is no list",
         "question,answer,contexts\nq,[a],[see note]\n",
         {"input": "q", "expected": "[a]", "contexts": ["[see note]"]},
+        words="look like lists",
     ),
     csv_file("numbers are no texts", 'question,answer\nq,"[1, 2]"\n', {"input": "q", "expected": "[1, 2]"}),
     csv_file(

@@ -148,7 +148,9 @@ class RecordReader:
             column = columns[0] if columns else self.names.get_wanted_column(field)
             value = join_columns(record, columns, as_list=field == "contexts")
             if field == "contexts":
-                value = read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
+                cell, value = value, read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
+                if value == [cell] and looks_like_list(cell):
+                    self.summary.note([f"`{column}` has texts that look like lists but are none: each is one context."])
             elif field == "expected" and self.text_cells and type(value) is str:
                 texts = parse_text_list(value)
                 value = value if texts is None else texts
@@ -212,6 +214,11 @@ def read_passages(
             refusals.add(location, detail, column, str(i))
             return None
     return value
+
+
+def looks_like_list(cell: object) -> bool:
+    """Return whether a text is in brackets."""
+    return isinstance(cell, str) and cell.strip().startswith("[") and cell.strip().endswith("]")
 
 
 def decode_passages(cell: str) -> object:
