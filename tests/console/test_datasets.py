@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import uuid
 from functools import partial
 from typing import Any
@@ -40,6 +42,22 @@ def test_a_pasted_upload_is_looked_at_and_then_kept(editor: Visitor, alice: Call
     assert kept.status_code == 302
     (made,) = ok(alice.get("/v1/datasets"))["datasets"]
     assert (made["name"], made["samples"]) == (sent["name"], 2)
+
+
+def test_the_preview_says_which_column_is_which_field(editor: Visitor, alice: Caller) -> None:
+    text = ",question,answer,response\n0,q,a,o\n1,q,a,o\n"
+    refused = editor.post("datasets/new", name="x", text=text, preview="1")
+    assert refused.status_code == 422 and "`answer` and `response` could both be" in html.unescape(
+        refused.content.decode()
+    )
+    mapping = '{"expected": "answer", "output": "response"}'
+    sent = {"name": "x", "text": text, "custom_field_mapping": mapping}
+    looked = html.unescape(editor.post("datasets/new", **sent, preview="1").content.decode())
+    rows = [re.sub(r"<[^>]*>", " ", row).split() for row in re.findall(r"<tr>.*?</tr>", looked)]
+    assert ["response", "output", "2"] in rows and ["answer", "expected", "2"] in rows
+    assert "Column 1: an index without a name." in looked and "1 example repeats" in looked
+    assert editor.post("datasets/new", **sent, keep="1").status_code == 302
+    assert ok(alice.get("/v1/datasets"))["datasets"][0]["samples"] == 2
 
 
 def test_a_file_with_wrong_lines_is_refused_by_line(editor: Visitor, alice: Caller) -> None:

@@ -64,6 +64,13 @@ QA = {"input": "q", "expected": "a"}
 OUTPUT = "evaluated_model_output"
 
 HEADERS = [
+    csv_file(
+        "a gold under another name",
+        "question,Antwort\nq,a\n",
+        {"input": "q", "metadata": {"Antwort": "a"}},
+        words=("No example has an expected answer", "`Antwort`"),
+    ),
+    csv_file("contexts under another name", "question,answer,Retrieved Docs\nq,a,c\n", {**QA, "contexts": ["c"]}),
     csv_file("question and answer", "question,answer\nq,a\n", QA),
     csv_file("a space before a header", "question, answer\nq, a\n", QA),
     csv_file("a space before a quoted cell", 'question, answer\nq, "a, b"\n', {"input": "q", "expected": "a, b"}),
@@ -202,6 +209,7 @@ LISTS = [
         "a note is no list",
         "question,answer,contexts\nq,[a],[see note]\n",
         {"input": "q", "expected": "[a]", "contexts": ["[see note]"]},
+        words="look like lists",
     ),
     csv_file("numbers are no texts", 'question,answer\nq,"[1, 2]"\n', {"input": "q", "expected": "[1, 2]"}),
     csv_file(
@@ -227,7 +235,11 @@ TABLES = [
     ),
     csv_file("tabs", "question\tanswer\nq\ta, b\n", {"input": "q", "expected": "a, b"}),
     csv_file(
-        "TSV", "question\tanswer, short\nq\ta\n", {"input": "q", "metadata": {"answer, short": "a"}}, file_name="a.tsv"
+        "TSV",
+        "question\tanswer, short\nq\ta\n",
+        {"input": "q", "metadata": {"answer, short": "a"}},
+        file_name="a.tsv",
+        words="No example has an expected answer",
     ),
     ReaderFile("a byte order mark", "a.csv", b"\xef\xbb\xbfquestion,answer\r\nq,a\r\n", rows=number([QA])),
     refused(
@@ -274,6 +286,13 @@ DOCUMENTS = [
     ),
     ReaderFile("a JSON list named JSONL", "a.jsonl", b'[{"question": "q", "answer": "a"}]', rows=number([QA])),
     ReaderFile("JSON lines named JSON", "a.json", lines({"question": "q", "answer": "a"}), rows=number([QA])),
+    refused(
+        "a table by columns",
+        '{"question": {"0": "q", "1": "r"}, "answer": {"0": "a", "1": "b"}}',
+        "/file/line/1",
+        *("columns", "records"),
+        file_name="a.json",
+    ),
     refused("an empty list", "[]", "/file", "no examples", file_name="a.json"),
     refused("a list of texts", '["a"]', "/file/0", "Expected a JSON object", file_name="a.json"),
     refused("a list that ends early", '[{"input": "a"}', "/file/0", "Item 1", file_name="a.json"),

@@ -78,6 +78,17 @@ def test_the_answer_says_which_column_is_which_field(alice: Caller) -> None:
     }
 
 
+def test_a_named_format_says_its_own_columns(alice: Caller) -> None:
+    content = b"user_input,response,reference\nq,o,a\n"
+    answer = upload(alice, content, "a.csv").json()
+
+    assert answer["dataset"]["version"]["format"] == "ragas"
+    assert {(use["column"], use["field"]) for use in answer["upload"]["columns"]} >= {
+        ("user_input", "input"),
+        ("reference", "expected"),
+    }
+
+
 def test_duplicates_are_counted_without_their_ids(alice: Caller) -> None:
     rows = [{"id": str(i), "input": "q", "expected": "a" if i < 3 else "b", "note": i} for i in range(4)]
     answer = alice.post("/v1/datasets", {"dataset_name": "repeated", "examples": rows}).json()

@@ -34,8 +34,7 @@ from evalsvc.datasets.api.shapes import (
     upload_out,
     version_out,
 )
-from evalsvc.datasets.importers.lines import decode_json
-from evalsvc.datasets.importers.names import check_mapping
+from evalsvc.datasets.importers.names import check_mapping, read_mapping
 from evalsvc.datasets.importers.reader import ParsedUpload, Upload, parse_upload, read_examples
 from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.limits import get_upload_limits
@@ -87,15 +86,6 @@ class UploadView(AccountView):
         values = validate_strict(form_type(data={**self.form.fields, **dict(self.form.files.items())}))
         upload = Upload(files, values.get("format"), values["split"], read_mapping(values.get("custom_field_mapping")))
         return values, parse_upload(upload, limits=get_upload_limits())
-
-
-def read_mapping(text: str | None) -> dict[str, list[str]]:
-    """Read the mapping of a form, where it is a text."""
-    try:
-        mapping = decode_json(text or "null")
-    except ValueError as exc:
-        raise Invalid(FieldError("/custom_field_mapping", f"Not valid JSON: {exc}.")) from None
-    return {} if mapping is None else check_mapping(mapping)
 
 
 class DatasetsView(UploadView):

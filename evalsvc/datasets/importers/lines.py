@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
 from evalsvc.datasets.importers.json_text import decode_json, find_not_finite
@@ -12,7 +12,23 @@ from evalsvc.problems import FieldError
 MAX_ROW_BYTES = 4 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
 Record = dict[str, Any]
-__all__ = ("BOM", "MAX_ROW_BYTES", "Readable", "Record", "decode_json", "read_lines", "read_objects", "refuse_json")
+__all__ = (
+    "BOM",
+    "MAX_ROW_BYTES",
+    "ConvertedRecord",
+    "Readable",
+    "Record",
+    "decode_json",
+    "read_lines",
+    "read_objects",
+    "refuse_json",
+)
+
+
+class ConvertedRecord(Record):
+    """A record with the columns of an example, and the columns of the file that these came from, as far as is known."""
+
+    sources: Mapping[str, str]
 
 
 class Readable(Protocol):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import io
-import tokenize
+import re
 
 from evalsvc.datasets.importers.json_text import decode_json
 
 MAX_CHARS = 1_000_000
-SKIPPED = {tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER, tokenize.INDENT, tokenize.DEDENT}
+_literal = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
+_item = re.compile(rf"({_literal})(\s*,\s*|\s+|\s*\Z)")
 
 
 def parse_text_list(cell: str) -> list[str] | None:
@@ -23,18 +23,30 @@ def parse_text_list(cell: str) -> list[str] | None:
     try:
         value = decode_json(text)
     except ValueError:
-        return _parse_literals(text)
+        return _parse_literals(text[1:-1].strip())
     return value if isinstance(value, list) and all(isinstance(part, str) for part in value) else None
 
 
 def _parse_literals(text: str) -> list[str] | None:
+    """Return texts that are separated by commas, or all by spaces: of two beside each other, Python would make one."""
+    literals: list[str] = []
+    separators: set[bool] = set()
+    end = 0
+    while end < len(text):
+        if (item := _item.match(text, end)) is None:
+            return None
+        literals.append(item[1])
+        end = item.end()
+        if end < len(text):
+            separators.add("," in item[2])
+    return None if len(separators) > 1 else _evaluate(literals)
+
+
+def _evaluate(literals: list[str]) -> list[str] | None:
+    if not any("\\" in literal for literal in literals):
+        return [literal[1:-1] for literal in literals]
     try:
-        tokens = [token for token in tokenize.generate_tokens(io.StringIO(text).readline) if token.type not in SKIPPED]
-        inner = tokens[1:-1]
-        values = [ast.literal_eval(token.string) for token in inner if token.type == tokenize.STRING]
-    except (tokenize.TokenError, SyntaxError, ValueError, MemoryError):
+        values: list[str] = ast.literal_eval(f"[{','.join(literals)}]")
+    except (SyntaxError, ValueError, MemoryError):
         return None
-    commas = [i for i, token in enumerate(inner) if token.type == tokenize.OP and token.string == ","]
-    if len(values) + len(commas) != len(inner) or not values or not all(isinstance(value, str) for value in values):
-        return None
-    return values if not commas or commas == list(range(1, len(inner), 2)) else None
+    return values

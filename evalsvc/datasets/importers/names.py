@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from evalsvc.datasets.importers.json_text import encode_text
+from evalsvc.datasets.importers.json_text import decode_json, encode_text
 from evalsvc.problems import FieldError, Invalid, escape
 
 
@@ -24,30 +24,43 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id", "key", "example_id", "question_id", "query_id", "sid"),
     "input": (
         *("input", "task_input", "evaluated_model_input", "question", "query", "prompt"),
-        *("user_input", "user_query", "user_question", "instruction"),
+        *("user_input", "user_query", "user_question", "user_message", "user_prompt", "input_text", "query_text"),
+        *("question_text", "prompt_text", "problem", "instruction"),
     ),
     "expected": (
         *("expected", "expected_output", "expected_answer", "expected_response"),
         *("gold", "golds", "gold_answer", "gold_answers", "golden_answer", "golden_answers"),
         *("evaluated_model_gold_answer", "reference", "references", "reference_answer", "reference_answers"),
-        *("reference_output", "ground_truth", "ground_truths", "ground_truth_answer", "ideal", "ideal_answer"),
-        *("ideal_response", "best_answer", "correct_answer", "correct_answers", "right_answer"),
-        *("target", "targets", "label"),
+        *(
+            "reference_output",
+            "reference_response",
+            "ground_truth",
+            "ground_truths",
+            "ground_truth_answer",
+            "gt_answer",
+        ),
+        *("ideal", "ideal_answer", "ideal_output", "ideal_response", "desired_output", "best_answer", "best_response"),
+        *("correct_answer", "correct_answers", "correct_response", "correct_output", "right_answer", "true_answer"),
+        *("final_answer", "answer_key", "expected_result", "expected_value", "expected_text", "expected_label"),
+        *("gold_response", "gold_output", "gold_label", "golden", "golden_response", "golden_output", "gold_standard"),
+        *("solution", "target", "targets", "label", "labels"),
     ),
     "contexts": (
         *("contexts", "context", "retrieved_context", "retrieved_contexts", "evaluated_model_retrieved_context"),
-        *("task_context", "retrieval_context", "retrieval_contexts"),
+        *("task_context", "retrieval_context", "retrieval_contexts", "retrieved_documents", "retrieved_docs"),
+        *("retrieved_passages", "retrieved_chunks", "passage"),
     ),
     "metadata": ("metadata",),
 }
 OUTPUTS = (
     *("evaluated_model_output", "task_output", "model_output", "actual_output", "generated_output"),
     *("model_answer", "llm_answer", "generated_answer", "predicted_answer", "model_response", "llm_response"),
-    *("prediction", "predicted"),
+    *("llm_output", "system_output", "generated_text", "generated_response", "generation", "predicted_output"),
+    *("prediction", "predicted", "model_prediction"),
 )
 ANSWERS = ("answer", "answers", "response", "completion", "output")
 """The expected answer where a file has no other, and the output where it has."""
-CATEGORIES = ("target", "targets", "label")
+CATEGORIES = ("solution", "target", "targets", "label", "labels")
 """Expected answers, or facts about an example: beside a column of ANSWERS, only a mapping tells."""
 OUTPUT = "evaluated_model_output"
 OUTPUT_COLUMNS = (OUTPUT, "task_output", "output")
@@ -259,6 +272,8 @@ def _find_column(name: str, columns: Sequence[str]) -> str | None:
 
 def join_columns(record: Mapping[str, Any], columns: Sequence[str], *, as_list: bool = False) -> object:
     """Return columns of a record as one value: lists one after another, texts as lines; None where none is there."""
+    if len(columns) == 1:
+        return record.get(columns[0])
     values = [value for column in columns if (value := record.get(column)) is not None]
     if len(values) < 2:
         return values[0] if values else None
@@ -288,3 +303,12 @@ def check_mapping(mapping: object) -> dict[str, list[str]]:
     if errors:
         raise Invalid(*errors[:10])
     return mapped
+
+
+def read_mapping(text: str | None) -> dict[str, list[str]]:
+    """Read the mapping of a form, a text of JSON."""
+    try:
+        mapping = decode_json(text or "null")
+    except ValueError as exc:
+        raise Invalid(FieldError("/custom_field_mapping", f"Not valid JSON: {exc}.")) from None
+    return {} if mapping is None else check_mapping(mapping)

@@ -126,7 +126,19 @@ def open_records(
             return inspect_records(upload, refusals, limits)
         case Format.JSON:
             return read_items(file, refusals, items) if items else read_list(file, refusals)
-    return read_objects(file, refusals)
+    return refuse_columns(read_objects(file, refusals), refusals)
+
+
+def refuse_columns(
+    records: Iterator[tuple[SourceLocation, Record]], refusals: Refusals
+) -> Iterator[tuple[SourceLocation, Record]]:
+    """Yield the records; refuse one that is a whole table by columns, as pandas writes it by default."""
+    for location, record in records:
+        if record and all(isinstance(value, dict) and value and "0" in value for value in record.values()):
+            detail = 'A table by columns. Write one object for each row; pandas does with `orient="records"`.'
+            refusals.add(location, detail)
+        else:
+            yield location, record
 
 
 def read_examples(

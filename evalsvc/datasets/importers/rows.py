@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsvc.datasets.importers.json_text import decode_json, encode_canonical
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, MAX_KEY, Limits
-from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Record
+from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, ConvertedRecord, Record
 from evalsvc.datasets.importers.list_cells import parse_text_list
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, PASSAGE_COLUMNS, ColumnPlan, Names, join_columns
@@ -148,13 +148,15 @@ class RecordReader:
             column = columns[0] if columns else self.names.get_wanted_column(field)
             value = join_columns(record, columns, as_list=field == "contexts")
             if field == "contexts":
-                value = read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
+                cell, value = value, read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
+                if value == [cell] and looks_like_list(cell):
+                    self.summary.note([f"`{column}` has texts that look like lists but are none: each is one context."])
             elif field == "expected" and self.text_cells and type(value) is str:
                 texts = parse_text_list(value)
                 value = value if texts is None else texts
             fields[field] = column, value
             for name in columns:
-                self.summary.count(field, name, has_value=record[name] is not None)
+                self.count(field, name, record)
         for name, field in plan.passed_over.items():
             self.summary.note([f"`{name}` could be `{field}` too. It is stored in the metadata."])
         return fields
@@ -171,8 +173,13 @@ class RecordReader:
         for name in rest.keys() & set(PASSAGE_COLUMNS):
             rest[name] = read_passages(location, self.refusals, name, rest[name], text_cells=self.text_cells)
         for name in plan.stored:
-            self.summary.count("metadata", name, has_value=record[name] is not None)
+            self.count("metadata", name, record)
         return read_metadata(location, self.refusals, *fields["metadata"], rest=rest, text_cells=self.text_cells)
+
+    def count(self, field: str, name: str, record: Record) -> None:
+        """Count a column, under the name that it has in the file."""
+        column = record.sources.get(name, name) if isinstance(record, ConvertedRecord) else name
+        self.summary.count(field, column, has_value=record[name] is not None)
 
     def raise_for_missing_columns(self) -> None:
         """Raise Invalid if the mapping names a column that no record has had."""
@@ -212,6 +219,11 @@ def read_passages(
             refusals.add(location, detail, column, str(i))
             return None
     return value
+
+
+def looks_like_list(cell: object) -> bool:
+    """Return whether a text is in brackets."""
+    return isinstance(cell, str) and cell.strip().startswith("[") and cell.strip().endswith("]")
 
 
 def decode_passages(cell: str) -> object:

@@ -70,6 +70,12 @@ class UploadSummary:
     def list_warnings(self) -> list[str]:
         """Return what can make scores wrong or too certain, in sentences."""
         warnings = list(self.notes)
+        others = [f"`{use.column}`" for use in self.columns if use.field == "metadata" and use.n_rows]
+        if others and not any(use.field == "expected" and use.n_rows for use in self.columns):
+            warnings.append(
+                f"No example has an expected answer. If it is in a column that was stored in the metadata "
+                f"({', '.join(others[:MAX_LINES])}), say so in custom_field_mapping."
+            )
         if n_repeated := self.n_examples - self.n_distinct:
             examples = "1 example repeats" if n_repeated == 1 else f"{n_repeated} examples repeat"
             warnings.append(

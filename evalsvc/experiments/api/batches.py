@@ -11,9 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import validate_strict
-from evalsvc.datasets.api.datasets import UploadView, read_mapping
+from evalsvc.datasets.api.datasets import UploadView
 from evalsvc.datasets.api.receiver import Form
 from evalsvc.datasets.importers.json_text import decode_json
+from evalsvc.datasets.importers.names import read_mapping
 from evalsvc.datasets.importers.outputs import OutputRows, parse_outputs
 from evalsvc.datasets.importers.reader import Upload
 from evalsvc.datasets.limits import get_upload_limits

@@ -21,6 +21,7 @@ from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
 from evalsvc.datasets.importers import reader
+from evalsvc.datasets.importers.names import read_mapping
 from evalsvc.datasets.importers.preview import UploadPreview, preview_upload
 from evalsvc.datasets.importers.reader import UPLOADED, Upload
 from evalsvc.datasets.limits import get_upload_limits
@@ -31,7 +32,12 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 FORMATS = (("", "as it looks"), *((name, name) for name in UPLOADED))
 MOST_TEXT = 100_000
-NAMES = {"/dataset_name": "name", "/format": "format", "/dataset_description": "description"}
+NAMES = {
+    "/dataset_name": "name",
+    "/format": "format",
+    "/dataset_description": "description",
+    "/custom_field_mapping": "custom_field_mapping",
+}
 
 
 @require_http_methods(["GET", "POST"])
@@ -75,7 +81,8 @@ def parse_upload(request: PageRequest) -> Upload:
     if not files and not text.strip():
         raise Invalid(FieldError("/file", "Choose a file, or paste lines."))
     sources: Any = files or [("pasted", io.BytesIO(text.encode()))]
-    return Upload(sources, request.POST.get("format") or None)
+    mapping = read_mapping(request.POST.get("custom_field_mapping"))
+    return Upload(sources, request.POST.get("format") or None, mapping=mapping)
 
 
 def text_of_file(request: PageRequest) -> str:
@@ -159,6 +166,11 @@ def upload_fields(dataset: Dataset | None) -> list[FormField]:
             help='JSONL: {"input": "…", "expected": "…"}; or CSV with a head.',
         ),
         FormField("format", "Format", "select", options=FORMATS),
+        FormField(
+            "custom_field_mapping",
+            "Column mapping",
+            help='Where names do not tell: {"input": "Frage", "expected": "Antwort", "output": "Modell"}',
+        ),
     ]
     if dataset is not None:
         return fields

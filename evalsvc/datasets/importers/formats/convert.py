@@ -9,7 +9,7 @@ from evalsvc.datasets.importers.formats.choices import CHOICE_FORMATS
 from evalsvc.datasets.importers.formats.questions import QUESTION_FORMATS
 from evalsvc.datasets.importers.formats.record import COLUMNS, RowFormat, decode_cells
 from evalsvc.datasets.importers.formats.results import RESULT_FORMATS
-from evalsvc.datasets.importers.lines import Record
+from evalsvc.datasets.importers.lines import ConvertedRecord, Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 ROW_FORMATS = {format.name: format for format in (*QUESTION_FORMATS, *CHOICE_FORMATS, *RESULT_FORMATS)}
@@ -71,4 +71,12 @@ def convert_all(
         if not format.accepts(row):
             refusals.add(location, f"Not a row of {format.title}. {REMEDY}")
         elif (converted := format.convert(location, row, refusals)) is not None:
-            yield location, converted
+            yield location, note_sources(converted, row)
+
+
+def note_sources(converted: Record, row: Record) -> ConvertedRecord:
+    """Return a converted record that knows the columns of its values, where these are of the row as they were."""
+    record = ConvertedRecord(converted)
+    columns = {id(value): name for name, value in reversed(row.items()) if value is not None}
+    record.sources = {name: columns[id(value)] for name, value in converted.items() if id(value) in columns}
+    return record
