@@ -10,7 +10,15 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.follower import estimate_line
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
+from evalsvc.cli.options import (
+    INCOMPLETE,
+    CommandError,
+    client_options,
+    drop_none,
+    read_key_values,
+    read_mapping,
+    report_options,
+)
 from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.command import choose_evaluators, read_plan, run_to_end
@@ -45,6 +53,9 @@ def benchmarks_group() -> None:
 @click.option("-e", "--evaluator", "evaluators", multiple=True, metavar="EVALUATOR[/PROFILE]", help="What judges.")
 @click.option("--input", "input_field", help="The file's field with the input, where it has no usual name.")
 @click.option("--expected", "expected_field", help="The one with what is right, likewise.")
+@click.option(
+    "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of any field, such as contexts=docs."
+)
 @click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="JSON object with anything else that a plan has.")  # fmt: skip
@@ -53,10 +64,12 @@ def benchmarks_group() -> None:
 @client_options
 def benchmarks_create(
     *, name: str, data: str, evaluators: tuple[str, ...], input_field: str | None, expected_field: str | None,
-    dataset_name: str | None, plan_path: Path | None, description: str, report: Report, client: Client,
+    mapped: tuple[str, ...], dataset_name: str | None, plan_path: Path | None, description: str, report: Report,
+    client: Client,
 ) -> None:  # fmt: skip
     """Freeze a question under NAME: the examples, what judges, its settings and prompts as they are now."""
-    examples = find_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
+    mapping = read_mapping(mapped, input=input_field, expected=expected_field)
+    examples = find_data(data, name=dataset_name, mapping=mapping)
     plan = read_plan(plan_path)
     dataset = examples.store(client.experiments_api, report.say)
     if evaluators or "metrics" not in plan:

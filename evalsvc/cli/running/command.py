@@ -12,7 +12,15 @@ import click
 
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.follower import follow, format_status_lines, live_as_json
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
+from evalsvc.cli.options import (
+    INCOMPLETE,
+    CommandError,
+    client_options,
+    drop_none,
+    read_key_values,
+    read_mapping,
+    report_options,
+)
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import find_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
@@ -45,6 +53,9 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @click.option("--name", help="Of the experiment; by default of the data and what is run.")
 @click.option("--input", "input_field", help="The file's field with the input, where it has no usual name.")
 @click.option("--expected", "expected_field", help="The one with what is right, likewise.")
+@click.option(
+    "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of any field, such as contexts=docs."
+)
 @click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="JSON object with anything else that a plan has.")  # fmt: skip
@@ -61,9 +72,9 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @client_options
 def run_configs(
     *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
-    input_field: str | None, expected_field: str | None, dataset_name: str | None, plan_path: Path | None,
-    policy: str | None, limit: int | None, confirm: int | None, level: float | None, cluster_by: str | None,
-    promote: bool | None, project: str | None,
+    input_field: str | None, expected_field: str | None, mapped: tuple[str, ...], dataset_name: str | None,
+    plan_path: Path | None, policy: str | None, limit: int | None, confirm: int | None, level: float | None,
+    cluster_by: str | None, promote: bool | None, project: str | None,
     tags: tuple[str, ...], threads: int, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Run TARGETs on examples, wait, and print every estimate with its interval.
@@ -72,7 +83,8 @@ def run_configs(
     config, or a list of them, that the service runs: http, chat, pipeline. Ends with 0 when all of it is done, with 1
     when a config has failed or stopped early or has no score at all, with 2 when nothing was made.
     """
-    examples = find_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
+    mapping = read_mapping(mapped, input=input_field, expected=expected_field)
+    examples = find_data(data, name=dataset_name, mapping=mapping)
     parsed_targets, scorers = read_targets(targets), read_scorers(metrics)
     other_options = {"tags": read_key_values(tags, "--tag"), **drop_none(project_name=project)}
     plan_file = read_plan(plan_path)
