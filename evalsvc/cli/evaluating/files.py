@@ -61,8 +61,11 @@ def read_output_file(
             content = parse_outputs(Upload([(path.name, file)], mapping=check_mapping(dict(mapping))), kept=kept)
     except Invalid as exc:
         raise CommandError(_format_errors(path, exc.errors)) from exc
-    except (OSError, ImportError) as exc:
-        raise CommandError(f"{path} cannot be read: {exc}.") from exc
+    except OSError as exc:
+        raise CommandError(f"{path} cannot be read: {exc.strerror}.") from exc
+    except ImportError as exc:
+        remedy = f"Install {exc.name}, or save the file as CSV or JSON lines."
+        raise CommandError(f"{path} cannot be read by this installation: {exc}. {remedy}") from exc
     if unknown := [column for column in content.unused if column not in ignored]:
         names = ", ".join(f"`{column}`" for column in unknown)
         options = " ".join(f"--ignore {column!r}" for column in unknown)
