@@ -48,7 +48,10 @@ def test_the_client_stores_what_the_service_reads(client: Client, tmp_path: Path
             client.datasets.import_file(path, name="client", mapping=read_mapping(file))
         assert file.pointer in [error.pointer for error in caught.value.errors]
     else:
-        client.datasets.import_file(path, name="client", mapping=read_mapping(file))
+        record = client.datasets.import_file(path, name="client", mapping=read_mapping(file))
+        assert record.version.upload is not None
+        sentences = " ".join([*record.version.upload["ignored"], *record.version.upload["warnings"]])
+        assert all(word in sentences for word in file.words), sentences
     assert read_rows(client, "client") == file.rows
 
 

@@ -21,7 +21,7 @@ from evalsvc.cli.options import (
 )
 from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report
-from evalsvc.cli.running.command import choose_evaluators, read_plan, run_to_end
+from evalsvc.cli.running.command import choose_evaluators, has_scores, read_plan, run_to_end
 from evalsvc.cli.running.data import find_data
 from evalsvc.cli.running.targets import read_targets
 from evalsvc.client import Client
@@ -123,8 +123,8 @@ def benchmarks_run(
     """Ask BENCHMARK, by id or name, of TARGET, wait, and print what it has reached against the last and the best.
 
     TARGET is as of `evalsvc run`: module:function, or a .json file with one config that the service runs. Ends with 0
-    when all of it is done, with 1 when it has failed or stopped early, with 2 when nothing was asked. `evalsvc gate`
-    makes a decision of it.
+    when all of it is done, with 1 when it has failed, stopped early or has no score, with 2 when nothing was asked.
+    `evalsvc gate` makes a decision of it.
     """
     targets = read_targets([target])
     if len(targets) != 1:
@@ -137,10 +137,10 @@ def benchmarks_run(
     execution = _execute(client, id, targets[0].config, settings)
     experiment = client.experiments_api.experiment(execution.experiment_id)
     report.say(f"Execution {execution.number}: experiment {execution.experiment_id}.")
-    run_to_end(client, experiment, targets, {}, threads, report)
+    live = run_to_end(client, experiment, targets, {}, threads, report)
     final_record = next(record for record in client.benchmarks.executions(id) if record.id == execution.id)
     report.finish({"execution": final_record.raw}, execution_lines(final_record))
-    if final_record.state != "done":
+    if final_record.state != "done" or not has_scores(live):
         raise SystemExit(INCOMPLETE)
 
 

@@ -25,7 +25,7 @@ from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import find_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
 from evalsvc.client import Client
-from evalsvc.client.results.live import Live, Standing
+from evalsvc.client.results.live import Live
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.scorers import CustomMetric, build_plan_metrics
 from evalsvc.client.service.bodies import DatasetReference, ExperimentBody
@@ -109,14 +109,13 @@ def run_configs(
     lines = [f"{live.name} ({live.state}), experiment {live.id}", *format_status_lines(live)]
     report.finish(live_as_json(live), lines)
     has_failed = any(config.state != "completed" and config.stop_reason in (None, "error") for config in live.configs)
-    if has_failed or not all(_is_scored(config) for config in live.configs):
+    if has_failed or not has_scores(live):
         raise SystemExit(INCOMPLETE)
 
 
-def _is_scored(config: Standing) -> bool:
-    """Return whether any metric has a score of a config; a metric that does not apply to any example has none."""
-    metrics = config.metrics.values()
-    return any(metric.n for metric in metrics) or not any(metric.n_error for metric in metrics)
+def has_scores(live: Live) -> bool:
+    """Return whether each config has a score of any metric: of outputs that are all empty, there is none."""
+    return all(any(metric.n for metric in config.metrics.values()) for config in live.configs)
 
 
 def run_to_end(
