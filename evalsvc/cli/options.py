@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -131,3 +131,14 @@ def read_key_values(texts: tuple[str, ...], option: str) -> dict[str, str]:
     if wrong := [text for text, (key, sign, _) in zip(texts, pairs, strict=True) if not (key and sign)]:
         raise CommandError(f"{option} takes key=value, not {wrong[0]!r}.")
     return {key: value for key, _, value in pairs}
+
+
+def read_mapping(texts: Sequence[str], **columns: str | Sequence[str] | None) -> dict[str, list[str]]:
+    """Return the columns of each field: those of options of their own, and FIELD=COLUMN as often as it was given."""
+    mapping = {field: [names] if isinstance(names, str) else [*names] for field, names in columns.items() if names}
+    for text in texts:
+        field, sign, column = text.partition("=")
+        if not (field and sign and column):
+            raise CommandError(f"--map takes FIELD=COLUMN, not {text!r}.")
+        mapping.setdefault(field, []).append(column)
+    return mapping

@@ -59,7 +59,16 @@ def test_rows_without_a_score_share_a_line(shell: dict[str, str], tmp_path: Path
     assert done.exit_code == 1
     reasons, summary = done.stdout.splitlines()
     assert reasons.startswith("exact-match: no score for rows 1, 2, 3, 4, 5 and 3 more: ")
-    assert summary.startswith("exact-match no estimate, 0 of 8 scored → ")
+    assert summary.startswith("exact-match no estimate, 0 of 8 scored, 8 not applicable → ")
+
+
+def test_a_row_without_an_output_counts_as_wrong(shell: dict[str, str], tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "question,answer,gold\na,x,x\nb,,y\nc,z,\n")
+
+    summary = invoke("evaluate", "exact-match", "--file", path, env=shell).stdout.splitlines()[-1]
+
+    words = "exact-match 50.0 % [1.3, 98.7] pass, 1 of 2, 1 failed (worst), 1 not applicable → "
+    assert summary.startswith(words), summary
 
 
 @pytest.mark.parametrize(

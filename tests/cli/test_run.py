@@ -151,6 +151,19 @@ def test_a_stranger_finds_no_experiment(shell: dict[str, str], folder: Path, cha
         assert invoke("watch", name, env=shell | {"EVALSVC_API_KEY": charlie.key}).exit_code == 2
 
 
+@pytest.mark.parametrize(("app", "data"), [("silent", "capitals.jsonl"), ("same", "blind.jsonl")])
+def test_a_run_without_any_score_ends_with_one(
+    shell: dict[str, str], folder: Path, alice: Caller, app: str, data: str
+) -> None:
+    (folder / "empty_app.py").write_text("def silent(x):\n    return None\ndef same(x):\n    return x\n")
+    (folder / "blind.jsonl").write_text('{"input": "a"}\n{"input": "b"}\n')
+    asked = ("--data", data, "-e", "exact-match")
+
+    assert invoke("run", f"empty_app:{app}", *asked, env=shell).exit_code == 1
+    told(invoke("benchmarks", "create", "frozen", *asked, "--json", env=shell))
+    assert invoke("benchmarks", "run", "frozen", f"empty_app:{app}", env=shell).exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("file_name", "content", "expected"),
     [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsvc.client import Client, InvalidError
+from evalsvc.client import Client, EvaluationResult, InvalidError
 
 METRICS = json.dumps([{"name": "em", "evaluator": "exact-match"}])
 
@@ -44,6 +44,18 @@ def test_two_files_over_the_same_ids_are_compared_whatever_else_they_note(client
     second = client.score_file(write(tmp_path, "id,answer,gold,latency\n" + rows.replace("{}", "2")), "exact-match")
 
     assert client.compare(first, second).n == 10
+
+
+def test_a_line_separator_within_a_text_ends_no_line(client: Client, tmp_path: Path) -> None:
+    content = '{"input": "a\u2028b", "output": "c\u2029d", "expected": "c\u2029d"}\n'
+
+    result = client.score_file(write(tmp_path, content, "a.jsonl"), "exact-match")
+
+    (row,) = client.resume_experiment(str(result.experiment_id)).result("batch").rows
+    assert (row.input, row.output, row.scores["exact-match"].value) == ("a\u2028b", "c\u2029d", 1.0)
+    saved = result.save(tmp_path / "result.jsonl")
+    saved.write_text(saved.read_text().replace("\\u2028", "\u2028"), encoding="utf-8")
+    assert EvaluationResult.load(saved).rows[0].input == "a\u2028b"
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from tests.reviews.shapes import (
 )
 
 KINDS = ("binary", "continuous", "discrete", "categorical", "text_annotation")
-SAID = ("fail", "-0.5", "fair", "good", '=1+1\nnew line, "quoted"')
+SAID = ("fail", "-0.5", "fair", "good", '=1+1\nnew line, "quoted"\u2028more')
 
 
 def exported(caller: Caller, review: Any, format: str = "jsonl") -> str:
@@ -40,12 +40,12 @@ def exported(caller: Caller, review: Any, format: str = "jsonl") -> str:
 def rows_of(text: str, format: str) -> list[dict[str, Any]]:
     if format == "csv":
         return list(csv.DictReader(io.StringIO(text, newline="")))
-    return [json.loads(line) for line in text.splitlines()]
+    return [json.loads(line) for line in text.split("\n") if line]
 
 
 def text_of_rows(rows: list[dict[str, Any]], format: str) -> str:
     if format == "jsonl":
-        return "\n".join(json.dumps(row) for row in rows)
+        return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, [*rows[0]])
     writer.writeheader()
@@ -153,7 +153,10 @@ def test_what_is_full_takes_no_more(alice: Caller) -> None:
     assert_problem(send_rows(alice, review, json.dumps(row)), "validation_failed", "/rows/0/item_id")
 
 
-@pytest.mark.parametrize(("format", "text"), [("csv", "a,b\n1,2"), ("csv", 'item_id\n"open'), ("jsonl", "[1]")])
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [("csv", "a,b\n1,2"), ("csv", 'item_id\n"open'), ("csv", "item_id\n1, 2"), ("jsonl", "[1]")],
+)
 def test_what_is_no_file_is_said(alice: Caller, format: str, text: str) -> None:
     review, _ = review_of_outputs(alice)
 

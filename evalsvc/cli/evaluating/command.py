@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from evalsvc.cli.evaluating.scores import FileOptions, score_files
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
+from evalsvc.cli.options import (
+    INCOMPLETE,
+    CommandError,
+    client_options,
+    drop_none,
+    read_key_values,
+    read_mapping,
+    report_options,
+)
 from evalsvc.cli.report import Report
 from evalsvc.client import Client, SampleResult
 from evalsvc.client.results.verdicts import Verdict
@@ -37,6 +45,9 @@ evalsvc evaluate exact-match --file new.csv --file old.csv --output Answer --gol
 )
 @click.option("--file", "paths", multiple=True, type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="Rows of outputs: CSV, JSON lines, a JSON list, Parquet. Two files are compared.")  # fmt: skip
+@click.option(
+    "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of the file for any field, such as id=qid."
+)
 @click.option("--metadata", multiple=True, metavar="COLUMN", help="Another column of the file to keep, for slices.")
 @click.option("--ignore", "ignored", multiple=True, metavar="COLUMN", help="Another column of the file to leave out.")
 @click.option("--name", help="Name of the results; by default that of the file.")
@@ -55,9 +66,10 @@ evalsvc evaluate exact-match --file new.csv --file old.csv --output Answer --gol
 @client_options
 def evaluate_samples(
     *, evaluators: tuple[str, ...], input_text: str | None, output: str | None, gold: tuple[str, ...],
-    contexts: tuple[str, ...], paths: tuple[Path, ...], metadata: tuple[str, ...], ignored: tuple[str, ...],
-    name: str | None, promote: bool | None, verbose: bool, strategy: str | None, capture: str | None, app: str | None,
-    project: str | None, tags: tuple[str, ...], wait: float | None, check: bool, report: Report, client: Client,
+    contexts: tuple[str, ...], paths: tuple[Path, ...], mapped: tuple[str, ...], metadata: tuple[str, ...],
+    ignored: tuple[str, ...], name: str | None, promote: bool | None, verbose: bool, strategy: str | None,
+    capture: str | None, app: str | None, project: str | None, tags: tuple[str, ...], wait: float | None, check: bool,
+    report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Judge one sample, or the outputs in a file.
 
@@ -66,18 +78,17 @@ def evaluate_samples(
     when everything has a verdict, whether it passed or not; with 1 when something has none.
     """
     sample_only = drop_none(strategy=strategy, capture=capture, app=app, project=project, tag=tags or None, wait=wait)
-    file_only = drop_none(metadata=metadata or None, ignore=ignored or None, name=name, promote=promote)
+    file_only = drop_none(
+        map=mapped or None, metadata=metadata or None, ignore=ignored or None, name=name, promote=promote
+    )
     if not evaluators:
         raise CommandError("Which evaluators? Name one, such as exact-match; docs/evaluators.md has them all.")
     if paths:
         _refuse_options(sample_only, "is for a single sample. Scores of a file enter histories by --promote.")
-        columns = {
-            "input": [input_text] if input_text else [], "output": [output] if output else [], "expected": [*gold],
-            "contexts": [*contexts],
-        }  # fmt: skip
+        mapping = read_mapping(mapped, input=input_text, output=output, expected=gold, contexts=contexts)
         options = FileOptions(
-            mapping={field: names for field, names in columns.items() if names}, kept=metadata,
-            ignored=ignored, name=name, promote=promote, is_verbose=verbose, is_checked=check,
+            mapping=mapping, kept=metadata, ignored=ignored, name=name, promote=promote, is_verbose=verbose,
+            is_checked=check,
         )  # fmt: skip
         score_files(client, paths, evaluators, options, report)
         return

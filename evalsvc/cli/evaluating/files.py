@@ -8,12 +8,13 @@ from pathlib import Path
 
 from evalsvc.cli.options import CommandError
 from evalsvc.client.service.bodies import ColumnBody
+from evalsvc.datasets.importers.names import check_mapping
 from evalsvc.datasets.importers.outputs import OutputRows, parse_outputs
 from evalsvc.datasets.importers.reader import Upload
 from evalsvc.problems import FieldError, Invalid
 
-OPTIONS = {"input": "--input", "output": "--output", "expected": "--gold", "contexts": "--context"}
-MAPPING_REMEDY = f"Name columns by {', '.join(f'{option} COLUMN' for option in OPTIONS.values())}."
+OPTIONS = ("--input", "--output", "--gold", "--context")
+MAPPING_REMEDY = f"Name columns by {', '.join(f'{option} COLUMN' for option in OPTIONS)} or --map FIELD=COLUMN."
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,14 @@ def read_output_file(
     """
     try:
         with path.open("rb") as file:
-            content = parse_outputs(Upload([(path.name, file)], mapping=mapping), kept=kept)
+            content = parse_outputs(Upload([(path.name, file)], mapping=check_mapping(dict(mapping))), kept=kept)
     except Invalid as exc:
         raise CommandError(_format_errors(path, exc.errors)) from exc
-    except (OSError, ImportError) as exc:
-        raise CommandError(f"{path} cannot be read: {exc}.") from exc
+    except OSError as exc:
+        raise CommandError(f"{path} cannot be read: {exc.strerror}.") from exc
+    except ImportError as exc:
+        remedy = f"Install {exc.name}, or save the file as CSV or JSON lines."
+        raise CommandError(f"{path} cannot be read by this installation: {exc}. {remedy}") from exc
     if unknown := [column for column in content.unused if column not in ignored]:
         names = ", ".join(f"`{column}`" for column in unknown)
         options = " ".join(f"--ignore {column!r}" for column in unknown)

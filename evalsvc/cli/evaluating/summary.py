@@ -54,14 +54,18 @@ def format_summary(metric: Metric, outcomes: Outcomes, *, is_rate: bool, page: s
         words = [f"{metric.name} {percent_text(metric.value)}{_format_ends(metric, 100.0)} pass"]
     else:
         words = [f"{metric.name} mean {digits_text(metric.value, 3)}{_format_ends(metric, 1.0)}"]
-    n_scored = outcomes.n - outcomes.n_without_score
     if outcomes.is_pass_rate:
-        words.append(f"{outcomes.n_passed} of {outcomes.n}" + ("" if is_rate else " pass"))
+        words.append(f"{outcomes.n_passed} of {_count_rows(metric)}" + ("" if is_rate else " pass"))
     else:
-        words.append(f"{n_scored} of {outcomes.n} scored")
-    if outcomes.n_without_score and outcomes.is_pass_rate:
-        words.append(f"{outcomes.n_without_score} without a score")
+        words.append(f"{metric.n} of {metric.N} scored")
+    words += [metric.without_scores] if metric.without_scores else []
     return f"{', '.join(words)} → {page}"
+
+
+def _count_rows(metric: Metric) -> int:
+    """Count the rows of which an estimate is the mean: failures that count as the worst value belong to them."""
+    rows = metric.rows or {}
+    return metric.n + (rows["n_failed"] if rows.get("failed_as") == "worst" else 0)
 
 
 def is_pass_rate(result: EvaluationResult, name: str) -> bool:

@@ -10,10 +10,18 @@ from typing import Any
 import click
 
 from evalsvc.cli.looking.follower import estimate_line
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
+from evalsvc.cli.options import (
+    INCOMPLETE,
+    CommandError,
+    client_options,
+    drop_none,
+    read_key_values,
+    read_mapping,
+    report_options,
+)
 from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report
-from evalsvc.cli.running.command import choose_evaluators, read_plan, run_to_end
+from evalsvc.cli.running.command import choose_evaluators, has_scores, read_plan, run_to_end
 from evalsvc.cli.running.data import find_data
 from evalsvc.cli.running.targets import read_targets
 from evalsvc.client import Client
@@ -45,6 +53,9 @@ def benchmarks_group() -> None:
 @click.option("-e", "--evaluator", "evaluators", multiple=True, metavar="EVALUATOR[/PROFILE]", help="What judges.")
 @click.option("--input", "input_field", help="The file's field with the input, where it has no usual name.")
 @click.option("--expected", "expected_field", help="The one with what is right, likewise.")
+@click.option(
+    "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of any field, such as contexts=docs."
+)
 @click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="JSON object with anything else that a plan has.")  # fmt: skip
@@ -53,10 +64,12 @@ def benchmarks_group() -> None:
 @client_options
 def benchmarks_create(
     *, name: str, data: str, evaluators: tuple[str, ...], input_field: str | None, expected_field: str | None,
-    dataset_name: str | None, plan_path: Path | None, description: str, report: Report, client: Client,
+    mapped: tuple[str, ...], dataset_name: str | None, plan_path: Path | None, description: str, report: Report,
+    client: Client,
 ) -> None:  # fmt: skip
     """Freeze a question under NAME: the examples, what judges, its settings and prompts as they are now."""
-    examples = find_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
+    mapping = read_mapping(mapped, input=input_field, expected=expected_field)
+    examples = find_data(data, name=dataset_name, mapping=mapping)
     plan = read_plan(plan_path)
     dataset = examples.store(client.experiments_api, report.say)
     if evaluators or "metrics" not in plan:
@@ -110,8 +123,8 @@ def benchmarks_run(
     """Ask BENCHMARK, by id or name, of TARGET, wait, and print what it has reached against the last and the best.
 
     TARGET is as of `evalsvc run`: module:function, or a .json file with one config that the service runs. Ends with 0
-    when all of it is done, with 1 when it has failed or stopped early, with 2 when nothing was asked. `evalsvc gate`
-    makes a decision of it.
+    when all of it is done, with 1 when it has failed, stopped early or has no score, with 2 when nothing was asked.
+    `evalsvc gate` makes a decision of it.
     """
     targets = read_targets([target])
     if len(targets) != 1:
@@ -124,10 +137,10 @@ def benchmarks_run(
     execution = _execute(client, id, targets[0].config, settings)
     experiment = client.experiments_api.experiment(execution.experiment_id)
     report.say(f"Execution {execution.number}: experiment {execution.experiment_id}.")
-    run_to_end(client, experiment, targets, {}, threads, report)
+    live = run_to_end(client, experiment, targets, {}, threads, report)
     final_record = next(record for record in client.benchmarks.executions(id) if record.id == execution.id)
     report.finish({"execution": final_record.raw}, execution_lines(final_record))
-    if final_record.state != "done":
+    if final_record.state != "done" or not has_scores(live):
         raise SystemExit(INCOMPLETE)
 
 

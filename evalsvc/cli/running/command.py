@@ -12,12 +12,20 @@ import click
 
 from evalsvc.cli.looking.board import open_board
 from evalsvc.cli.looking.follower import follow, format_status_lines, live_as_json
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, read_key_values, report_options
+from evalsvc.cli.options import (
+    INCOMPLETE,
+    CommandError,
+    client_options,
+    drop_none,
+    read_key_values,
+    read_mapping,
+    report_options,
+)
 from evalsvc.cli.report import Report
 from evalsvc.cli.running.data import find_data
 from evalsvc.cli.running.targets import Target, load_object, read_targets
 from evalsvc.client import Client
-from evalsvc.client.results.live import Live, Standing
+from evalsvc.client.results.live import Live
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.scorers import CustomMetric, build_plan_metrics
 from evalsvc.client.service.bodies import DatasetReference, ExperimentBody
@@ -45,6 +53,9 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @click.option("--name", help="Of the experiment; by default of the data and what is run.")
 @click.option("--input", "input_field", help="The file's field with the input, where it has no usual name.")
 @click.option("--expected", "expected_field", help="The one with what is right, likewise.")
+@click.option(
+    "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of any field, such as contexts=docs."
+)
 @click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="JSON object with anything else that a plan has.")  # fmt: skip
@@ -61,9 +72,9 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @client_options
 def run_configs(
     *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
-    input_field: str | None, expected_field: str | None, dataset_name: str | None, plan_path: Path | None,
-    policy: str | None, limit: int | None, confirm: int | None, level: float | None, cluster_by: str | None,
-    promote: bool | None, project: str | None,
+    input_field: str | None, expected_field: str | None, mapped: tuple[str, ...], dataset_name: str | None,
+    plan_path: Path | None, policy: str | None, limit: int | None, confirm: int | None, level: float | None,
+    cluster_by: str | None, promote: bool | None, project: str | None,
     tags: tuple[str, ...], threads: int, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Run TARGETs on examples, wait, and print every estimate with its interval.
@@ -72,7 +83,8 @@ def run_configs(
     config, or a list of them, that the service runs: http, chat, pipeline. Ends with 0 when all of it is done, with 1
     when a config has failed or stopped early or has no score at all, with 2 when nothing was made.
     """
-    examples = find_data(data, name=dataset_name, input_field=input_field, expected_field=expected_field)
+    mapping = read_mapping(mapped, input=input_field, expected=expected_field)
+    examples = find_data(data, name=dataset_name, mapping=mapping)
     parsed_targets, scorers = read_targets(targets), read_scorers(metrics)
     other_options = {"tags": read_key_values(tags, "--tag"), **drop_none(project_name=project)}
     plan_file = read_plan(plan_path)
@@ -97,14 +109,13 @@ def run_configs(
     lines = [f"{live.name} ({live.state}), experiment {live.id}", *format_status_lines(live)]
     report.finish(live_as_json(live), lines)
     has_failed = any(config.state != "completed" and config.stop_reason in (None, "error") for config in live.configs)
-    if has_failed or not all(_is_scored(config) for config in live.configs):
+    if has_failed or not has_scores(live):
         raise SystemExit(INCOMPLETE)
 
 
-def _is_scored(config: Standing) -> bool:
-    """Return whether any metric has a score of a config; a metric that does not apply to any example has none."""
-    metrics = config.metrics.values()
-    return any(metric.n for metric in metrics) or not any(metric.n_error for metric in metrics)
+def has_scores(live: Live) -> bool:
+    """Return whether each config has a score of any metric: of outputs that are all empty, there is none."""
+    return all(any(metric.n for metric in config.metrics.values()) for config in live.configs)
 
 
 def run_to_end(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +20,7 @@ class Data:
     name: str
     reference: DatasetReference | None = None
     path: Path | None = None
-    mapping: Mapping[str, str] = field(default_factory=dict)
+    mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def store(self, api: ExperimentsApi, say: Callable[[str], None] | None = None) -> DatasetReference:
         """Return the plan's reference. The service reads the file, which becomes a version of the dataset `name`.
@@ -44,14 +44,11 @@ class Data:
         return reference
 
 
-def find_data(
-    text: str, *, name: str | None = None, input_field: str | None = None, expected_field: str | None = None
-) -> Data:
+def find_data(text: str, *, name: str | None = None, mapping: Mapping[str, Sequence[str]] | None = None) -> Data:
     """Find what `--data` names: a file, or ID or ID@VERSION of a dataset."""
     path = Path(text)
     if path.is_file():
-        columns = {"input": input_field, "expected": expected_field}
-        return Data(name or path.stem, path=path, mapping={key: value for key, value in columns.items() if value})
+        return Data(name or path.stem, path=path, mapping=mapping or {})
     id, _, version = text.partition("@")
     if not id or path.suffix or (version and not version.isdigit()):
         raise CommandError(f"There is no file {text}, and it is no dataset: write a file, ID, or ID@VERSION.")

@@ -21,13 +21,21 @@ PathLike = str | Path
 
 @dataclass(frozen=True, kw_only=True)
 class VersionRecord(ServiceObject):
-    """A frozen list of examples. `content_hash` tells it from every other one."""
+    """A frozen list of examples. `content_hash` tells it from every other one.
+
+    After an upload, `upload` says how its file was read: `columns`, `ignored`, `n_distinct` and `warnings`.
+    """
 
     number: int
     n_examples: int
     content_hash: str = ""
     format: str = ""
     created_at: str = ""
+    upload: Mapping[str, Any] | None = None
+
+    def cells(self) -> dict[str, object]:
+        """Return its members, but how its file was read."""
+        return {name: value for name, value in super().cells().items() if name != "upload"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +53,7 @@ class DatasetRecord(ServiceObject):
     def read(cls, body: object) -> DatasetRecord:
         """Read a dataset, and the version in it."""
         answer = cast("dict[str, Any]", body)
-        version = VersionRecord.read(answer["version"])
+        version = VersionRecord.read({**answer["version"], "upload": answer.get("upload")})
         return super().read({**answer, "version": version})
 
     def cells(self) -> dict[str, object]:
@@ -90,7 +98,8 @@ class DatasetsApi:
     ) -> DatasetRecord:
         """Upload a file (JSONL, JSON, CSV, Parquet, a named format, a BEIR zip or its three files) under a new name.
 
-        The default name is that of the file. `mapping` maps fields to columns: `{"input": "Question"}`.
+        The default name is that of the file. `mapping` maps fields to columns: `{"input": "Question"}`. The record's
+        `version.upload` says from which column each field came.
         """
         fields = {"dataset_name": name or Path(paths[0]).stem, "dataset_description": description}
         return self._dataset(
@@ -124,7 +133,7 @@ class DatasetsApi:
     def add_version(self, dataset: str | DatasetRecord, examples: Iterable[Mapping[str, object]]) -> VersionRecord:
         """Freeze examples as the next version; examples that a version has already are that version."""
         path = f"/v1/datasets/{get_id(dataset)}/versions"
-        return VersionRecord.read(self._transport.upload(path, [_build_file(examples)], {})["version"])
+        return _read_version(self._transport.upload(path, [_build_file(examples)], {}))
 
     def import_version(
         self,
@@ -136,9 +145,7 @@ class DatasetsApi:
     ) -> VersionRecord:
         """Upload a file as the next version, as `import_file` does."""
         path = f"/v1/datasets/{get_id(dataset)}/versions"
-        return VersionRecord.read(
-            self._send_files(path, paths, _build_upload_fields(format, mapping, split))["version"]
-        )
+        return _read_version(self._send_files(path, paths, _build_upload_fields(format, mapping, split)))
 
     def versions(self, dataset: str | DatasetRecord) -> Listing[VersionRecord]:
         """Return the versions, newest first."""
@@ -177,7 +184,11 @@ class DatasetsApi:
 
     @staticmethod
     def _dataset(answer: JsonObject) -> DatasetRecord:
-        return DatasetRecord.read(answer["dataset"])
+        return DatasetRecord.read({**cast("JsonObject", answer["dataset"]), "upload": answer.get("upload")})
+
+
+def _read_version(answer: JsonObject) -> VersionRecord:
+    return VersionRecord.read({**cast("JsonObject", answer["version"]), "upload": answer.get("upload")})
 
 
 def _build_file(examples: Iterable[Mapping[str, object]]) -> tuple[str, bytes]:

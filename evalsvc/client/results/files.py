@@ -32,7 +32,8 @@ def read_result(source: Path) -> tuple[dict[str, Any], list[Row]]:
     if source.suffix not in (".json", ".jsonl"):
         raise ValueError(f"A result is loaded from .json or .jsonl, not from '{source.suffix}': a CSV has no types.")
     text = source.read_text(encoding="utf-8")
-    head, *rows = [json.loads(text)] if source.suffix == ".json" else [json.loads(line) for line in text.splitlines()]
+    documents = [text] if source.suffix == ".json" else [line for line in text.split("\n") if line]
+    head, *rows = map(json.loads, documents)
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise ValueError(f"{source} does not hold an evaluation result.")
     if head["version"] != VERSION:

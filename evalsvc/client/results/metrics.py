@@ -95,7 +95,7 @@ class Metric(Plottable):
         return split
 
     def __str__(self) -> str:
-        without = f" ({self._without_scores})" if self.value is not None and self.n_na else ""
+        without = f" ({self.without_scores})" if self.value is not None and self.n_na else ""
         return f"{self.headline()}{self.on_this_set}{without}"
 
     def headline(self, *, with_level: bool = False) -> str:
@@ -116,16 +116,17 @@ class Metric(Plottable):
         """Text for a missing value: the metric is not applicable to any example, or nothing is scored yet."""
         if self.n_na and self.n_na == self.N:
             return "not applicable"
-        return f"? ({self._without_scores})" if self.n_na or self.n_error else "?"
+        return f"? ({self.without_scores})" if self.n_na or self.n_error else "?"
 
     @property
     def counts(self) -> str:
         """How many of the examples are scored, and what became of the others."""
         clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
-        return ", ".join(words for words in (f"{self.n} scored of {self.N}{clusters}", self._without_scores) if words)
+        return ", ".join(words for words in (f"{self.n} scored of {self.N}{clusters}", self.without_scores) if words)
 
     @property
-    def _without_scores(self) -> str:
+    def without_scores(self) -> str:
+        """What became of the examples without a score; empty where each has one."""
         n_failed, n_missing, failed_as = self.n_error, 0, ""
         if self.rows is not None:
             n_failed, n_missing = self.rows["n_failed"], self.rows["n_missing"]

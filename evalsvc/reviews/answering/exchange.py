@@ -221,6 +221,9 @@ def _csv_rows(text: str) -> Iterator[dict[str, str]]:
         if "item_id" not in header:
             raise Invalid(FieldError("/text", "The first line names the columns, `item_id` among them."))
         for cells in reader:
+            if any(cells[len(header) :]):
+                detail = f"Line {reader.line_num} has {len(cells)} cells where the header has {len(header)}."
+                raise Invalid(FieldError("/text", f"{detail} Put texts in double quotes."))
             if cells:
                 yield {name: _strip_guard(cell) for name, cell in zip(header, cells, strict=False)}
     except csv.Error as exc:
@@ -228,7 +231,7 @@ def _csv_rows(text: str) -> Iterator[dict[str, str]]:
 
 
 def _json_rows(text: str) -> Iterator[dict[str, str]]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
