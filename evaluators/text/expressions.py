@@ -49,8 +49,8 @@ _SIZE = r"""(?P<sizes>
 _ATOM = re.compile(
     rf"""(?P<sign>(?<![\w)\]}}])[-+\u2013])?(?:(?P<money>\\?[$€£¥₹]\s?)(?P<inner>[-+])?)?
     (?:
-      \\[dtc]?frac\s?(?:\{{\s?(?P<top>\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_top>\d))
-        \s?(?:\{{\s?(?P<bottom>\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_bottom>\d))
+      \\[dtc]?frac\s?(?:\{{\s?(?P<top>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_top>\d))
+        \s?(?:\{{\s?(?P<bottom>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_bottom>\d))
     | (?P<vulgar>[\u00bc-\u00be\u2150-\u215e])
     | (?:(?P<root>\u221a|\\?sqrt)\s?(?P<open>[({{])?)?{_DIGITS}(?P<exponent>[eE][-+]?\d{{1,3}}(?!\w))?(?(open)\s?[)}}])
       (?:\s?(?:\^|\*\*)\s?[{{(]?\s?(?P<power>[-+]?\d{{1,3}}(?:\.\d{{1,9}}|/\d{{1,3}})?)(?!\d)\s?[)}}]?
@@ -65,6 +65,7 @@ _OPERATIONS = {
     **dict.fromkeys(("/", "\u00f7", "\u2044", "\u2215", "\\div"), "/"),
 }
 _RANGE = ("-", "\u2013", "\u2014")
+_LIST_MARKS = (",", ";", "and", "or", ", and", ", or", "&")
 _UNIT = re.compile(r"\\?%|[°€£]C?")
 _RAISED_OR_LOWERED = re.compile(r"(?:\^|[A-Za-z)\]}]_)[{(]?\s?\Z")
 _OPERATOR = r"(?:[+*/\u00d7\u00f7\u00b7]|\\times|\\cdot)"
@@ -84,6 +85,7 @@ _AFTER = re.compile(
     | \*(?=[A-Za-z(\\]) | \x20(?:[+\u00d7\u00f7*]|\\times|\\cdot)\x20[\w(\\] | (?:/|-|\x20-\x20|\x20/\x20)[xyzn]\b""",
     re.VERBOSE,
 )
+_CLOSING = re.compile(r"[\s$]*(?:(?:\\right)?\s*\\?(?P<bracket>[)\]}])|\.?[\s$]*\Z)")
 _BOX = re.compile(r"\\f?boxed\s?\{|\\fbox\s?\{")
 _MARKED = re.compile(r"####[ \t]?(?=[-+$€£¥₹\\\d.])(?!\d{1,2}[.):]\s+\S)([^\n]+)")
 
@@ -148,17 +150,29 @@ def _read_from(text: str, start: int) -> Expression | None:
     atoms = list(deque(_find_atoms(text, start), maxlen=MAX_ATOMS))
     if not atoms:
         return None
-    joins = _join(text, atoms, is_listed=text[atoms[-1].end() :].lstrip()[:1] in (")", "]", "}"))
-    first = atoms[len(atoms) - len(joins) - 1]
-    if "," in joins and not text[: first.start()].rstrip().endswith(("(", "[", "{")):
+    joins = _join(text, atoms, is_listed=True)
+    if "," in joins and not _is_enclosed(text, atoms[len(atoms) - len(joins) - 1].start(), atoms[-1].end()):
         joins = _join(text, atoms, is_listed=False)
     atoms = atoms[len(atoms) - len(joins) - 1 :]
     span = atoms[0].start(), atoms[-1].end()
     is_part = _BEFORE.search(text[max(0, span[0] - 40) : span[0]]) or _AFTER.match(text, span[1])
     if is_part:
         return Expression((), (), span)
-    values, kept = _evaluate([_value(atom) for atom in atoms], joins)
+    # The size of a fraction is that of the whole: 1/2 million.
+    is_fraction = {"&", "/"}.issuperset(joins)
+    values, kept = _evaluate([_value(atom, is_scaled=not is_fraction) for atom in atoms], joins)
+    if is_fraction:
+        values = tuple(_scale(value, atoms[-1]) for value in values)
     return Expression(values if all(value.is_finite() for value in values) else (), kept, span)
+
+
+def _is_enclosed(text: str, start: int, end: int) -> bool:
+    """Return whether numbers with commas between them are a list: in brackets, or all that there is."""
+    closing = _CLOSING.match(text, end)
+    if closing is None:
+        return False
+    before = text[:start].rstrip(" $\\")
+    return before.endswith(("(", "[", "{")) if closing["bracket"] else not before
 
 
 def _find_atoms(text: str, start: int) -> Iterator[Atom]:
@@ -190,8 +204,8 @@ def _read_mixed(gap: str, atoms: Sequence[Atom], joins: Sequence[str]) -> str:
         return ""
     if part["digits"] is None:
         return "&"
-    is_fraction = gap == " " and joins[:1] == ["/"] and _is_whole(part) and _is_whole(atoms[2])
-    return "&" if is_fraction and _value(part) < _value(atoms[2]) else ""
+    bottom = atoms[2]["digits"] or "" if gap == " " and joins[:1] == ["/"] else ""
+    return "&" if bottom.isdigit() and _is_whole(part) and _value(part) < Decimal(bottom) else ""
 
 
 def _is_whole(atom: Atom) -> bool:
@@ -209,7 +223,7 @@ def _read_join(gap: str, *, is_listed: bool) -> str:
         return "-"
     if (mark in _RANGE and gap == mark) or (mark == ":" and is_even):
         return "to" if mark in _RANGE else mark
-    if gap in (".", ",") or (is_listed and mark in (",", ";")):
+    if gap in (".", ",") or (is_listed and mark in _LIST_MARKS):
         return "." if gap == "." else ","
     return ""
 
@@ -243,14 +257,18 @@ def _fold_mixed(values: Sequence[Decimal], joins: Sequence[str]) -> Iterator[tup
         yield join, value
 
 
-def _value(atom: Atom) -> Decimal:
+def _value(atom: Atom, *, is_scaled: bool = True) -> Decimal:
     value = _read_digits(atom)
     for power in filter(None, (atom["power"], unicodedata.normalize("NFKC", atom["raised"] or ""))):
         top, _, bottom = power.partition("/")
         value = _CONTEXT.power(value, _CONTEXT.divide(Decimal(top), Decimal(bottom or 1)))
-    words = _SIZE_WORD.findall((atom["sizes"] or "").replace("\\text", "").casefold())
-    value = value.scaleb(sum(_SIZES.get(word) or _SIZES[word.removesuffix("s")] for word in words), _CONTEXT)
+    value = _scale(value, atom) if is_scaled else value
     return -value if (atom["sign"] or atom["inner"] or "+") != "+" else value
+
+
+def _scale(value: Decimal, atom: Atom) -> Decimal:
+    words = _SIZE_WORD.findall((atom["sizes"] or "").replace("\\text", "").casefold())
+    return value.scaleb(sum(_SIZES.get(word) or _SIZES[word.removesuffix("s")] for word in words), _CONTEXT)
 
 
 def _read_digits(atom: Atom) -> Decimal:

@@ -21,9 +21,10 @@ _SPACED_MARK = re.compile(r"(?<=\d) ([:/\xd7*]) (?=\d)")
 _LISTED = re.compile(r"(?<=\d)\s*[,;]\s*(?=[-+]?\.?\d)")
 _LISTED_CLOSELY = re.compile(r"(?<=\d)[,;](?=[-+]?\.?\d)")
 _LEADING_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
-# Marks that change what is said: between digits, x/2, C#, .NET, != and minutes of arc.
+# Marks that change what is said: between digits, in x/2, C#, .NET, R&D and !=, and minutes of arc.
 _MEANT = re.compile(
-    r"(?<=\d)(?:[^\w\s]|_)+(?=\d)|(?<=\d)/(?=\w)|(?<=\w)/(?=\d)|(?<=[^\W\d_])#+|(?<![\w.])\.(?=[^\W\d_])|!(?==)|(?<=\d)\u2032+"
+    r"(?<=\d)(?:[^\w\s]|_)+(?=\d)|(?<=\d)/(?=\w)|(?<=\w)/(?=\d)|(?<=[^\W_])&(?=[^\W_])|(?<=[^\W\d_])#+"
+    r"|(?<![\w.])\.(?=[^\W\d_])|!(?==)|(?<=\d)\u2032+"
 )
 _CLITIC = re.compile(r"(?<=[^\W_])['\u2019](?=(?:s|t|d|m|ll|re|ve)(?![^\W_]))")
 _JOINED = "\ue001"

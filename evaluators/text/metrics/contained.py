@@ -18,7 +18,22 @@ _CUE = re.compile(
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;\n\"\u201c(*#>-])[ \t]*\Z")
 _BEHIND_A_CHOICE = frozenset(
     {
-        *("is", "was", "has", "does", "fits", "seems", "appears", "matches", "makes", "describes"),
+        *(
+            "is",
+            "was",
+            "has",
+            "does",
+            "fits",
+            "seems",
+            "appears",
+            "matches",
+            "makes",
+            "says",
+            "states",
+            "gives",
+            "shows",
+        ),
+        *("describes", "provides", "explains", "represents", "reflects", "contains", "includes", "correctly"),
         *("would", "should", "could", "cannot", "because", "since", "and", "or", "but"),
     }
 )
@@ -66,12 +81,15 @@ def _is_choice(text: str, place: re.Match[str]) -> bool:
     if _LABEL.match(text, place.end()):
         return False
     word = _WORD_BEHIND.match(text, place.end())
-    if place[0] not in ("a", "A", "I") or word is None or word[1] in _BEHIND_A_CHOICE:
-        return place[0] != "a" or word is None or _is_cued(text, place)
-    if place[0] != "A":
-        return False
+    if word is None or place[0] not in ("a", "A", "I"):
+        return True
+    if place[0] == "I":
+        return word[1] in ("is", "fits", "matches")
+    is_cued, is_subject = _is_cued(text, place), word[1] in _BEHIND_A_CHOICE
+    if place[0] == "a":
+        return is_cued and is_subject
     before = text[max(0, place.start() - 40) : place.start()]
-    return _is_cued(text, place) or (word[1][0].islower() and not _SENTENCE_START.search(before))
+    return is_cued or is_subject or (word[1][0].islower() and not _SENTENCE_START.search(before))
 
 
 def _is_cued(text: str, place: re.Match[str]) -> bool:
