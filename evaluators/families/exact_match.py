@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import TypeAlias
 
 from evaluators.base import (
     AnswerText,
+    CannotScore,
     EvaluatorSpec,
     Family,
     Field,
@@ -21,17 +23,22 @@ from evaluators.base import (
 )
 from evaluators.cards.texts import plain as card_texts
 from evaluators.settings import object_schema
+from evaluators.text import first_rules
+from evaluators.text.expressions import Expression, is_near, read_answer
 from evaluators.text.metrics.contained import contained
 from evaluators.text.normalise import normalise_answer
 from evaluators.text.numbers import Number, apart, last_number
 from evaluators.text.values import holds_truth, same_value
 from evaluators.values import ALL_PARTS, ANSWERS
 
+Compare: TypeAlias = Callable[[AnswerText, AnswerText, bool], Score]
 STRICT = "strict"
 NORMALISED = "normalised"
 NUMERIC = "numeric"
 CONTAINS = "contains"
-TOLERANCE = Decimal("0.000001")
+FIRST_TOLERANCE = Decimal("0.000001")
+EXPRESSIONS = "expressions"
+"""The rules since 2026-11-28; without this setting an id keeps those that it began with."""
 
 
 class ExactMatch(Family):
@@ -61,10 +68,20 @@ class ExactMatch(Family):
             components=ALL_PARTS,
         ),
         EvaluatorSpec(
-            id="exact-match-normalised-2026-11-01",
+            id="exact-match-normalised-2026-11-28",
             name="Exact match, normalised",
-            description="Width, case, English articles, punctuation (signs excepted) and spacing do not count.",
+            description="Width, case, English articles, spacing and punctuation do not count; marks in numbers do.",
             aliases=("exact-match-normalised", "exact-match-normalized"),
+            default_profile="exact-match",
+            settings={"mode": NORMALISED, "rules": EXPRESSIONS},
+            formula="1 where both are equal when normalised",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
+        ),
+        EvaluatorSpec(
+            id="exact-match-normalised-2026-11-01",
+            name="Exact match, normalised, earlier",
+            description="Width, case, English articles, punctuation (signs excepted) and spacing do not count.",
             default_profile="exact-match",
             settings={"mode": NORMALISED},
             formula="1 where both are equal when normalised",
@@ -72,10 +89,20 @@ class ExactMatch(Family):
             components=ALL_PARTS,
         ),
         EvaluatorSpec(
-            id="exact-match-numeric-2026-11-20",
+            id="exact-match-numeric-2026-11-28",
             name="Exact match, numeric",
-            description="The last number of the output is the last number of the gold answer, to a millionth.",
+            description="The last number of the output is that of the gold answer, to a millionth.",
             aliases=("exact-match-numeric",),
+            default_profile="exact-match",
+            settings={"mode": NUMERIC, "rules": EXPRESSIONS},
+            formula="1 where their last numbers are equal",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
+        ),
+        EvaluatorSpec(
+            id="exact-match-numeric-2026-11-20",
+            name="Exact match, numeric, earlier",
+            description="The last number of the output is the last number of the gold answer, to a millionth.",
             default_profile="exact-match",
             settings={"mode": NUMERIC},
             formula="1 where their last numbers are equal",
@@ -83,10 +110,20 @@ class ExactMatch(Family):
             components=ALL_PARTS,
         ),
         EvaluatorSpec(
-            id="exact-match-contains-2026-11-20",
+            id="exact-match-contains-2026-11-28",
             name="Exact match, contained",
-            description="The output holds the gold answer as whole words, after normalisation.",
+            description="The output holds the gold answer as whole words, after normalisation; a letter as a choice.",
             aliases=("exact-match-contains",),
+            default_profile="exact-match",
+            settings={"mode": CONTAINS, "rules": EXPRESSIONS},
+            formula="1 where the output holds the gold answer",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
+        ),
+        EvaluatorSpec(
+            id="exact-match-contains-2026-11-20",
+            name="Exact match, contained, earlier",
+            description="The output holds the gold answer as whole words, after normalisation.",
             default_profile="exact-match",
             settings={"mode": CONTAINS},
             formula="1 where the output holds the gold answer",
@@ -98,16 +135,33 @@ class ExactMatch(Family):
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Score 1 if the output equals an accepted answer in the evaluator's mode (strict by default), else 0.
 
-        The explanation refers to the first accepted answer that matches, or else to the first one.
+        The explanation refers to the first accepted answer that matches, or else to the first one. Raises
+        CannotScore("wrong_type") where numbers are compared and no accepted answer holds one.
         """
         answer = sample.answer or AnswerText(sample.output or "")
         golds = sample.golds or (AnswerText(""),)
-        compare = _COMPARED[str(settings.get("mode", STRICT))]
+        mode = str(settings.get("mode", STRICT))
+        compare = (_COMPARED if settings.get("rules") == EXPRESSIONS else _FIRST_COMPARED)[mode]
         if len(golds) == 1:
             return compare(answer, golds[0], explain)
-        comparisons = [compare(answer, gold, explain) for gold in golds]
-        index = next((index for index, comparison in enumerate(comparisons) if comparison.passed), 0)
+        comparisons = dict(_compare_each(compare, answer, golds, explain=explain))
+        index = next((index for index, comparison in comparisons.items() if comparison.passed), min(comparisons))
         return replace(comparisons[index], extra={**comparisons[index].extra, "gold_index": index})
+
+
+def _compare_each(
+    compare: Compare, answer: AnswerText, golds: Sequence[AnswerText], *, explain: bool
+) -> Iterator[tuple[int, Score]]:
+    """Compare with each gold answer that can be read. Raises CannotScore where none can."""
+    refusal, n_read = None, 0
+    for index, gold in enumerate(golds):
+        try:
+            yield index, compare(answer, gold, explain)
+            n_read += 1
+        except CannotScore as exc:
+            refusal = exc
+    if refusal is not None and not n_read:
+        raise refusal
 
 
 def _strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
@@ -119,12 +173,21 @@ def _strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
 
 
 def _normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    if isinstance(gold.value, bool):
+        output = AnswerText(normalise_answer(said.text))
+        if same_value(output, gold):
+            return _strict(output, gold, explain)
+    return _compare_normalised(said, gold, normalise_answer, explain=explain)
+
+
+def _first_normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    return _compare_normalised(said, gold, first_rules.normalise_answer, explain=explain)
+
+
+def _compare_normalised(said: AnswerText, gold: AnswerText, normalise: Callable[[str], str], *, explain: bool) -> Score:
     if (said.value is not None or gold.value is not None) and same_value(said, gold):
         return _strict(said, gold, explain)
-    output, wanted = normalise_answer(said.text), normalise_answer(gold.text)
-    if isinstance(gold.value, bool) and same_value(AnswerText(output), gold):
-        return _strict(AnswerText(output), gold, explain)
-    return _equal(output, wanted, when=" after normalisation", explain=explain)
+    return _equal(normalise(said.text), normalise(gold.text), when=" after normalisation", explain=explain)
 
 
 def _equal(output: str, gold: str, *, when: str = "", explain: bool) -> Score:
@@ -143,28 +206,37 @@ def _difference(output: str, gold: str, when: str) -> str:
 
 
 def _numeric(output: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    output_number, gold_number = read_answer(output.text), read_answer(gold.text)
+    if gold_number is None or not gold_number.values:
+        raise CannotScore("wrong_type", "The gold answer holds no number that can be compared.")
+    equal = output_number is not None and is_near(output_number, gold_number)
+    explanation = _explain_comparison(output_number, equal=equal)
+    if output_number is not None and not output_number.values:
+        explanation = "The last number of the output is a part of a larger expression."
+    return _score_numbers(output_number, gold_number, explanation if explain else None, equal=equal)
+
+
+def _first_numeric(output: AnswerText, gold: AnswerText, explain: bool) -> Score:
     output_number, gold_number = last_number(output.text), last_number(gold.text)
     equal = (
         output_number is not None
         and gold_number is not None
-        and apart(output_number.value, gold_number.value) <= TOLERANCE
+        and apart(output_number.value, gold_number.value) <= FIRST_TOLERANCE
     )
-    extra: dict[str, JSONValue] = {
-        "output_has_number": output_number is not None,
-        "gold_has_number": gold_number is not None,
-    }
-    spans = None if output_number is None else (output_number.span,)
-    return _score(
-        equal,
-        _explain_comparison(output_number, gold_number, equal=equal) if explain else None,
-        spans=spans,
-        extra=extra,
-    )
+    explanation = _explain_comparison(output_number, equal=equal)
+    if gold_number is None:
+        explanation = "The gold answer holds no number."
+    return _score_numbers(output_number, gold_number, explanation if explain else None, equal=equal)
 
 
-def _explain_comparison(said: Number | None, wanted: Number | None, *, equal: bool) -> str:
-    if wanted is None:
-        return "The gold answer holds no number."
+def _score_numbers(
+    said: Number | Expression | None, wanted: Number | Expression | None, explanation: str | None, *, equal: bool
+) -> Score:
+    extra: dict[str, JSONValue] = {"output_has_number": said is not None, "gold_has_number": wanted is not None}
+    return _score(equal, explanation, spans=None if said is None else (said.span,), extra=extra)
+
+
+def _explain_comparison(said: Number | Expression | None, *, equal: bool) -> str:
     if said is None:
         return "The output holds no number."
     return f"The last number of the output {'equals' if equal else 'differs from'} that of the gold answer."
@@ -172,9 +244,15 @@ def _explain_comparison(said: Number | None, wanted: Number | None, *, equal: bo
 
 def _contains(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
     if isinstance(gold.value, bool):
-        passed = holds_truth(said.text, gold.value, is_held=contained)
-    else:
-        passed = contained(said.text, gold.text)
+        return _score_contained(holds_truth(said.text, gold.value, is_held=contained), explain=explain)
+    return _score_contained(contained(said.text, gold.text), explain=explain)
+
+
+def _first_contains(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    return _score_contained(first_rules.contained(said.text, gold.text), explain=explain)
+
+
+def _score_contained(passed: bool, *, explain: bool) -> Score:
     verb = "holds" if passed else "does not hold"
     return _score(passed, f"The output {verb} the gold answer after normalisation." if explain else None)
 
@@ -189,9 +267,15 @@ def _score(
     return Score(value=float(passed), passed=passed, explanation=explanation, spans=spans, extra=extra or {})
 
 
-_COMPARED: dict[str, Callable[[AnswerText, AnswerText, bool], Score]] = {
+_COMPARED: dict[str, Compare] = {
     STRICT: _strict,
     NORMALISED: _normalised,
     NUMERIC: _numeric,
     CONTAINS: _contains,
+}
+_FIRST_COMPARED: dict[str, Compare] = {
+    STRICT: _strict,
+    NORMALISED: _first_normalised,
+    NUMERIC: _first_numeric,
+    CONTAINS: _first_contains,
 }

@@ -9,19 +9,32 @@ import unicodedata
 from evaluators.text.table import CharTable
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-_ARTICLE_WORDS = frozenset({"a", "an", "the"})
+ARTICLES = frozenset({"a", "an", "the"})
 _ASCII_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
-_KEPT = frozenset("+-%$")
+_KEPT = frozenset("+-%$\u2030")
 _DROPPED = frozenset("`")
 _LOOK_ALIKES = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
-_DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
-_BETWEEN_DIGITS = re.compile(r"(?<=\d)[,:;'/](?=\d)")
+_THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([,'_\u2019])\d{3}(?:\1\d{3})*(?!\d|[,'_\u2019]\d)")
+_DASH = re.compile(r"(?<=\d)(?: [-\u2012-\u2014] |[\u2012-\u2014])(?=\d)")
+_SPACED_MARK = re.compile(r"(?<=\d) ([:/\xd7*]) (?=\d)")
+_LISTED = re.compile(r"(?<=\d)\s*[,;]\s*(?=[-+]?\.?\d)")
+_LISTED_CLOSELY = re.compile(r"(?<=\d)[,;](?=[-+]?\.?\d)")
+_LEADING_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
+# Marks that change what is said: between digits, in x/2, C#, .NET, R&D and !=, and minutes of arc.
+_MEANT = re.compile(
+    r"(?<=\d)(?:[^\w\s]|_)+(?=\d)|(?<=\d)/(?=\w)|(?<=\w)/(?=\d)|(?<=[^\W_])&(?=[^\W_])|(?<=[^\W\d_])#+"
+    r"|(?<![\w.])\.(?=[^\W\d_])|!(?==)|(?<=\d)\u2032+"
+)
+_CLITIC = re.compile(r"(?<=[^\W_])['\u2019](?=(?:s|t|d|m|ll|re|ve)(?![^\W_]))")
+_JOINED = "\ue001"
+"""A private-use character before what an apostrophe parts from its word: the *t* of *don't* is no answer T."""
+_LETTERED = frozenset(
+    {"vitamin", "hepatitis", "influenza", "type", "plan", "group", "grade", "team", "option", "section", "terminal"}
+)
 _UNSEEN = re.compile(
     r"[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
-# A private-use character replaces the decimal point while punctuation is removed.
-_POINT = "\ue000"
 
 
 def drop_unseen(text: str) -> str:
@@ -35,41 +48,63 @@ def squad_normalise(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 
-def normalise_answer(text: str) -> str:
+def normalise_answer(text: str, *, keep_articles: bool = False) -> str:
     """Normalise what does not change an answer: width, case, articles, punctuation, spacing.
 
-    Signs remain (`+ - % $`, currency, mathematics), and so does a point between digits: 3.14 is not 314. A step that
-    would remove everything is skipped, so the answers "A" and "?" remain distinct from an empty answer.
+    Signs remain (`+ - % $`, currency, mathematics), marks between digits (1/2, 10:30, 3.14) and marks of names (C#,
+    .NET); a comma of thousands is dropped. An article at the end is a letter: Vitamin A. A step that would remove
+    everything is skipped, so the answers "A" and "?" remain distinct from an empty answer.
     """
-    text_folded = _fold(text)
-    return _remove_articles(_strip_punctuation(text_folded).split() or text_folded.split())
+    folded = fold_answer(text)
+    marked = _LISTED.sub(";", _SPACED_MARK.sub(r"\1", _unify_numbers(folded)))
+    return _join_words(_strip(marked, _WITHOUT_PUNCTUATION).split() or folded.split(), keep_articles=keep_articles)
 
 
-def normalise_words(text: str) -> str:
+def normalise_words(text: str, *, keep_articles: bool = False) -> str:
     """Do as `normalise_answer`, but let punctuation between words part them: "Paris/London" is two words, not one."""
-    text_folded = _fold(text)
-    parted = _BETWEEN_DIGITS.sub("", _DECIMAL_POINT.sub(_POINT, text_folded)).translate(_SPACED_PUNCTUATION)
-    return _remove_articles(parted.replace(_POINT, ".").split() or text_folded.split())
+    folded = fold_answer(text)
+    marked = _CLITIC.sub(f" {_JOINED}", _LISTED_CLOSELY.sub(";", _SPACED_MARK.sub(r"\1", _unify_numbers(folded))))
+    return _join_words(_strip(marked, _SPACED_PUNCTUATION).split() or folded.split(), keep_articles=keep_articles)
 
 
-def _fold(text: str) -> str:
+def fold_answer(text: str) -> str:
+    """Fold width, case and dashes."""
     normalized = unicodedata.normalize("NFKC", text).casefold().translate(_LOOK_ALIKES)
     # Folding case can undo the normal form, though it rarely does.
     return normalized if unicodedata.is_normalized("NFKC", normalized) else unicodedata.normalize("NFKC", normalized)
 
 
-def _remove_articles(words: list[str]) -> str:
-    return " ".join([word for word in words if word not in _ARTICLE_WORDS] or words)
-
-
-def _strip_punctuation(text: str) -> str:
-    return _DECIMAL_POINT.sub(_POINT, text).translate(_WITHOUT_PUNCTUATION).replace(_POINT, ".")
-
-
-def _remove_punctuation(char: str) -> str:
+def remove_punctuation(char: str) -> str:
+    """Return the character, or nothing for a mark that is no sign."""
     is_mark = char in _DROPPED or unicodedata.category(char).startswith("P")
     return "" if is_mark and char not in _KEPT else char
 
 
-_WITHOUT_PUNCTUATION = CharTable(_remove_punctuation)
-_SPACED_PUNCTUATION = CharTable(lambda char: _remove_punctuation(char) or " ")
+def _unify_numbers(text: str) -> str:
+    return _DASH.sub("-", _THOUSANDS.sub(lambda number: number[0].replace(number[1], ""), text))
+
+
+def _strip(text: str, table: CharTable) -> str:
+    text = _LEADING_POINT.sub("0.", text)
+    parts, end = [], 0
+    for mark in _MEANT.finditer(text):
+        parts += [text[end : mark.start()].translate(table), mark[0]]
+        end = mark.end()
+    return "".join([*parts, text[end:].translate(table)])
+
+
+def _join_words(words: list[str], *, keep_articles: bool) -> str:
+    return " ".join(word for index, word in enumerate(words) if keep_articles or not _is_article(words, index))
+
+
+def _is_article(words: list[str], index: int) -> bool:
+    """Return whether a word is an article, and not a letter: "A, C", "A and C", "Vitamin A"."""
+    if words[index] not in ARTICLES or index == len(words) - 1:
+        return False
+    following = words[index + 1]
+    is_letter = len(following) == 1 or following in ("and", "or") or (index and words[index - 1] in _LETTERED)
+    return words[index] != "a" or not is_letter
+
+
+_WITHOUT_PUNCTUATION = CharTable(remove_punctuation)
+_SPACED_PUNCTUATION = CharTable(lambda char: remove_punctuation(char) or " ")

@@ -37,7 +37,7 @@ def last_number(text: str) -> Number | None:
     decimals. Currency and per cent signs do not count: 50% is 50. A minus after a letter or a digit is a dash: 10-5
     ends with 5.
     """
-    normalized = _fold(text)
+    normalized = fold_digits(text)
     marked = _MARKED.search(normalized)
     if marked is not None:
         value = Decimal(marked["digits"].replace(",", ""))
@@ -48,14 +48,14 @@ def last_number(text: str) -> Number | None:
 
 def first_number(text: str) -> Number | None:
     """Return the first number of a text; None without one."""
-    normalized = _fold(text)
+    normalized = fold_digits(text)
     match = _NUMBER.search(normalized)
     return None if match is None else _number(normalized, match)
 
 
 def sole_number(text: str) -> Number | None:
     """Return the number that makes up a text, apart from spaces, signs and a final point; None for other content."""
-    normalized = _fold(text)
+    normalized = fold_digits(text)
     match = _NUMBER.search(normalized)
     around = normalized if match is None else normalized[: match.start()] + normalized[match.end() :]
     return None if match is None or around.strip(" \t\r\n%.") else _number(normalized, match)
@@ -66,7 +66,8 @@ def apart(one: Decimal, other: Decimal) -> Decimal:
     return abs(_CONTEXT.subtract(one, other))
 
 
-def _fold(text: str) -> str:
+def fold_digits(text: str) -> str:
+    """Write the digits and signs of any script in ASCII, and blanks of any width as one, at the same offsets."""
     # Character by character, for offsets to stay; NFKC as a whole could change lengths.
     return text if text.isascii() else "".join(map(_fold_char, text))
 

@@ -58,7 +58,7 @@ def test_evaluators_have_the_shape_of_the_wire(alice: Caller, bob: Caller) -> No
     [
         ("pii", ["pii-2026-11-28"]),
         ("pii-2026-11-01", ["pii-2026-11-01"]),
-        ("exact-match-normalized", ["exact-match-normalised-2026-11-01"]),
+        ("exact-match-normalized", ["exact-match-normalised-2026-11-28"]),
         ("nobody", []),
         ("%", []),
         ("pi_", []),

@@ -309,7 +309,7 @@ def test_it_keeps_quiet_when_not_asked_and_scores_the_same(
     family: Family, spec: EvaluatorSpec, profile: ManagedProfile
 ) -> None:
     fields = declared(family, spec, profile)
-    sample = sample_for(fields, output="Write to jo@example.org, you idiot.", gold="Write to Jo.")
+    sample = sample_for(fields, output="Write to jo@example.org, you idiot.", gold="Write to 2 Jos.")
     told, quiet = (run(family, spec, profile, sample, explain=explain) for explain in (True, False))
     assert quiet.explanation is None
     assert (told.value, told.passed, told.spans, told.extra) == (quiet.value, quiet.passed, quiet.spans, quiet.extra)
@@ -321,7 +321,7 @@ def test_it_never_repeats_personal_data_of_the_output(
 ) -> None:
     secret = "zanzibar.quux@example.org"
     fields = declared(family, spec, profile)
-    sample = sample_for(fields, output=f"Damn, write to {secret} or call 212-555-0187", gold="no")
+    sample = sample_for(fields, output=f"Damn, write to {secret} or call 212-555-0187", gold="no 7")
     score = run(family, spec, profile, sample)
     assert "zanzibar" not in repr(score)
     assert "0187" not in repr(score)

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.base import EvaluatorSpec, Family, Score, effective_settings
+from evaluators.base import AnswerText, CannotScore, EvaluatorSpec, Family, Score, effective_settings
 from evaluators.registry import find_evaluator
+from evaluators.text.expressions import read_answer
 from evaluators.text.normalise import normalise_answer, squad_normalise
 from tests.evaluators.samples import make_sample
 
@@ -89,6 +91,13 @@ def test_strict_counts_every_character(output: str, gold: str) -> None:
         ("The", "the"),
         ("non\u2011stop", "non-stop"),
         ("x = y;", "x = y"),
+        ("(3, 4)", "(3,4)"),
+        (".5", "0.5"),
+        ("10:30!", "10:30"),
+        ("**1/2**.", "1/2"),
+        ('"C#"', "c#"),
+        ("3–5", "3-5"),
+        ("1'000", "1000"),
     ],
 )
 def test_normalised_forgives(output: str, gold: str) -> None:
@@ -115,6 +124,23 @@ def test_normalised_forgives(output: str, gold: str) -> None:
         ("Paris", "London"),
         ("two words", "twowords"),
         ("x²y", "xy"),
+        ("1/2", "12"),
+        ("10:30", "1030"),
+        (".5", "5"),
+        ("1,2", "12"),
+        ("1;2", "12"),
+        ("(3,4)", "(34)"),
+        ("(3, 400)", "(3400)"),
+        ("3–5", "35"),
+        ("x/2", "x2"),
+        ("2*3", "23"),
+        ("C#", "C"),
+        ("R&D", "RD"),
+        (".NET", "NET"),
+        ("x != 5", "x = 5"),
+        ("5‰", "5"),
+        ("Vitamin A", "Vitamin"),
+        ("A, C", "C"),
         ("😀", "😢"),
     ],
 )
@@ -133,13 +159,53 @@ def test_normalised_keeps_apart(output: str, gold: str) -> None:
         ("about 50%", "50"),
         ("x = \u22125", "-5"),
         ("-$5", "$-5"),
-        ("10-5", "5"),
         ("0.3333333", "0.3333334"),
         ("1e3", "1000"),
         ("٤٢", "42"),
         ("４２", "42"),
         (".5", "0.50"),
         ("GPT-4", "4"),
+        ("1 234", "1234"),
+        ("1\u202f234\u00a0567", "1234567"),
+        ("1'234", "1234"),
+        ("1.234,56", "1234.56"),
+        ("1,23,456", "123456"),
+        ("3,5", "3.5"),
+        (r"$1{,}234$", "1234"),
+        ("3/4", "0.75"),
+        (r"$\frac{1}{2}$", "0.5"),
+        ("½", "0.5"),
+        ("-3 1/2", "-3.5"),
+        (r"3\dfrac{1}{2}", "3.5"),
+        ("1/3", "0.333333"),
+        ("2^10", "1024"),
+        ("2¹⁰", "1024"),
+        (r"2.5 \times 10^{-7}", "2.5e-7"),
+        (r"2\sqrt{16}", "8"),
+        ("1.2 million people", "1,200,000"),
+        ("5k", "5000"),
+        ("$5m", "5000000"),
+        ("5 m", "5"),
+        ("1.2万", "12000"),
+        (r"\boxed{42} I checked it 2 times.", "42"),
+        (r"\boxed{\frac{3}{4}}", "0.75"),
+        (r"\boxed{42 \text{ km}^2}", "42"),
+        ("Put it in \\boxed{}: 42", "42"),
+        ("5 + 13", "18"),
+        ("13 - 5", "8"),
+        ("1. 42", "42"),
+        ("#### Step 2\nIt is 5", "5"),
+        ("#### 1. Add\nIt is 5", "5"),
+        ("**Answer:** **5**", "5"),
+        ("答案是**5**个", "5"),
+        ("100 m²", "100"),
+        ("5 km/h", "5"),
+        ("3–8", "3-8"),
+        ("10:30", "at 10:30"),
+        (r"\left(3, 4\right)", "(3,4)"),
+        ("1, 2 and 3", "1, 2, 3"),
+        ("3 1/2 million", "3500000"),
+        (r"\frac{-1}{2}", "-0.5"),
     ],
 )
 def test_numeric_reads_the_last_number(output: str, gold: str) -> None:
@@ -157,14 +223,70 @@ def test_numeric_reads_the_last_number(output: str, gold: str) -> None:
         ("50%", "0.5"),
         ("none", "0"),
         ("", "0"),
-        ("72", "seventy-two"),
-        ("", ""),
-        ("½", "0.5"),
+        ("2.2e-10", "2.2e-11"),
+        ("0.0000004", "0.0000009"),
+        ("1e-17", "0"),
+        ("1 234", "234"),
+        ("3/4", "4"),
+        (r"\frac{1}{2}", "2"),
+        (r"\frac{x}{2}", "2"),
+        (r"\frac{\sqrt{3}}{2}", "2"),
+        ("3 1/2", "0.5"),
+        ("2^10", "10"),
+        ("x^2", "2"),
+        ("(-2)^2", "-2"),
+        ("2^3^2", "2"),
+        ("1.2 million", "1.2"),
+        ("5k", "5"),
+        (r"\boxed{42} I checked it 2 times.", "2"),
+        (r"\boxed{none} of 5", "5"),
+        ("10-5", "5"),
+        ("3–8", "8"),
+        ("10:30", "30"),
+        ("2024-01-15", "15"),
+        ("1.2.3", "3"),
+        ("(3, 4)", "4"),
+        (r"\boxed{3, 4}", "4"),
+        ("1/2 million", "0.5"),
+        ("2 × 3", "3"),
+        ("1920x1080", "1080"),
+        ("2x + 3", "3"),
+        ("x+3", "3"),
+        ("5 + x", "5"),
+        ("sin 30", "30"),
+        ("2√3", "3"),
+        ("2π", "2"),
+        ("5/0", "0"),
         ("9" * 1000, "9" * 100),
     ],
 )
 def test_numeric_keeps_apart(output: str, gold: str) -> None:
     assert score("exact-match-numeric", output, gold).value == 0.0
+
+
+@pytest.mark.parametrize("gold", ["", "seventy-two", "see the table", "x + 3", r"\frac{x}{2}"])
+def test_a_gold_answer_without_a_number_is_an_error(gold: str) -> None:
+    with pytest.raises(CannotScore, match="holds no number") as refusal:
+        score("exact-match-numeric", "72", gold)
+    assert refusal.value.code == "wrong_type"
+
+
+def test_other_gold_answers_count_where_one_holds_no_number() -> None:
+    family, spec = resolve("exact-match-numeric")
+    sample = replace(make_sample(output="72"), golds=(AnswerText("seventy-two"), AnswerText("72")))
+    found = family.score(sample, effective_settings(spec, {}))
+    assert (found.value, found.extra["gold_index"]) == (1.0, 1)
+
+
+@given(st.text(alphabet="0123456789.,/^-+:()[]{}$xe \\frac√½²kM%", max_size=30))
+def test_any_expression_is_read(text: str) -> None:
+    found = read_answer(text)
+    assert found is None or all(value.is_finite() for value in found.values)
+
+
+def test_a_number_is_found_far_from_the_end_of_a_text() -> None:
+    assert score("exact-match-numeric", "It is 3/4. " + "Nothing else. " * 1000, "0.75").value == 1.0
+    assert score("exact-match-numeric", "1" + " + 1" * 50 + "." + " " * 3900, "51").value == 1.0
 
 
 def test_numeric_shows_where_the_number_stands() -> None:
@@ -179,7 +301,7 @@ def test_numeric_shows_where_the_number_stands() -> None:
         ("4", "4", "The last number of the output equals that of the gold answer."),
         ("5", "4", "The last number of the output differs from that of the gold answer."),
         ("four", "4", "The output holds no number."),
-        ("4", "four", "The gold answer holds no number."),
+        ("x + 4", "4", "The last number of the output is a part of a larger expression."),
     ],
 )
 def test_numeric_says_why(output: str, gold: str, says: str) -> None:
@@ -202,6 +324,24 @@ def test_numeric_says_why(output: str, gold: str, says: str) -> None:
         ("option (b)", "B"),
         ("", ""),
         ("the", "The"),
+        *((f"The answer is ({letter}).", letter) for letter in "ABCI"),
+        ("The answer is A", "A"),
+        ("A because it fits", "A"),
+        ("A describes it", "A"),
+        ("option a is right", "A"),
+        ("The answer is I.", "I"),
+        ("I choose A because it fits", "A"),
+        ("answer: a", "A"),
+        ("**A**", "A"),
+        ("A\nIt fits", "(A)"),
+        ("答案是A。", "A"),
+        ("정답은 A입니다", "A"),
+        ("Vitamin A deficiency", "Vitamin A"),
+        ("The Model A is it", "Model A"),
+        ("The answer is 1/2, I think", "1/2"),
+        ("It is (3, 4), I think", "(3,4)"),
+        ("In 2012, 500 people", "500"),
+        ("C# it is", "C#"),
     ],
 )
 def test_contains_finds_whole_words(output: str, gold: str) -> None:
@@ -220,6 +360,20 @@ def test_contains_finds_whole_words(output: str, gold: str) -> None:
         ("London", "Paris"),
         ("Paris", "Paris, France"),
         ("A or C", "a b"),
+        ("A cat sat there.", "A"),
+        ("It is a cat", "A"),
+        ("It was B. A cat is not it.", "A"),
+        ("A: B", "A"),
+        ("I think that it is B", "I"),
+        ("I'd say B", "D"),
+        ("I don't know", "T"),
+        ("C# it is", "C"),
+        ("U.S.A.", "A"),
+        ("A-level", "A"),
+        ("At 10:30", "30"),
+        ("It is 3/45", "45"),
+        ("It is 3,45", "45"),
+        ("pages 3–5", "5"),
         ("anything", ""),
         ("", "Paris"),
     ],
@@ -235,6 +389,23 @@ def test_an_answer_contains_what_it_equals(text: str, more: str) -> None:
     assert score("exact-match-contains", text, text).value == 1.0
     if normalised(text, more):
         assert score("exact-match-contains", text, more).value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("id", "output", "gold", "value"),
+    [
+        ("exact-match-normalised-2026-11-01", "1/2", "12", 1.0),
+        ("exact-match-normalised-2026-11-01", "Plan A.", "plan", 1.0),
+        ("exact-match-numeric-2026-11-20", "3/4", "4", 1.0),
+        ("exact-match-numeric-2026-11-20", "10-5", "5", 1.0),
+        ("exact-match-numeric-2026-11-20", "72", "seventy-two", 0.0),
+        ("exact-match-contains-2026-11-20", "The answer is (A).", "A", 0.0),
+        ("exact-match-contains-2026-11-20", "I'd say B", "D", 1.0),
+        ("exact-match-contains-2026-11-20", "1,000 men", "1000", 1.0),
+    ],
+)
+def test_earlier_ids_keep_their_verdicts(id: str, output: str, gold: str, value: float) -> None:
+    assert score(id, output, gold).value == value
 
 
 def test_the_mode_comes_from_the_evaluator_s_id() -> None:

@@ -60,6 +60,35 @@ def test_a_polite_frame_is_no_exact_match_and_holds_the_answer(alice: Caller) ->
 
 
 @pytest.mark.parametrize(
+    ("evaluator", "output", "gold", "expected"),
+    [
+        ("exact-match-contains", "The answer is (A).", "A", 1),
+        ("exact-match-contains", "A cat is not it.", "A", 0),
+        ("exact-match-normalised", "10:30", "1030", 0),
+        ("exact-match-numeric", "1\u202f234", "1234", 1),
+        ("exact-match-numeric", r"$\frac{1}{2}$", "2", 0),
+        ("exact-match-numeric", "2.2e-10", "2.2e-11", 0),
+        ("custom/mentions-gold-answer", "In 2012 it was.", "12", 0),
+        ("custom/mentions-gold-answer", "共12个", "12", 1),
+    ],
+)
+def test_answers_of_a_letter_a_number_and_a_mark(
+    alice: Caller, evaluator: str, output: str, gold: str, expected: int
+) -> None:
+    found = scored(alice, evaluator, evaluated_model_output=output, evaluated_model_gold_answer=gold)
+    assert list(found.values()) == [expected]
+
+
+def test_a_gold_answer_without_a_number_is_an_error_of_the_row(alice: Caller) -> None:
+    body = {"evaluated_model_output": "42", "evaluated_model_gold_answer": "forty-two"}
+    answer = alice.post("/v1/evaluate", {"evaluators": [{"evaluator": "exact-match-numeric"}], **body})
+    (result,) = answer.json()["results"]
+    assert (result["status"], result["error_code"]) == ("validation_error", "wrong_type")
+    assert result["evaluation_result"] is None
+    assert "holds no number" in result["error_message"]
+
+
+@pytest.mark.parametrize(
     ("output", "gold", "expected"),
     [
         # exact match, normalised, contained, SQuAD EM, SQuAD F1, ROUGE-L

@@ -8,16 +8,36 @@ from evaluators.cards.texts.judged import STRICT, judge_card
 from evaluators.values import CardText, KnownMiss
 
 NO_THRESHOLD = "None: it passes where the score is one."
+_OTHER_WORDS = KnownMiss("An abbreviation, a synonym or the same number in words is another answer.")
+_ARTICLES = KnownMiss("Only English articles are dropped before normalised texts are compared.")
+_LAST = KnownMiss("The last number counts, whatever it is about, unless `\\boxed{}` or `####` marks another.")
+_PAIRS = KnownMiss("Three digits behind a blank are thousands: the list `5 100` is `5100`.")
+_CHOICES = KnownMiss("An answer that names other choices too holds each of them.")
+_ANY_SCRIPT = "Any script; characters are compared."
 EXACT_MATCH = {
-    "exact-match": CardText(
-        (
-            KnownMiss("An abbreviation, a synonym or the same number in words is another answer."),
-            KnownMiss("Only English articles are dropped before normalised texts are compared."),
-        ),
-        "Any script; characters are compared.",
+    "exact-match": CardText((_OTHER_WORDS, _ARTICLES), _ANY_SCRIPT, NO_THRESHOLD),
+    "exact-match-normalised-2026-11-28": CardText(
+        (_OTHER_WORDS, _ARTICLES),
+        _ANY_SCRIPT,
         NO_THRESHOLD,
-    )
-}
+        {"exact-match-normalised-2026-11-28": "Marks between digits and of names count, and so does a letter A at the "
+         "end: `1/2` is not `12`, `C#` not `C`, `Vitamin A` not `Vitamin`."},
+    ),
+    "exact-match-numeric-2026-11-28": CardText(
+        (_OTHER_WORDS, _LAST, _PAIRS),
+        _ANY_SCRIPT,
+        NO_THRESHOLD,
+        {"exact-match-numeric-2026-11-28": "Fractions, powers, size words and spaced thousands are read; a part of an "
+         "expression is no number; below one the tolerance is relative; a gold answer without a number is an error."},
+    ),
+    "exact-match-contains-2026-11-28": CardText(
+        (_OTHER_WORDS, _ARTICLES, _CHOICES),
+        _ANY_SCRIPT,
+        NO_THRESHOLD,
+        {"exact-match-contains-2026-11-28": "A single letter is looked for as a choice, A too; marks between digits "
+         "count."},
+    ),
+}  # fmt: skip
 METRICS = {
     "metrics": CardText(
         (
