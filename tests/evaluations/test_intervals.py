@@ -8,8 +8,7 @@ import pytest
 
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 from tests.conftest import Caller
-from tests.factories import make_profile, ok
-from tests.rest.shapes import assert_problem
+from tests.factories import make_profile
 
 KEYS = {
     *("strategy", "alpha", "lower", "median", "upper", "n", "method", "degenerate", "warnings", "advice", "reason"),
@@ -141,55 +140,3 @@ def test_revisions_of_a_profile_share_their_history(alice: Caller) -> None:
     fill(alice, "metrics/mine:2", "Paris")
 
     assert interval(alice, "metrics/mine:1")["n"] == 2
-
-
-def import_scores(caller: Caller, key: str, *scores: float) -> None:
-    rows = [{"evaluator_id": key, "score": score, "log_id": f"{key}-{i}"} for i, score in enumerate(scores)]
-    ok(caller.post("/v1/evaluations/batch", {"evaluations": rows}))
-
-
-def ask_history(caller: Caller, key: str, query: str = "") -> Any:
-    return ok(caller.get(f"/v1/history?evaluator=external:{key}{query}"))["confidence_interval"]
-
-
-@pytest.mark.parametrize("strategy", ["auto", "full-history", "full-history-bca", "studentized"])
-def test_equal_scores_from_elsewhere_have_an_interval_only_with_a_range(alice: Caller, strategy: str) -> None:
-    import_scores(alice, "stars", *[3.0] * 25)
-
-    unknown = ask_history(alice, "stars", f"&strategy={strategy}")
-    known = ask_history(alice, "stars", f"&strategy={strategy}&value_range=0,5")
-
-    assert (unknown["lower"], unknown["upper"]) == (None, None)
-    assert "range" in unknown["reason"]
-    assert known["advice"]["lower"] < 3.0 < known["advice"]["upper"] or known["lower"] < 3.0 < known["upper"]
-
-
-def test_a_declared_range_bounds_the_interval_of_scores_from_elsewhere(alice: Caller) -> None:
-    import_scores(alice, "stars", *[5.0] * 9, 1.0)
-
-    without = ask_history(alice, "stars", "&strategy=betting")
-    found = ask_history(alice, "stars", "&strategy=betting&value_range=1,5")
-
-    assert (without["lower"], without["upper"]) == (None, None)
-    assert 1.0 <= found["lower"] < 4.6 < found["upper"] <= 5.0
-    answer = alice.evaluate(
-        "exact-match", output="a", label="a",
-        confidence_interval_strategy={"strategy": "betting", "value_range": [1, 5]},
-    )  # fmt: skip
-    assert answer.status_code == 200
-
-
-def test_scores_out_of_the_declared_range_are_said(alice: Caller) -> None:
-    import_scores(alice, "stars", 1.0, 7.0, 3.0)
-
-    found = ask_history(alice, "stars", "&value_range=1,5")
-
-    assert (found["lower"], found["upper"]) == (None, None)
-    assert "between 1 and 7" in found["reason"]
-
-
-@pytest.mark.parametrize("value", ["5,1", "1", "a,b", "1,2,3", "nan,1", "-inf,inf", "1,1"])
-def test_a_range_that_is_none_is_refused(alice: Caller, value: str) -> None:
-    assert_problem(
-        alice.get(f"/v1/history?evaluator=external:stars&value_range={value}"), "validation_failed", "/value_range"
-    )

@@ -48,7 +48,7 @@ class HistoryIn(serializers.Serializer[Any]):
     cursor = serializers.CharField(required=False, max_length=500)
 
 
-ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by", "value_range")
+ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by")
 
 
 def is_interval_parameter(name: str) -> bool:
@@ -66,9 +66,6 @@ def build_parameters() -> list[OpenApiParameter]:
         OpenApiParameter("scope", str, enum=["account"], description="The whole account, as without any."),
         OpenApiParameter("include_experiments", str, enum=INCLUDE, description="`none`, or `all` in an experiment."),
         OpenApiParameter("cluster_by", str, description="The name of a tag: equal values are one cluster."),
-        OpenApiParameter(
-            "value_range", str, description="Of scores made elsewhere: `0,5`, the lowest and the highest."
-        ),
         *(OpenApiParameter(f"scope.{name}", str, description="At most one scope.") for name in SCOPES[:3]),
         OpenApiParameter("since", {"type": "string", "format": "date-time"}, description="From this time on."),
         OpenApiParameter("since.scores", int, description="The newest so many, 2 to 1000."),
@@ -101,7 +98,7 @@ class HistoryView(AccountView):
 
         What the interval is of is asked for as in `confidence_interval_strategy`, flat: `level`, `of`, `scope.app`,
         `scope.project`, `scope.experiment`, `scope.tags.KEY`, `since`, `since.scores`, `since.revision`,
-        `include_experiments`, `cluster_by`, `value_range` (`0,5`). The points are those of the same scope.
+        `include_experiments`, `cluster_by`. The points are those of the same scope.
         """
         query = get_query_params(request)
         query_values = validate_strict(

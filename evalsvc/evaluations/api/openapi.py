@@ -91,13 +91,6 @@ INTERVAL_ASK = {
             "maxLength": MAX_TAG_KEY,
             "description": "The name of a tag, such as a session: scores with equal values are one cluster.",
         },
-        "value_range": {
-            "type": "array",
-            "items": {"type": "number"},
-            "minItems": 2,
-            "maxItems": 2,
-            "description": "Of scores made elsewhere: the lowest and the highest that there can be.",
-        },
     },
 }
 

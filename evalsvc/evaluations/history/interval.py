@@ -163,15 +163,9 @@ def compute_interval(
     ask: IntervalOptions, of: str, family: Family | None, window: Window, *, has_verdict: bool = True
 ) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
-    limits, binary = (family.value_range, family.binary) if family else (ask.value_range, None)
+    limits, binary = (family.value_range, family.binary) if family else (None, None)
     if of == "pass":
         limits, binary = (0.0, 1.0), True
-    if family is None and limits is not None and window.values.size:
-        low, high = float(window.values.min()), float(window.values.max())
-        if not limits[0] <= low <= high <= limits[1]:
-            return _build_null_interval(
-                window.values.size, f"Scores lie between {low:g} and {high:g}, out of `value_range`."
-            )
     clusters = _find_clusters(ask, window)
     if clusters is not None:
         interval = batched_interval(window.values, clusters.tolist(), ask.level, value_range=limits)
@@ -210,7 +204,7 @@ def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered:
     if interval.n < 2:
         return f"At least 2 {'scores with a verdict' if window.n_no_verdict else 'captured scores'} are needed."
     if interval.degenerate and interval.advice is None:
-        return "All scores are equal, and their range is not known: ask with `value_range`."
+        return "All scores are equal, and their range is not known: send `value_range` with them."
     if is_clustered and interval.lower is None:
         return "At least 2 clusters with different means are needed."
     return None

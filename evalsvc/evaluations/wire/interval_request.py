@@ -20,10 +20,9 @@ OF = ("pass", "score")
 INCLUDE = ("none", "promoted", "all")
 SCOPES = ("app", "project", "experiment", "tags")
 SINCE = ("scores", "revision")
-MEMBERS = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by", "value_range")
+MEMBERS = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by")
 MAX_TAGS = 10
 MAX_TAG_NAME = 255
-MAX_END = 1e15
 MAX_REVISION = 2**31 - 1
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 # Which experiment scores a history includes by default, by scope.
@@ -37,8 +36,7 @@ class IntervalOptions:
 
     `scope` is None for the complete account, else one of SCOPES and its value; `since` is None for the newest thousand,
     a time, or one of SINCE with its number. `cluster_by` is the name of a tag, whose values are the
-    clusters. `value_range` is what the caller declares of scores made elsewhere; evaluators of the service declare
-    their own.
+    clusters.
     """
 
     strategy: str = "none"
@@ -48,7 +46,6 @@ class IntervalOptions:
     since: datetime | tuple[str, int] | None = None
     include: str | None = None
     cluster_by: str | None = None
-    value_range: tuple[float, float] | None = None
 
     @property
     def include_experiments(self) -> str:
@@ -75,7 +72,6 @@ class IntervalOptions:
             "scope": self.scope_json,
             "since": self.since_json,
             "cluster_by": self.cluster_by,
-            "value_range": self.value_range and list(self.value_range),
         }
         members: dict[str, Any] = {name: value for name, value in options.items() if value not in (None, "account")}
         return members | ({} if self.level == LEVEL else {"level": self.level})
@@ -145,11 +141,9 @@ def _set_member(asked: dict[str, Any], names: list[str], value: str) -> None:
 
 
 def _number(value: str, names: list[str]) -> Any:
-    if names[0] not in ("level", "since", "value_range"):
+    if names[0] not in ("level", "since"):
         return value
     try:
-        if names[0] == "value_range":
-            return [float(end) for end in value.split(",")]
         return float(value) if names[0] == "level" else int(value)
     except ValueError:
         return value
@@ -239,16 +233,6 @@ def _tag_name(value: Any) -> str:
     return value
 
 
-def _value_range(value: Any) -> tuple[float, float]:
-    ends = value if isinstance(value, list | tuple) else ()
-    if len(ends) != 2 or not all(isinstance(end, int | float) and not isinstance(end, bool) for end in ends):
-        raise InvalidOption("Two numbers, the lowest and the highest score that there can be.")
-    low, high = map(float, ends)
-    if not (-MAX_END <= low < high <= MAX_END):
-        raise InvalidOption(f"The lower end comes first, and both lie between -{MAX_END:g} and {MAX_END:g}.")
-    return low, high
-
-
 def _since(value: Any) -> datetime | tuple[str, int]:
     if isinstance(value, str):
         return _time(value)
@@ -284,7 +268,6 @@ READERS: dict[str, Callable[[Any], Any]] = {
     "since": _since,
     "include_experiments": _make_choice_parser(INCLUDE),
     "cluster_by": _tag_name,
-    "value_range": _value_range,
 }
 
 

@@ -15,14 +15,13 @@ from evalsvc.console.parts.addresses import add_zone, datetime_param
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at
 from evalsvc.evaluations.history.read import apps_with_scores
-from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, INCLUDE, LEVEL, OF, IntervalOptions, read_query
 from evalsvc.projects.selectors import list_projects
 from evalsvc.rest.problems import Invalid
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
 ASKED = ("strategy", "level", "of", "scope.app", "scope.project", "scope.experiment", "since", "since.scores",
-         "since.revision", "include_experiments", "cluster_by", "value_range")  # fmt: skip
+         "since.revision", "include_experiments", "cluster_by")  # fmt: skip
 MAX_CHOICES = 200
 DEFAULT = IntervalOptions(strategy=DEFAULT_STRATEGY)
 OF_WORDS = {"pass": "the share that passes", "score": "the mean score"}
@@ -139,7 +138,6 @@ def question_fields(question: HistoryQuery, account: Account) -> list[FormField]
         one("include_experiments", "Experiments", "select",
             options=[("", "as the scope"), *((name, INCLUDE_WORDS[name]) for name in INCLUDE)]),
         one("cluster_by", "Cluster by tag"),
-        *([one("value_range", "Range of scores, as 0,5")] if question.pair[0].startswith(EXTERNAL_PREFIX) else []),
         FormField("x", "Across", "select", "n" if question.by_number else "", [("", "time"), ("n", "scores so far")]),
         FormField("vs.app", "Against app", "select", question.other_app, _choices(question.other_app, apps, "nothing"),
                   error=errors.get("vs.app", "")),
