@@ -181,9 +181,6 @@ def compute_interval(
             return _build_null_interval(len(window.values), f"{exc}{hint}")
     numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
     numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
-    if interval.degenerate and interval.advice is None:
-        # Nothing is known of the range, so the next score may be any number: no width would be certainty.
-        numbers |= {"lower": None, "upper": None}
     numbers["reason"] = interval.reason or _explain_missing(interval, window, is_clustered=clusters is not None)
     if interval.n == 0 and family is not None and window.n_no_verdict:
         numbers["reason"] = NO_THRESHOLD
@@ -203,8 +200,6 @@ def _find_clusters(ask: IntervalOptions, window: Window) -> Any:
 def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered: bool) -> str | None:
     if interval.n < 2:
         return f"At least 2 {'scores with a verdict' if window.n_no_verdict else 'captured scores'} are needed."
-    if interval.degenerate and interval.advice is None:
-        return "All scores are equal, and their range is not known: send `value_range` with them."
     if is_clustered and interval.lower is None:
         return "At least 2 clusters with different means are needed."
     return None
