@@ -64,22 +64,7 @@ def insert_sql(table: str, columns: dict[str, str], order: str) -> str:
     )
 
 
-def upsert_sql(table: str, columns: dict[str, str], keys: str, version: str) -> str:
-    """Return the statement that writes all rows of a request, each in its newest version, by what `version` names."""
-    typed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-    changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in keys.split(", "))
-    newest = ", ".join(f"{name} DESC" for name in version.split(", "))
-    stored, sent = (", ".join(f"{source}.{name}" for name in version.split(", ")) for source in (table, "excluded"))
-    return (
-        f"INSERT INTO {table} (account_id, {', '.join(columns)}) "  # noqa: S608  names of ours
-        f"SELECT DISTINCT ON ({keys}) %s::bigint, {', '.join(columns)} "
-        f"FROM jsonb_to_recordset(%s::jsonb) AS sent({typed}) ORDER BY {keys}, {newest} "
-        f"ON CONFLICT (account_id, {keys}) DO UPDATE SET {changed} WHERE ({stored}) < ({sent})"
-    )
-
-
-# Some exporters send a span when it starts, and again when it ends.
-INSERT_SPANS = upsert_sql("telemetry_span", SPAN_COLUMNS, "trace_id, span_id", "ended_at, n_bytes")
+INSERT_SPANS = insert_sql("telemetry_span", SPAN_COLUMNS, "trace_id, span_id")
 INSERT_LOGS = insert_sql("telemetry_logrecord", LOG_COLUMNS, "log_id, digest")
 
 # Ids begin with the milliseconds since 2026, so the primary key finds what is old.
@@ -95,7 +80,7 @@ DELETE FROM {table} t USING oldest WHERE t.id = oldest.id
 
 
 def store_spans(*, account: Account, batch: RecordBatch) -> None:
-    """Write spans; of several versions of one, the one that ends last stays, whatever the order in which they come."""
+    """Write spans; one that is there already stays as it is."""
     _store(INSERT_SPANS, account, batch)
 
 

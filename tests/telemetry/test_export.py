@@ -44,23 +44,6 @@ def test_spans_come_back_in_order(alice: Caller, charlie: Caller) -> None:
     assert_problem(charlie.get(f"/v1/traces/{trace_id}"), "not_found")
 
 
-@pytest.mark.parametrize("order", ["in order", "reversed", "one request", "one request reversed"])
-def test_the_version_of_a_span_that_ends_last_stays(alice: Caller, charlie: Caller, order: str) -> None:
-    trace_id, span_id = new_id(), new_id(8)
-    start = {"traceId": trace_id, "spanId": span_id, "name": "call", "startTimeUnixNano": str(NOON)}
-    end = start | {"endTimeUnixNano": str(NOON + SECOND), "attributes": [attribute("output.value", "done")]}
-    versions = [end, start] if "reversed" in order else [start, end]
-    for sent in [versions] if "request" in order else [[version] for version in (*versions, start)]:
-        assert alice.post("/v1/traces", traces(*sent)).json() == {}
-    charlie.post("/v1/traces", traces(end | {"name": "stranger", "endTimeUnixNano": str(NOON + 2 * SECOND)}))
-
-    (found,) = alice.get(f"/v1/traces/{trace_id}").json()["spans"]
-
-    assert (found["span_name"], found["duration"]) == ("call", "PT1S")
-    assert found["span_attributes"] == {"output.value": "done"}
-    assert n_spans(alice) == 1
-
-
 def test_a_span_keeps_all_that_was_said(alice: Caller) -> None:
     trace_id, other = new_id(), new_id()
     event = {"timeUnixNano": str(NOON), "name": "exception", "attributes": [attribute("exception.type", "ValueError")]}
