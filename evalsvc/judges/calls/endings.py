@@ -10,8 +10,6 @@ STOP, LENGTH, CONTENT_FILTER, REFUSAL = "stop", "length", "content_filter", "ref
 TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR = "tool_calls", "thinking_only", "empty", "error"
 ENDINGS = (STOP, LENGTH, CONTENT_FILTER, REFUSAL, TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR)
 """Each output has one of these."""
-MISSING_ANSWERS = (LENGTH, CONTENT_FILTER, REFUSAL, THINKING_ONLY)
-"""An output that ends so is not an answer, whatever text it has."""
 _NAMES = {
     **{ending: ending for ending in ENDINGS},
     **dict.fromkeys(("max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"), LENGTH),

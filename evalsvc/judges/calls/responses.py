@@ -70,7 +70,7 @@ def _estimate_usage(answer: Mapping[str, object], expected: ExpectedUsage) -> tu
     choice = _first_choice(answer)
     if choice is None:
         return expected.input_tokens, 0
-    if choice.get("finish_reason") == "length":
+    if name_ending(choice.get("finish_reason")) == endings.LENGTH:
         return expected.input_tokens, expected.longest_answer
     message = choice.get("message")
     texts = [*_iter_output_texts(message)] if isinstance(message, dict) else []
