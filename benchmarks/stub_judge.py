@@ -18,7 +18,9 @@ What it answers is in the model's name, for example `stub-judge-pass`, and so is
     :cut                                 cut off, always
     :429-<s>                             429 with Retry-After: <s>, always; :429once-<s> the first time
     :quota, :401, :500, :context, :vllm-context, :refusal, :hang, :missing-model
-    :flaky                               500 the first time, then right
+    :flaky, :flaky-200                   500 the first time, then right; the same as an error within 200
+    :error-200                           an error within 200, always
+    :parts, :wrapped, :more, :quoted     the JSON as content parts; in another object; with a key more; its numbers as texts
     :no-claims, :one-claim, :excuses     lists no claim; only one; says of every sentence that it claims nothing
     :invents, :unmatched                 quotes that stand nowhere; personal data that stand nowhere
     :once-<one of those five>            the first time only, then right
@@ -37,7 +39,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.stub_answers import completion, error, text_of
+from benchmarks.stub_answers import answer, completion, error, text_of
 from benchmarks.stub_verdicts import data_in, instance_of, lie, token_chances
 
 _named = re.compile(r"stub-judge-(pass|fail|echo|[01](?:\.\d+)?)(?::([a-z0-9-]+))?(?:@\d+)?$")
@@ -96,6 +98,8 @@ def refused(call: dict[str, Any], manner: str, n: int, key: str) -> bytes | None
         return error(429, "Slow down.", "rate_limit_exceeded", more=f"retry-after: {waits[2]}\r\n")
     if manner == "flaky" and n == 1:
         return error(500, "The server had an error.")
+    if manner == "error-200" or (manner == "flaky-200" and n == 1):
+        return answer(200, orjson.dumps({"error": {"message": "Provider returned error", "code": 502}}))
     errors: dict[str, Callable[[], bytes]] = {
         "quota": lambda: error(429, "You exceeded your current quota.", "insufficient_quota"),
         "401": lambda: error(401, f"Incorrect API key provided: {key}.", "invalid_api_key"),
@@ -130,7 +134,8 @@ def answered(call: dict[str, Any], verdict: str, manner: str, n: int) -> bytes:
     told = (
         token_chances(text, manner.removeprefix("logprobs")) if call.get("logprobs") and "logprobs" in manner else None
     )
-    return completion(model, prompt, text, has_usage=manner != "no-usage", logprobs=told)
+    parts = {"content": [{"type": "text", "text": text}]} if manner == "parts" else {}
+    return completion(model, prompt, text, has_usage=manner != "no-usage", logprobs=told, **parts)
 
 
 def spoiled(instance: dict[str, Any], manner: str, *, is_first: bool) -> str:
@@ -146,6 +151,9 @@ def spoiled(instance: dict[str, Any], manner: str, *, is_first: bool) -> str:
         "think": f'<think>The text says {{"score": 1}}.</think>\n{text}',
         "loose": repr(instance).replace("True", "true").replace("False", "false") + ",",
         "two": f"{text}\n{text}",
+        "wrapped": f'{{"result": {text}}}',
+        "more": f'{text[:-1]}, "confidence": 0.9}}',
+        "quoted": re.sub(r'(?<=":)([0-9][0-9.]*)', r'"\1"', text),
     }
     return manners.get(manner, text)
 

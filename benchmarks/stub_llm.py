@@ -23,6 +23,8 @@ key and prompt, and POST /stub/reset forgets it. Models (see `benchmarks.stub_ta
     stub-odd                   200 with JSON of another shape
     stub-truncate              finish_reason length, half of the text
     stub-refusal, stub-empty   a refusal; no text
+    stub-filtered              finish_reason content_filter, half of the text
+    stub-reasons, stub-reasons-only    the last message after thinking in a field of its own; thinking alone
     stub-huge                  an answer that never ends
     stub-gzip                  a compressed answer to a request that allows none
     stub-redirect              302 to another server

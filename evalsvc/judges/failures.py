@@ -19,8 +19,8 @@ class CallFailed(Exception):
     What it cost anyway is in the token counts and `cost`, which are estimates if `is_estimated`. `detail` is a sentence
     that can be shown to the account: it contains neither the key nor any text that was sent. `is_transient`: the same
     call might succeed later, after `retry_after_seconds` if that is known. `status` and `provider_code` are those of
-    the endpoint's response, for callers that adapt to its capabilities. `was_cut`: the token limit ended the response
-    before it began.
+    the endpoint's response, for callers that adapt to its capabilities. `ending` says how the response ended, if there
+    was one, and `thinking` contains the model's thinking before that.
     """
 
     def __init__(
@@ -32,7 +32,8 @@ class CallFailed(Exception):
         retry_after_seconds: float | None = None,
         status: int | None = None,
         provider_code: str | None = None,
-        was_cut: bool = False,
+        ending: str = "error",
+        thinking: str = "",
         input_tokens: int = 0,
         output_tokens: int = 0,
         cost: float | None = None,
@@ -45,13 +46,19 @@ class CallFailed(Exception):
         self.retry_after_seconds = retry_after_seconds
         self.status = status
         self.provider_code = provider_code
-        self.was_cut = was_cut
+        self.ending = ending
+        self.thinking = thinking
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
         self.cost = cost
         self.latency_ms = latency_ms
         self.is_estimated = is_estimated
         super().__init__(f"{code}: {detail}")
+
+    @property
+    def was_cut(self) -> bool:
+        """Return whether the token limit ended the response before it began."""
+        return self.ending == "length"
 
 
 class UnusableConnection(CallFailed):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from evalsvc.judges.calls.endings import ENDINGS
 from evalsvc.reports.words import (
     LIMITS,
     NOTHING,
@@ -220,6 +221,18 @@ def _decisions(report: Mapping[str, Any]) -> Iterator[str]:
         yield from markdown_table(["when", "config", "reason", "against", "examples"], rows)
 
 
+def _endings(report: Mapping[str, Any]) -> Iterator[str]:
+    # Reports of earlier versions do not have them.
+    counts = {config["name"]: config.get("endings") or {} for config in report["live"]["configs"]}
+    if endings := [ending for ending in ENDINGS if any(ending in count for count in counts.values())]:
+        yield "## How answers ended\n"
+        rows = [
+            [markdown_text(name), *(number_text(count.get(ending, 0)) for ending in endings)]
+            for name, count in counts.items()
+        ]
+        yield from markdown_table(["config", *endings], rows)
+
+
 def _errors(report: Mapping[str, Any]) -> Iterator[str]:
     if report["errors"]:
         yield "## Errors\n"
@@ -288,6 +301,7 @@ SECTIONS = (
     _quantiles,
     _gates,
     _decisions,
+    _endings,
     _errors,
     _examples,
     _basis,

@@ -1,4 +1,4 @@
-"""Tables: Span and LogRecord, as OpenTelemetry exporters send them. Rows are never changed, and end with retention."""
+"""Tables: Span and LogRecord, as OpenTelemetry exporters send them, until retention deletes them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,26 @@ def insert_sql(table: str, columns: dict[str, str], order: str) -> str:
     )
 
 
-INSERT_SPANS = insert_sql("telemetry_span", SPAN_COLUMNS, "trace_id, span_id")
+def upsert_sql(table: str, columns: dict[str, str], key: tuple[str, str], later: str) -> str:
+    """Return the statement that writes all rows of a request, in one order, and keeps the later version of each.
+
+    Of two versions the one with the later time in `later` is kept, and of equal times the one that came last.
+    """
+    typed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    names, ids = ", ".join(columns), ", ".join(key)
+    contents = [name for name in columns if name not in key]
+    stored, sent = (", ".join(f"{source}.{name}" for name in contents) for source in ("stored", "EXCLUDED"))
+    return (
+        f"INSERT INTO {table} AS stored (account_id, {names}) "  # noqa: S608  names of ours
+        f"SELECT DISTINCT ON ({ids}) %s, {names} "
+        f"FROM ROWS FROM (jsonb_to_recordset(%s::jsonb) AS ({typed})) WITH ORDINALITY AS sent({names}, place) "
+        f"ORDER BY {ids}, {later} DESC, place DESC "
+        f"ON CONFLICT (account_id, {ids}) DO UPDATE SET ({', '.join(contents)}) = ROW({sent}) "
+        f"WHERE EXCLUDED.{later} >= stored.{later} AND ({stored}) IS DISTINCT FROM ({sent})"
+    )
+
+
+INSERT_SPANS = upsert_sql("telemetry_span", SPAN_COLUMNS, ("trace_id", "span_id"), "ended_at")
 INSERT_LOGS = insert_sql("telemetry_logrecord", LOG_COLUMNS, "log_id, digest")
 
 # Ids begin with the milliseconds since 2026, so the primary key finds what is old.
@@ -80,7 +99,7 @@ DELETE FROM {table} t USING oldest WHERE t.id = oldest.id
 
 
 def store_spans(*, account: Account, batch: RecordBatch) -> None:
-    """Write spans; one that is there already stays as it is."""
+    """Write spans; of one that is there already, the version that ends later is kept."""
     _store(INSERT_SPANS, account, batch)
 
 

@@ -137,6 +137,49 @@ def test_the_history_of_scores_without_a_range_has_an_interval_on_request(alice:
     assert history["points"][0]["evaluation_id"] is not None
 
 
+EQUAL = "/v1/history?evaluator=external:tone&strategy="
+
+
+@pytest.mark.parametrize("score", [0, 1, -2.5])
+def test_equal_scores_without_a_range_have_no_width(alice: Caller, score: float) -> None:
+    send(alice, *(row(score=score) for _ in range(25)))
+
+    for strategy in ("full-history", "full-history-bca", "studentized"):
+        interval = alice.get(EQUAL + strategy).json()["confidence_interval"]
+        assert (interval["lower"], interval["median"], interval["upper"]) == (None, score, None)
+        assert "degenerate" in interval["warnings"] and "value_range" in interval["reason"]
+
+
+def test_equal_scores_with_a_declared_range_have_an_interval(alice: Caller) -> None:
+    send(alice, *(row(score=0, value_range=[0, 1]) for _ in range(25)))
+
+    by_default = alice.get("/v1/history?evaluator=external:tone").json()["confidence_interval"]
+    assert by_default["lower"] == 0 and 0.05 < by_default["upper"] < 0.3
+    resampled = alice.get(EQUAL + "full-history").json()["confidence_interval"]
+    assert (resampled["lower"], resampled["upper"]) == (0, 0)
+    assert resampled["advice"]["kind"] == "betting" and 0.05 < resampled["advice"]["upper"] < 0.3
+
+
+def test_the_newest_score_declares_the_range(alice: Caller) -> None:
+    send(alice, *(row(score=40, created_at="2026-01-01T00:00:00Z", value_range=[0, 50]) for _ in range(5)))
+    send(alice, *(row(score=40, created_at="2026-02-01T00:00:00Z", value_range=[0, 100]) for _ in range(5)))
+    betting = alice.get(EQUAL + "betting").json()["confidence_interval"]
+    assert 50 < betting["upper"] < 100
+
+    send(alice, row(score=1, created_at="2026-03-01T00:00:00Z", value_range=[0, 1]))
+    betting = alice.get(EQUAL + "betting").json()["confidence_interval"]
+    # Scores outside of it are not scores in that range.
+    assert betting["lower"] is None and betting["reason"]
+
+
+def test_a_range_that_is_not_sent_leaves_a_row_the_same(alice: Caller) -> None:
+    same = row(log_id="one", created_at="2026-01-01T00:00:00Z")
+    first = send(alice, same)["evaluations"][0]["id"]
+
+    assert send(alice, {**same, "value_range": None})["evaluations"][0]["id"] == first
+    assert send(alice, {**same, "value_range": [0, 1]})["evaluations"][0]["id"] != first
+
+
 def test_a_history_without_criteria_is_one_too(alice: Caller) -> None:
     send(alice, row(score=3), row(score=4))
 
@@ -261,6 +304,11 @@ BAD: list[tuple[Any, str]] = [
     (row(metadata={"a": 2**70}), "/metadata/a"),
     (row(trace_id="x" * 256), "/trace_id"),
     (row(explanation="a\0b"), "/explanation"),
+    (row(value_range=[1, 0]), "/value_range"),
+    (row(value_range=[0, 0]), "/value_range"),
+    (row(value_range=[0, 1e300]), "/value_range"),
+    (row(value_range=[0]), "/value_range"),
+    (row(score=2, value_range=[0, 1]), "/score"),
 ]
 
 

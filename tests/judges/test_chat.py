@@ -16,7 +16,7 @@ from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls import chat, transport
 from evalsvc.judges.calls.chat import CallFailed, Completion
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.calls.responses import parse_retry_after
+from evalsvc.judges.calls.responses import ReportedUsage, find_error, parse_retry_after, read_text
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.outbound import aio
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
@@ -143,6 +143,88 @@ def test_the_deadline_is_for_the_whole_call(stub: RunningStub, model: str) -> No
 
 def test_the_connection_s_timeout_holds_without_a_deadline(stub: RunningStub) -> None:
     assert failing(facts(stub.base_url, timeout_seconds=0.2), "stub-hang").code == "timeout"
+
+
+USED = ReportedUsage(3, 2, None)
+MESSAGES_READ: list[tuple[Any, str, str]] = [
+    ("four", "four", ""),
+    ([{"type": "text", "text": "fo"}, {"type": "text", "text": "ur"}], "four", ""),
+    ([{"type": "output_text", "text": {"value": "four"}}], "four", ""),
+    ({"type": "text", "text": "four"}, "four", ""),
+    (
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "2+2"}]}, {"type": "text", "text": "four"}],
+        "four",
+        "2+2",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "text", "thinking"), MESSAGES_READ)
+def test_content_is_read_in_the_forms_that_endpoints_give_it(content: Any, text: str, thinking: str) -> None:
+    read = read_text({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}, USED)
+
+    assert (read.text, read.thinking) == (text, thinking)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "code", "ending"),
+    [
+        ({"content": None, "refusal": "No."}, "stop", "refused", "refusal"),
+        ({"content": [{"type": "refusal", "refusal": "No."}]}, "stop", "refused", "refusal"),
+        ({"content": "No."}, "refusal", "refused", "refusal"),
+        ({"content": "Half"}, "content_filter", "refused", "content_filter"),
+        ({"content": "Half"}, "SAFETY", "refused", "content_filter"),
+        ({"content": ""}, "stop", "bad_output", "empty"),
+        ({"content": [{"type": "image_url", "image_url": {}}]}, "stop", "bad_output", "empty"),
+        ({"content": " "}, "max_tokens", "bad_output", "length"),
+        ({"content": "", "reasoning_content": "Hm."}, "stop", "bad_output", "thinking_only"),
+        ({"content": None, "tool_calls": [{"function": {"name": "f"}}]}, "tool_calls", "bad_output", "tool_calls"),
+    ],
+)
+def test_an_answer_without_text_says_how_it_ends(message: Any, reason: str, code: str, ending: str) -> None:
+    with pytest.raises(CallFailed) as caught:
+        read_text({"choices": [{"message": message, "finish_reason": reason}]}, USED)
+
+    assert (caught.value.code, caught.value.ending) == (code, ending)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "is_transient"),
+    [
+        ({"error": {"message": "Provider returned error", "code": 502}}, "connection", True),
+        ({"error": "overloaded", "choices": None}, "connection", True),
+        ({"error": {"message": "Slow down.", "code": "429"}, "choices": []}, "rate_limited", True),
+        ({"error": {"message": "Slow down.", "type": "rate_limit_error"}}, "rate_limited", True),
+        ({"error": {"message": "Too long.", "code": "context_length_exceeded"}}, "refused", False),
+        ({"error": {"message": "No money.", "code": "insufficient_quota"}}, "budget_exhausted", False),
+        ({"error": {"message": "Wrong key sk-1.", "code": 401}}, "not_configured", False),
+        ({"object": "error", "message": "Bad request.", "code": 400}, "not_configured", False),
+        (
+            {"choices": [{"error": {"code": 503}, "finish_reason": "error", "message": {"content": ""}}]},
+            "connection",
+            True,
+        ),
+    ],
+)
+def test_an_error_within_200_has_the_name_of_its_status(answer: Any, code: str, is_transient: bool) -> None:
+    failed = find_error(answer, secrets=("sk-1",))
+
+    assert failed is not None and (failed.code, failed.is_transient) == (code, is_transient)
+    assert "sk-1" not in failed.detail
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"choices": [{"message": {"content": "four"}}], "error": None},
+        {"choices": [{"message": {"content": "four"}}], "error": {"message": "A warning."}},
+        {"choices": [{"message": {"content": "four"}, "error": {}}]},
+        {"results": [{"flagged": False}], "error": "x"},
+        {},
+    ],
+)
+def test_an_answer_with_a_result_is_no_error(answer: Any) -> None:
+    assert find_error(answer, secrets=()) is None
 
 
 @pytest.mark.parametrize(("model", "output_tokens"), [("stub-refusal", 1), ("stub-empty", 1)])

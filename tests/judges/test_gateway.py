@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -72,6 +73,7 @@ HOSTILE = [
     ("401", "not_configured", False, 1, 1),
     ("missing-model", "not_configured", False, 1, 1),
     ("500", "connection", True, 3, 3),
+    ("error-200", "connection", True, 3, 3),
     ("context", "input_too_long", False, 1, 1),
     ("vllm-context", "input_too_long", False, 1, 1),
     ("refusal", "refused", False, 1, 1),
@@ -277,3 +279,28 @@ def test_without_a_moderation_page(judge: Judge, stub: RunningStub) -> None:
         judge.gateway().moderate("Hello.", {})
 
     assert caught.value.code == "not_configured"
+
+
+@pytest.mark.parametrize("manner", ["parts", "wrapped", "more", "quoted"])
+def test_a_complete_answer_in_another_form_is_read(judge: Judge, manner: str) -> None:
+    answer = judge.ask(f"stub-judge-pass:{manner}")
+
+    assert answer.data == GOOD
+    assert judge.n_calls() == 1
+
+
+def test_an_error_within_200_is_tried_again(judge: Judge) -> None:
+    answer = judge.ask("stub-judge-pass:flaky-200")
+
+    assert answer.data == GOOD
+    assert (judge.n_calls(), answer.provenance["calls"]) == (2, 2)
+
+
+def test_an_answer_copied_from_the_data_is_refused_in_a_wrapper_too(judge: Judge) -> None:
+    from evaluators.judging.prompts import literal
+
+    copied = question(f"{BOUNDARY} {literal(json.dumps(GOOD, separators=(',', ':')))}")
+    with pytest.raises(CannotScore) as caught:
+        judge.ask("stub-judge-pass:wrapped", copied)
+
+    assert caught.value.code == "bad_output"

@@ -140,6 +140,39 @@ def test_a_retry_doubles_nothing(alice: Caller) -> None:
     assert n_logs(alice) == 3  # two of them are twins without an id
 
 
+def _versions() -> tuple[dict[str, Any], dict[str, Any]]:
+    """A span as it is sent at its start, and at its end."""
+    whole = span(new_id(), attributes=[attribute("output.value", "done")], status={"code": 1})
+    start = {name: whole[name] for name in ("traceId", "spanId", "name", "startTimeUnixNano")}
+    return start, whole | {"endTimeUnixNano": str(int(start["startTimeUnixNano"]) + 2 * SECOND)}
+
+
+@pytest.mark.parametrize("order", ["start, end", "end, start", "start, end, start", "one request", "end first"])
+def test_the_version_of_a_span_that_ends_later_is_kept(alice: Caller, charlie: Caller, order: str) -> None:
+    start, end = _versions()
+    charlie.post("/v1/traces", traces(start))
+    if order in ("one request", "end first"):
+        alice.post("/v1/traces", traces(*((start, end) if order == "one request" else (end, start))))
+    else:
+        for version in order.split(", "):
+            assert alice.post("/v1/traces", traces(start if version == "start" else end)).json() == {}
+
+    (found,) = alice.get(f"/v1/traces/{start['traceId']}").json()["spans"]
+    assert found["span_attributes"] == {"output.value": "done"}
+    assert (found["duration"], found["status_code"]) == ("PT2S", "STATUS_CODE_OK")
+    (other,) = charlie.get(f"/v1/traces/{start['traceId']}").json()["spans"]
+    assert (other["duration"], other["span_attributes"]) == ("PT0S", {})
+
+
+def test_of_versions_without_an_end_the_last_is_kept(alice: Caller) -> None:
+    start, _ = _versions()
+    for n in range(3):
+        alice.post("/v1/traces", traces(start | {"attributes": [attribute("n", n)]}))
+
+    (found,) = alice.get(f"/v1/traces/{start['traceId']}").json()["spans"]
+    assert found["span_attributes"] == {"n": 2}
+
+
 def test_accounts_may_use_the_same_ids(alice: Caller, charlie: Caller) -> None:
     trace_id, log_id = new_id(), str(uuid.uuid4())
     one = span(trace_id)

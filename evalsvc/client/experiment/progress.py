@@ -53,7 +53,7 @@ class ProgressBar:
         full = round(share * WIDTH)
         bar_text = f"[{'#' * full}{'.' * (WIDTH - full)}] " if bar else ""
         name = f"{one.name[:30]:<30} " if named and bar else (f"{one.name}: " if named else "")
-        failed = f"  {one.n_error} failed" if one.n_error else ""
+        failed = f"  {one.failed}" if one.failed else ""
         metric = one.metrics.get(self._metric)
         estimate = f"  {metric.headline(with_level=True)}" if metric is not None else ""
         estimate += f"  {one.versus}" if one.versus else ""

@@ -67,6 +67,7 @@ class StandingBody(_NamedBody, total=False):
     n_ok: int | None
     n_error: int | None
     cost: float | None
+    endings: Mapping[str, int] | None
     watermark: int
     metrics: Mapping[str, MetricBody] | None
     versus_leader: Mapping[str, object] | None

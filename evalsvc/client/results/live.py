@@ -43,12 +43,20 @@ class Standing:
     cost: float
     metrics: Metrics
     versus_leader: Mapping[str, Any] | None = None
+    endings: Mapping[str, int] = field(default_factory=dict)
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_alive(self) -> bool:
         """Return whether more outputs are wanted of it."""
         return self.state in ALIVE
+
+    @property
+    def failed(self) -> str:
+        """How many outputs failed, and how answers ended that did not end by a stop; empty where all did."""
+        endings = ", ".join(f"{n} {ending}" for ending, n in self.endings.items() if ending not in ("stop", "error"))
+        failed = f"{self.n_error} failed" if self.n_error else ""
+        return f"{failed} ({endings})" if failed and endings else failed or endings
 
     @property
     def word(self) -> str | None:
@@ -72,7 +80,9 @@ class Standing:
     def _repr_html_(self) -> str:
         """Draw it in a notebook."""
         reason = f" by {self.stop_reason}" if self.stop_reason else ""
-        return self.metrics.render_html(f"{self.name}: {self.state}{reason}, {self.n_done} done, {self.n_error} failed")
+        return self.metrics.render_html(
+            f"{self.name}: {self.state}{reason}, {self.n_done} done, {self.failed or '0 failed'}"
+        )
 
     @classmethod
     def read(cls, body: StandingBody) -> Standing:
@@ -89,6 +99,7 @@ class Standing:
             cost=body.get("cost") or 0.0,
             metrics=Metrics.read(body.get("metrics") or {}),
             versus_leader=body.get("versus_leader"),
+            endings=body.get("endings") or {},
             raw=body,
         )
 
@@ -181,6 +192,6 @@ class Live(Plottable):
 
     def _row(self, one: Standing, names: Sequence[str]) -> list[Cell]:
         state = f"{one.state} by {one.stop_reason}" if one.stop_reason else one.state
-        failed = f", {one.n_error} failed" if one.n_error else ""
+        failed = f", {one.failed}" if one.failed else ""
         metrics = [one.metrics[name].span(one.name) if name in one.metrics else "" for name in names]
         return [one.name, state, f"{one.n_done} of {self.n_examples}{failed}", *metrics, one.versus]

@@ -14,7 +14,13 @@ from evalsvc.accounts.views import AccountView, get_query_params, validate_stric
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve, resolve_evaluator
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.lineage import find_origins
-from evalsvc.evaluations.history.read import get_thresholds, history_summary, list_history, profiles_with_scores
+from evalsvc.evaluations.history.read import (
+    get_declared_range,
+    get_thresholds,
+    history_summary,
+    list_history,
+    profiles_with_scores,
+)
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
@@ -116,7 +122,8 @@ class HistoryView(AccountView):
         family, has_verdict = (run.family, run.has_verdict) if run else (None, True)
         answer["pass_reason"] = None if has_verdict else NO_THRESHOLD
         answer |= {} if has_verdict else {"pass_rate": None}
-        interval = answer_interval(ask, family, history, has_verdict=has_verdict)
+        declared = None if run else get_declared_range(self.account, evaluator_id, profile_name)
+        interval = answer_interval(ask, family, history, has_verdict=has_verdict, declared=declared)
         answer["confidence_interval"] = shapes.interval_shape(interval)
         if not answer["n_total"]:
             answer |= self._build_hints(evaluator_id, profile_name, ask)

@@ -32,6 +32,7 @@ ROWS = tuple(field.name for field in dataclasses.fields(IntervalRows))
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
 # Of the values of a window: more than this, and they are not independent.
 MAX_REPEATED = 0.05
+NO_RANGE = "All scores are equal and their range is unknown. Scores that are sent with `value_range` get an interval."
 _NO_SCORES = np.empty(0)
 _NO_IDS = np.empty(0, np.int64)
 _NO_MARKS = np.empty(0, np.int32)
@@ -98,13 +99,18 @@ def get_default_estimand(family: Family | None, history: HistorySnapshot | None,
 
 
 def answer_interval(
-    ask: IntervalOptions, family: Family | None, history: HistorySnapshot | None, *, has_verdict: bool = True
+    ask: IntervalOptions,
+    family: Family | None,
+    history: HistorySnapshot | None,
+    *,
+    has_verdict: bool = True,
+    declared: tuple[float, float] | None = None,
 ) -> dict[str, Any] | None:
     """Return the interval over a history under the names of the wire, or null numbers and the reason.
 
     `has_verdict` is false for a profile without a threshold: its pass rate is null, with the reason, even if verdicts
-    of an earlier release are stored. Without a family, as for scores that were made elsewhere, nothing is known of the
-    range: any number may come next.
+    of an earlier release are stored. Without a family, as for scores that were made elsewhere, the range is the one
+    `declared` with them; if none was, any number may come next.
     `alpha` is the confidence level there. Resampling strategies are seeded from the history itself, so the same history
     always gives the same interval.
     """
@@ -112,7 +118,7 @@ def answer_interval(
         return None
     of = ask.of or get_default_estimand(family, history, ask.most)
     window = interval_values(history, of, ask.most, has_verdict=has_verdict)
-    numbers = compute_interval(ask, of, family, window, has_verdict=has_verdict)
+    numbers = compute_interval(ask, of, family, window, has_verdict=has_verdict, declared=declared)
     answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **numbers}
     answer |= {"reason": NO_THRESHOLD} if of == "pass" and not has_verdict else {}
     sources = count_sources(window)
@@ -160,10 +166,16 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None, 
 
 
 def compute_interval(
-    ask: IntervalOptions, of: str, family: Family | None, window: Window, *, has_verdict: bool = True
+    ask: IntervalOptions,
+    of: str,
+    family: Family | None,
+    window: Window,
+    *,
+    has_verdict: bool = True,
+    declared: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
-    limits, binary = (family.value_range, family.binary) if family else (None, None)
+    limits, binary = (family.value_range, family.binary) if family else (_select_range(declared, window), None)
     if of == "pass":
         limits, binary = (0.0, 1.0), True
     clusters = _find_clusters(ask, window)
@@ -180,11 +192,22 @@ def compute_interval(
             hint = " Ask for it with `of`: `pass`." if of == "score" and has_verdict else ""
             return _build_null_interval(len(window.values), f"{exc}{hint}")
     numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
+    if interval.degenerate and limits is None:
+        # Equal scores say nothing about those to come if any number may come.
+        numbers |= {"lower": None, "upper": None, "method": None}
     numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
     numbers["reason"] = interval.reason or _explain_missing(interval, window, is_clustered=clusters is not None)
     if interval.n == 0 and family is not None and window.n_no_verdict:
         numbers["reason"] = NO_THRESHOLD
     return numbers
+
+
+def _select_range(declared: tuple[float, float] | None, window: Window) -> tuple[float, float] | None:
+    """Return the declared range if all values lie in it: earlier scores may have come without one."""
+    if declared is None or not window.values.size:
+        return declared
+    low, high = declared
+    return declared if low <= float(window.values.min()) and float(window.values.max()) <= high else None
 
 
 def _find_clusters(ask: IntervalOptions, window: Window) -> Any:
@@ -200,6 +223,8 @@ def _find_clusters(ask: IntervalOptions, window: Window) -> Any:
 def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered: bool) -> str | None:
     if interval.n < 2:
         return f"At least 2 {'scores with a verdict' if window.n_no_verdict else 'captured scores'} are needed."
+    if interval.degenerate and not interval.advice:
+        return NO_RANGE
     if is_clustered and interval.lower is None:
         return "At least 2 clusters with different means are needed."
     return None

@@ -12,7 +12,8 @@ from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
-from evalsvc.evaluations.models import EvaluationTag, HistoryScore
+from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation, EvaluationTag, HistoryScore
+from evalsvc.evaluations.models.evaluations import CAPTURED
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings
 
@@ -54,6 +55,15 @@ def history_summary(
         "mean": sum(scores) / len(scores) if scores else None,
         "pass_rate": sum(passes) / len(passes) if passes else None,
     }
+
+
+def get_declared_range(account: Account, evaluator_id: str, profile_name: str) -> tuple[float, float] | None:
+    """Return the range that came with the newest score made elsewhere; None if it came without one."""
+    if not evaluator_id.startswith(EXTERNAL_PREFIX):
+        return None
+    rows = Evaluation.objects.filter(CAPTURED, account=account, evaluator_id=evaluator_id, profile_name=profile_name)
+    newest = rows.order_by("-created_at", "-id").values_list("details__value_range", flat=True).first()
+    return (newest[0], newest[1]) if newest else None
 
 
 def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:

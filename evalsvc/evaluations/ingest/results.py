@@ -15,6 +15,7 @@ from evalsvc.evaluations.ingest.rows import (
     Rows,
     ScoreRow,
     evaluation_columns,
+    identifying_fields,
     keys_read,
     placement_request,
     read_rows,
@@ -81,7 +82,8 @@ def read_results(account_id: int, body: bytes, *, since: int) -> Rows:
         if errors:
             return errors
         if is_named(row.log_id):
-            identity, since_id = orjson.dumps(msgspec.to_builtins([row, inputs]), option=orjson.OPT_SORT_KEYS), 0
+            identifying = [identifying_fields(row), msgspec.to_builtins(inputs)]
+            identity, since_id = orjson.dumps(identifying, option=orjson.OPT_SORT_KEYS), 0
         else:
             identity, since_id = digest + index.to_bytes(4), since
         columns = (

@@ -59,6 +59,7 @@ class ScoreRow(msgspec.Struct, kw_only=True):
     explanation_duration: timedelta | None = None
     metric_name: Text | None = None
     metric_description: str | None = None
+    value_range: tuple[float, float] | None = None
     dataset_id: Identifier = None
     dataset_sample_id: Identifier = None
     created_at: datetime | None = None
@@ -166,7 +167,7 @@ def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldEr
     errors = list(row_errors(row, row.score))
     if errors:
         return errors
-    canonical = orjson.dumps(msgspec.to_builtins(row), option=orjson.OPT_SORT_KEYS)
+    canonical = orjson.dumps(identifying_fields(row), option=orjson.OPT_SORT_KEYS)
     return ClientScore(
         index=index,
         fingerprint=fingerprint(account_id, canonical),
@@ -174,6 +175,12 @@ def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldEr
         request=request_columns(row, row.log_id),
         evaluation=evaluation_columns(row, score=row.score, name=row.criteria, metadata=row.metadata),
     )
+
+
+def identifying_fields(row: ScoreRow) -> dict[str, Any]:
+    """Return the fields by which equal rows are known; a range that is not there is none of an earlier release."""
+    fields: dict[str, Any] = msgspec.to_builtins(row)
+    return fields if row.value_range is not None else {k: v for k, v in fields.items() if k != "value_range"}
 
 
 def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score") -> Iterator[FieldError]:
@@ -186,6 +193,7 @@ def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score")
         yield FieldError(f"/{score_name}", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
     if score is None and row.passed is None and row.text_output is None:
         yield FieldError(f"/{score_name}", f"Send `{score_name}`, `pass` or `text_output`.")
+    yield from range_errors(row.value_range, score, score_name)
     if wrong := app_error(row.app):
         yield wrong
     if row.experiment_id is not None and not is_bigint(str(row.experiment_id)):
@@ -198,6 +206,17 @@ def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score")
         duration = getattr(row, name)
         if duration is not None and not timedelta() <= duration <= MAX_DURATION:
             yield FieldError(f"/{name}", "A duration lies between nothing and a year.")
+
+
+def range_errors(value_range: tuple[float, float] | None, score: float | None, score_name: str) -> Iterator[FieldError]:
+    """Reject a range that has no width or that the score lies outside of."""
+    if value_range is None:
+        return
+    low, high = value_range
+    if not -MAX_SCORE <= low < high <= MAX_SCORE:
+        yield FieldError("/value_range", "Two numbers, the lowest and the highest possible score, the lower one first.")
+    elif score is not None and not low <= score <= high:
+        yield FieldError(f"/{score_name}", f"The score lies outside its `value_range`, {low:g} to {high:g}.")
 
 
 def moment_errors(created_at: datetime | None) -> Iterator[FieldError]:
@@ -241,6 +260,7 @@ def evaluation_columns(
         "metadata": metadata,
         "metric_name": row.metric_name,
         "metric_description": row.metric_description,
+        "value_range": row.value_range,
         "explanation_us": _microseconds(row.explanation_duration),
     }
     return {

@@ -34,6 +34,7 @@ class SampleOutputIn(Strict):
 
     output = serializers.JSONField(required=False, allow_null=True)
     scores = serializers.DictField(required=False, allow_null=True)
+    finish_reason = serializers.CharField(max_length=50, required=False, allow_null=True, allow_blank=True)
     error = ErrorIn(required=False, allow_null=True)
     latency_ms = serializers.FloatField(min_value=0, max_value=1e12, required=False, allow_null=True)
     input_tokens = serializers.IntegerField(min_value=0, max_value=LARGEST, required=False, allow_null=True)

@@ -27,7 +27,10 @@ SAMPLING = {
 }
 # Lower bounds of numeric parameters.
 COUNTS = {"max_tokens": 1, "max_completion_tokens": 1, "top_k": 0}
+STRIP_THINKING, THINKING, FINISH_REASON = "strip_thinking", "thinking", "finish_reason"
+"""The parameter that says whether thinking is removed, and the components of thinking and of why an answer ends."""
 CHAT_FIELDS = {
+    STRIP_THINKING,
     "connection",
     "model",
     "prompt",
@@ -38,7 +41,7 @@ CHAT_FIELDS = {
     "timeout_seconds",
     *SAMPLING,
 }
-HTTP_FIELDS = {"url", "headers", "body", "output", OUTPUT_SCHEMA, "timeout_seconds"}
+HTTP_FIELDS = {"url", "headers", "body", "output", OUTPUT_SCHEMA, STRIP_THINKING, "timeout_seconds"}
 MAX_TIMEOUT_SECONDS = 600
 
 
@@ -52,6 +55,8 @@ def kind_problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple
     if kind in SHAPES:
         yield from shape_problems(kind, parameters)
         yield from _bad_names([parameters.get(name) for name in TEMPLATED])
+    if not isinstance(parameters.get(STRIP_THINKING, True), bool):
+        yield f"/parameters/{STRIP_THINKING}", f"`{STRIP_THINKING}` is true or false."
     if kind != "chat" and OUTPUT_SCHEMA in parameters:
         yield from schema_problems(parameters[OUTPUT_SCHEMA])
 

@@ -87,6 +87,7 @@ class Output(TenantRow):
     )
     error_type = models.CharField(max_length=40, null=True)
     error_message = models.TextField(null=True)
+    ending = models.CharField(max_length=20, null=True, help_text="How the answer ended; null: as its status says.")
     latency_ms = models.FloatField(null=True)
     input_tokens = models.PositiveIntegerField(null=True)
     output_tokens = models.PositiveIntegerField(null=True)
@@ -114,6 +115,7 @@ class Output(TenantRow):
             models.Index(
                 fields=["experiment", "trace_id"], name="ix_output_trace", condition=Q(trace_id__isnull=False)
             ),
+            models.Index(fields=["config"], name="ix_output_ending", condition=Q(ending__isnull=False)),
         )
 
 

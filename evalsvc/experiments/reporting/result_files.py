@@ -18,7 +18,7 @@ NUMBERS = ("latency_ms", "cost")
 COUNTS = ("pos", "input_tokens", "output_tokens", "attempt")
 ORDER = (
     *("config_id", "config", "pos", "example_id", "input", "expected", "status", "output", "error_type"),
-    *("error_message", "latency_ms", "input_tokens", "output_tokens", "cost", "attempt"),
+    *("error_message", "ending", "latency_ms", "input_tokens", "output_tokens", "cost", "attempt"),
     *("trace_id", "span_id"),
 )
 # What is a text, or else is written as JSON.

@@ -17,6 +17,7 @@ from evalsvc.experiments.inference.pairs.compare import hash_joins
 from evalsvc.experiments.models import Config, ExperimentPlan, Output, Score
 from evalsvc.experiments.reporting.by_component import group_by_component
 from evalsvc.experiments.selectors import list_outputs
+from evalsvc.judges.calls import endings
 from evalsvc.rest.answering.pagination import page, read_number_cursor, write_number_cursor
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
@@ -219,6 +220,7 @@ def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequen
             "samples": row.samples,
             "error_type": row.error_type,
             "error_message": row.error_message,
+            "ending": row.ending or (endings.STOP if row.status == Output.Status.OK else endings.ERROR),
             "latency_ms": row.latency_ms,
             "input_tokens": row.input_tokens,
             "output_tokens": row.output_tokens,

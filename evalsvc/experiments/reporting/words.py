@@ -96,6 +96,7 @@ WARNINGS = {
     "missing": "{share} of the scores are missing",
     "failures_excluded": "{share} of the outputs failed and are left out",
     "failures_worst": "{share} of the outputs failed and count as the worst value",
+    "truncated": "more than 2 % of the answers were cut off at their token limit",
     "failures_not_at_random": "it fails on the examples that the others find hard",
 }
 

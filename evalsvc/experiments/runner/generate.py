@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
+from evalsvc.experiments.definition.kinds import STRIP_THINKING, THINKING
 from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
+from evalsvc.experiments.runner.endings import close_answer
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges.calls.counted import complete_within_limits
+from evalsvc.judges.calls.endings import ERROR
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
@@ -48,6 +51,7 @@ class GeneratedOutput:
     output: dict[str, Any] | None = None
     error_type: str | None = None
     error_message: str | None = None
+    ending: str | None = None
     latency_ms: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -111,6 +115,7 @@ def produce(asking: ConfigClient, example: Mapping[str, object]) -> GeneratedOut
             return _failed("bug", str(exc), attempt, billed)
         except CallFailed as exc:
             _add_bill(billed, exc)
+            _note_ending(billed, exc)
             if exc.code in STOPPING:
                 raise MustStop(STOPPING[exc.code], exc.detail) from None
             if exc.code == RATE_LIMITED and asking.kind == "chat":
@@ -123,7 +128,8 @@ def produce(asking: ConfigClient, example: Mapping[str, object]) -> GeneratedOut
         else:
             produced.attempt = attempt
             produced.cost = _plus(produced.cost, billed.cost)
-            return produced
+            strips_thinking = asking.parameters.get(STRIP_THINKING) is not False
+            return replace(produced, **close_answer(produced.output or {}, strips_thinking=strips_thinking))
 
 
 def _wait_for_turn(asking: ConfigClient, exc: CallFailed) -> None:
@@ -136,7 +142,7 @@ def _wait_for_turn(asking: ConfigClient, exc: CallFailed) -> None:
 
 
 def _ask_chat(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutput:
-    knobs = {knob: value for knob, value in asking.parameters.items() if knob not in TEMPLATE_FIELDS}
+    knobs = {knob: value for knob, value in asking.parameters.items() if knob not in (*TEMPLATE_FIELDS, STRIP_THINKING)}
     connection = asking.connection(knobs.pop("connection"))
     model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
     messages = messages_for(asking.parameters, example)
@@ -144,7 +150,10 @@ def _ask_chat(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutp
         complete_within_limits(connection, messages=messages, model=model, deadline_seconds=seconds, parameters=knobs)
     )
     return GeneratedOutput(
-        output=storable({"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}),
+        output=storable(
+            {"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}
+            | ({THINKING: answer.thinking} if answer.thinking else {})
+        ),
         latency_ms=answer.latency_ms,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
@@ -275,6 +284,12 @@ def _failed(code: str, detail: str, attempt: int, billed: GeneratedOutput) -> Ge
     billed.status = "timeout" if code == "timeout" else "error"
     billed.error_type, billed.error_message, billed.attempt = code, storable(detail)[:1000], attempt
     return billed
+
+
+def _note_ending(failed: GeneratedOutput, exc: CallFailed) -> None:
+    """Note how an answer ended that has no text, and keep the thinking before it."""
+    failed.ending = None if exc.ending == ERROR else exc.ending
+    failed.output = storable({"output": "", THINKING: exc.thinking}) if exc.thinking else None
 
 
 def _add_bill(billed: GeneratedOutput, exc: CallFailed) -> None:

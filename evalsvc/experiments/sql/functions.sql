@@ -301,11 +301,11 @@ BEGIN
   WITH added AS (
     INSERT INTO experiments_output AS o (
       account_id, experiment_id, config_id, pos, example_id, status, output, isolated, stages, samples, error_type, error_message,
-      latency_ms, input_tokens, output_tokens, cost, attempt, reused_from, scored, client_scores, trace_id, span_id,
+      ending, latency_ms, input_tokens, output_tokens, cost, attempt, reused_from, scored, client_scores, trace_id, span_id,
       created_at)
     SELECT p_account, unit.experiment_id, unit.config_id, r.pos, i.example_id, r.status, r.output, r.isolated, r.stages,
       r.samples, r.error_type,
-      r.error_message, r.latency_ms, r.input_tokens, r.output_tokens, r.cost, coalesce(r.attempt, 1), r.reused_from,
+      r.error_message, r.ending, r.latency_ms, r.input_tokens, r.output_tokens, r.cost, coalesce(r.attempt, 1), r.reused_from,
       coalesce(r.scored, true), r.client_scores, r.trace_id, r.span_id, clock_timestamp()
     FROM jsonb_populate_recordset(NULL::experiments_output, p_outputs) r
     JOIN experiments_experimentitem i ON i.experiment_id = unit.experiment_id AND i.pos = r.pos

@@ -149,7 +149,7 @@ BEGIN
     UPDATE experiments_output o SET
       status = r.status, output = r.output, isolated = r.isolated, stages = added_stages(o.stages, r.stages),
       samples = r.samples, error_type = r.error_type,
-      error_message = r.error_message, latency_ms = r.latency_ms, input_tokens = r.input_tokens,
+      error_message = r.error_message, ending = r.ending, latency_ms = r.latency_ms, input_tokens = r.input_tokens,
       output_tokens = r.output_tokens, cost = r.cost, attempt = coalesce(r.attempt, 1), reused_from = r.reused_from,
       scored = coalesce(r.scored, true), client_scores = r.client_scores, trace_id = r.trace_id, span_id = r.span_id,
       created_at = clock_timestamp(), retry = number, first_error = coalesce(o.first_error, d.error_type)

@@ -12,7 +12,7 @@ import orjson
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
-from evalsvc.judges.calls.responses import printable, read_logprobs, read_text, read_usage
+from evalsvc.judges.calls.responses import find_error, printable, read_logprobs, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.limits import feed_back_429
@@ -42,6 +42,7 @@ class Completion:
 
     `cost` is None if prices are unknown; `finish_reason` `length` means that `text` was truncated. `logprobs` is the
     endpoint's unmodified value. `is_estimated`: the endpoint reported no usage, so tokens and cost are estimates.
+    `thinking` is what the endpoint sent in a separate field.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Completion:
     latency_ms: float
     is_estimated: bool = False
     logprobs: object = field(default=None, compare=False, repr=False)
+    thinking: str = field(default="", repr=False)
 
 
 async def complete(
@@ -134,6 +136,8 @@ async def post(
             raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not JSON.") from None
         if not isinstance(answer, dict):
             raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
+        if failed := find_error(answer, secrets=(connection.key, *connection.headers.values())):
+            raise failed
         return read(answer, _ms_since(began))
     except CallFailed as failed:
         failed.latency_ms = _ms_since(began)
@@ -152,18 +156,19 @@ def _completion(
     reads_tool: bool,
 ) -> Completion:
     usage = read_usage(connection, answer, expected)
-    text, finish_reason = read_text(answer, usage, reads_tool=reads_tool)
+    read = read_text(answer, usage, reads_tool=reads_tool)
     reported_model = answer.get("model")
     return Completion(
-        text=text,
+        text=read.text,
         model=(printable(reported_model, 200) if isinstance(reported_model, str) else "") or asked,
-        finish_reason=finish_reason,
+        finish_reason=read.finish_reason,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         cost=usage.cost,
         latency_ms=latency_ms,
         is_estimated=usage.is_estimated,
         logprobs=read_logprobs(answer),
+        thinking=read.thinking,
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import Completion
 from evalsvc.judges.calls.counted import complete_within_limits
+from evalsvc.judges.calls.endings import LENGTH, name_ending
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions.chances import compute_option_probabilities
 from evalsvc.judges.questions.dialects import (
@@ -60,7 +61,7 @@ class JudgeCall:
         try:
             return self._read(completion)
         except SchemaMismatch as mismatch:
-            if completion.finish_reason == "length":
+            if name_ending(completion.finish_reason) == LENGTH:
                 return await self._retry_with_more_tokens()
             return await self._request_correction(completion, mismatch)
 
@@ -82,7 +83,7 @@ class JudgeCall:
         try:
             return self._read(completion)
         except SchemaMismatch as mismatch:
-            if completion.finish_reason == "length":
+            if name_ending(completion.finish_reason) == LENGTH:
                 detail = f"The model's answer did not end within {self.max_tokens} tokens."
                 raise CallFailed(failures.BAD_OUTPUT, detail) from None
             return await self._request_correction(completion, mismatch)
@@ -113,7 +114,7 @@ class JudgeCall:
                 break
             except CallFailed as failed:
                 if failed.was_cut:
-                    completion = Completion("", self.model, "length", 0, 0, None, failed.latency_ms)
+                    completion = Completion("", self.model, LENGTH, 0, 0, None, failed.latency_ms)
                     break
                 other = None if is_too_long(failed) else adapt_dialect(dialect, failed, self.optional)
                 if other is None:

@@ -15,6 +15,9 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from evalsvc.judges.calls.endings import split_thinking
+from evalsvc.judges.questions.leniency import coerce, unwrap
+
 MAX_CHARS = 200_000
 MAX_REPAIRED_CHARS = 20_000
 _fence = re.compile(r"```[A-Za-z]*[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL)
@@ -55,7 +58,9 @@ def parse(text: str, schema: Mapping[str, object]) -> ParsedAnswer:
     """Extract one JSON object from a text and validate it. Raises SchemaMismatch.
 
     A fence or prose around the object is allowed. Several objects are rejected: one might be quoted from the text that
-    the model was shown, and choosing one would be a guess. Duplicate names in an object are rejected too.
+    the model was shown, and choosing one would be a guess. Duplicate names in an object are rejected too. Of an object
+    that is JSON, a wrapper around the answer, keys that decide nothing, and numbers in quotes are read as what they
+    mean (see `leniency`).
     """
     body = _body(text)
     try:
@@ -64,17 +69,17 @@ def parse(text: str, schema: Mapping[str, object]) -> ParsedAnswer:
         return ParsedAnswer(_validate(_repair(body, schema), schema), was_repaired=True, written=body.strip())
     if "{" in body[end:]:
         raise SchemaMismatch("There is more than one JSON object.")
-    return ParsedAnswer(_validate(value, schema), written=body[:end])
+    inner, was_wrapped = unwrap(value, schema)
+    # What the answer says is what the wrapper holds: that is compared with the data.
+    written = body[body.index("{", 1) : body.rindex("}", 0, end - 1) + 1] if was_wrapped else body[:end]
+    return ParsedAnswer(_validate(coerce(inner, schema), schema), written=written)
 
 
 def _body(text: str) -> str:
     """Return the text from where its object begins."""
     if len(text) > MAX_CHARS:
         raise SchemaMismatch("The text is too long.")
-    # Some models write their reasoning before `</think>`. Inside an object that has begun, the mark is a quotation.
-    answer = text.strip()
-    if not answer.startswith("{"):
-        answer = answer.rpartition("</think>")[2].strip()
+    answer = split_thinking(text)[0].strip()
     fenced = _fence.findall(answer) if not answer.startswith("{") else []
     if len(fenced) == 1:
         answer = fenced[0].strip()

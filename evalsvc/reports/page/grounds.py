@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.digits import level_text
+from evalsvc.judges.calls.endings import ENDINGS
 from evalsvc.reports.page.chart import compute_axis_range, interval_picture
 from evalsvc.reports.page.elements import Part, element, page_table, row_head, section, table_cell
 from evalsvc.reports.page.room import PageRoom, Report
@@ -109,6 +110,23 @@ def decisions_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     heads = [("config", None), ("reason", None), ("against", None), ("after examples", "n"), ("evidence", None)]
     heads += [("when", None)]
     yield section("Decisions", page_table("Newest first", heads, rows, report["n_decisions"] - len(rows)))
+
+
+def endings_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
+    """Yield how many answers of each config ended how; reports of earlier versions do not have the counts."""
+    configs = [config for config in report["live"]["configs"] if config.get("endings")]
+    if not configs:
+        return
+    endings = [ending for ending in ENDINGS if any(ending in config["endings"] for config in configs)]
+    rows = [
+        [
+            row_head(room.truncate(config["name"], 100)),
+            *(table_cell(number_text(config["endings"].get(ending, 0)), kind="n") for ending in endings),
+        ]
+        for config in configs[: room.rows]
+    ]
+    heads: list[tuple[str, str | None]] = [("config", None), *((ending, "n") for ending in endings)]
+    yield section("How answers ended", page_table("Answers by ending", heads, rows, len(configs) - len(rows)))
 
 
 def errors_section(report: Report, room: PageRoom) -> Iterator[SafeString]:

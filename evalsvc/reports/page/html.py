@@ -28,6 +28,7 @@ SECTIONS = (
     *(
         grounds.gates_section,
         grounds.decisions_section,
+        grounds.endings_section,
         grounds.errors_section,
         grounds.examples_section,
         grounds.basis_section,

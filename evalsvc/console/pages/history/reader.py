@@ -11,7 +11,7 @@ from evalsvc.console.parts.numbers import Number
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.course import HistoryCourse, HistoryStretch, compute_course
 from evalsvc.evaluations.history.interval import answer_interval
-from evalsvc.evaluations.history.read import history_summary, list_history
+from evalsvc.evaluations.history.read import get_declared_range, history_summary, list_history
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
@@ -71,12 +71,18 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
     rows = list_history(
         account=account, evaluator_id=question.evaluator_id, profile_name=question.profile_name, window=window
     )
-    return _reading(question, history, history_summary(rows, history, question.ask.most))
+    declared = None if question.run else get_declared_range(account, question.evaluator_id, question.profile_name)
+    return _reading(question, history, history_summary(rows, history, question.ask.most), declared)
 
 
-def _reading(question: HistoryQuery, history: HistorySnapshot, summary: dict[str, Any]) -> HistoryReading:
+def _reading(
+    question: HistoryQuery,
+    history: HistorySnapshot,
+    summary: dict[str, Any],
+    declared: tuple[float, float] | None = None,
+) -> HistoryReading:
     family, has_verdict = (question.run.family, question.run.has_verdict) if question.run else (None, True)
-    interval = answer_interval(question.ask, family, history, has_verdict=has_verdict)
+    interval = answer_interval(question.ask, family, history, has_verdict=has_verdict, declared=declared)
     course = compute_course(question.ask, family, history, has_verdict=has_verdict)
     return HistoryReading(
         n=summary["n"],
@@ -85,7 +91,7 @@ def _reading(question: HistoryQuery, history: HistorySnapshot, summary: dict[str
         interval=interval,
         course=course,
         scores=history.scores[: question.ask.most].tolist(),
-        limits=value_limits(interval, family),
+        limits=value_limits(interval, family) or declared,
     )
 
 

@@ -55,6 +55,7 @@ class WatchedConfig(AnswerShape):
     cost: float
     input_tokens: int
     output_tokens: int
+    endings: Annotated[dict[str, int], Meta(description="How many answers ended how: those that there are.")]
     metrics: dict[str, MetricEstimate]
     by_component: dict[str, dict[str, dict[str, MetricEstimate]]]
     versus_leader: VersusConfig | None

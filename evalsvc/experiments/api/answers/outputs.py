@@ -38,6 +38,7 @@ class SampleFacts(AnswerShape):
     cost: float | None
     trace_id: str | None
     span_id: str | None
+    ending: str | UnsetType | None = UNSET
 
 
 class ScoreFacts(AnswerShape):
@@ -74,6 +75,7 @@ class OutputFacts(AnswerShape):
     samples: Annotated[list[SampleFacts] | None, Meta(description="Where the plan asks for several.")]
     error_type: str | None
     error_message: str | None
+    ending: str
     latency_ms: float | None
     input_tokens: int | None
     output_tokens: int | None

@@ -56,15 +56,15 @@ def declared_schema(kind: str, parameters: Mapping[str, object]) -> Mapping[str,
 
 def describe_breach(schema: Mapping[str, Any], components: Mapping[str, Any]) -> str | None:
     """Return where an output breaks its schema, with the value and the rule; None when it is valid."""
-    output_object = dict(components)
+    declared = schema.get("properties", {})
+    # Thinking that was removed from an answer is kept beside it, and is not the config's own component.
+    output_object = {name: value for name, value in components.items() if name != "thinking" or name in declared}
     if set(output_object) != {OUTPUT}:
         return _breach(schema, output_object, ())
     # `{"output": …}` is ambiguous: it can be the answer alone, or the object of its components.
     answer_breach = _breach(schema, output_object[OUTPUT], (OUTPUT,))
     by_component = _breach(schema, output_object, ()) if answer_breach else None
-    return (
-        answer_breach and by_component and (by_component if OUTPUT in schema.get("properties", {}) else answer_breach)
-    )
+    return answer_breach and by_component and (by_component if OUTPUT in declared else answer_breach)
 
 
 def _breach(schema: Mapping[str, Any], value: Any, start: Path) -> str | None:

@@ -23,6 +23,7 @@ from evalsvc.experiments.inference.pairs.versus import (
 )
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.reporting.by_component import group_by_component
+from evalsvc.experiments.reporting.endings import TRUNCATED, count_endings, is_truncated
 from evalsvc.experiments.reporting.live.metric_view import metric_view
 from evalsvc.experiments.reporting.live.scene import Scene, add_pairs, load_scene
 from evalsvc.stats.pairs.common import between
@@ -51,9 +52,15 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
     beside = {config.pk: compare_in_scene(scene, config, against) for config in scene.configs}
     behind = beside if against is leader else {}
-    views = [_config_view(scene, config, against, beside[config.pk], pairs) for config in scene.configs]
+    endings = count_endings(scene.configs, n_samples=plan.n_samples)
+    views = [
+        _config_view(scene, config, against, beside[config.pk], pairs) | {"endings": endings[config.pk]}
+        for config in scene.configs
+    ]
     for view in views:
+        warnings = [TRUNCATED] if is_truncated(view["endings"]) else []
         for name, metric_row in view["metrics"].items():
+            metric_row["warnings"] += warnings
             metric_quantiles = quantiles.get((int(view["id"]), name))
             metric_row["quantiles"] = (
                 remove_bounds(metric_quantiles)

@@ -9,9 +9,11 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, describe_breach
+from evalsvc.experiments.definition.kinds import FINISH_REASON, STRIP_THINKING
 from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.models import Config, Output, WorkUnit
 from evalsvc.experiments.runner import store
+from evalsvc.experiments.runner.endings import close_answer
 from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep, storable
 from evalsvc.experiments.runner.retries import is_retry, retry_task
 from evalsvc.experiments.runner.score import needs_worker
@@ -24,6 +26,8 @@ from evalsvc.experiments.runner.units.context import (
     unit_context,
 )
 from evalsvc.experiments.runner.units.samples import build_sample_row, sample_scores
+from evalsvc.judges.calls.endings import REFUSAL
+from evalsvc.judges.failures import REFUSED
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope
 
@@ -116,7 +120,8 @@ def post_outputs(
     context = unit_context(unit)
     waits = needs_worker(context.metrics)
     _check_outputs(unit, outputs, context.n_samples)
-    rows, bad_outputs = _read(context.output_schema, outputs, keep_scores=waits)
+    strips_thinking = context.parameters.get(STRIP_THINKING) is not False
+    rows, bad_outputs = _read(context.output_schema, outputs, keep_scores=waits, strips_thinking=strips_thinking)
     scores: list[dict[str, Any]] = []
     if rows and not waits:
         examples, stopped_metrics = load_examples(unit), read_stopped_metrics(unit, context)
@@ -143,7 +148,11 @@ def post_outputs(
 
 
 def _read(
-    schema: Mapping[str, Any] | None, outputs: Sequence[Mapping[str, Any]], *, keep_scores: bool
+    schema: Mapping[str, Any] | None,
+    outputs: Sequence[Mapping[str, Any]],
+    *,
+    keep_scores: bool,
+    strips_thinking: bool,
 ) -> tuple[list[dict[str, Any]], list[RefusedOutput]]:
     """Return the rows to record, and what of them was sent as an answer and is none."""
     rows: list[dict[str, Any]] = []
@@ -151,7 +160,8 @@ def _read(
     for item in outputs:
         parts = item.get("samples")
         part_rows = [
-            _apply_schema(schema, _row(part, item["pos"], keep_scores=keep_scores)) for part in parts or [item]
+            _apply_schema(schema, _row(part, item["pos"], keep_scores=keep_scores, strips_thinking=strips_thinking))
+            for part in parts or [item]
         ]
         bad_outputs += [
             RefusedOutput(item["pos"], None if parts is None else i, row["error_message"])
@@ -196,7 +206,7 @@ def _check_samples(pointer: str, item: Mapping[str, Any], n_samples: int) -> Non
         raise Invalid(FieldError(pointer, f"The plan says `n_samples`: {n_samples}, and these are {len(samples)}."))
 
 
-def _row(item: Mapping[str, Any], pos: int, *, keep_scores: bool) -> dict[str, Any]:
+def _row(item: Mapping[str, Any], pos: int, *, keep_scores: bool, strips_thinking: bool) -> dict[str, Any]:
     row: dict[str, Any] = {"pos": pos, "attempt": 1}
     row |= {name: item.get(name) for name in ("latency_ms", "input_tokens", "output_tokens", "cost")}
     row |= {name: item.get(name) for name in ("trace_id", "span_id")}
@@ -204,13 +214,15 @@ def _row(item: Mapping[str, Any], pos: int, *, keep_scores: bool) -> dict[str, A
     if error := item.get("error"):
         status = "timeout" if error["type"] == "timeout" else "error"
         message = storable(error.get("message") or "")[:1000]
-        return row | {"status": status, "error_type": error["type"], "error_message": message}
+        ending = REFUSAL if error["type"] == REFUSED else None
+        return row | {"status": status, "error_type": error["type"], "error_message": message, "ending": ending}
     components = storable(item.get("output"))
     if not isinstance(components, dict) or "output" not in components:
         components = {"output": components}
     # The workers that score later have no other way to learn of the caller's numbers.
     client_scores = storable(item.get("scores")) if keep_scores else None
-    return row | {"status": "ok", "output": components, "client_scores": client_scores}
+    closed = close_answer(components, strips_thinking=strips_thinking, finish_reason=item.get(FINISH_REASON))
+    return row | {"status": "ok", "client_scores": client_scores} | closed
 
 
 def _build_isolated_errors(errors: Mapping[str, str] | None) -> dict[str, Any] | None:

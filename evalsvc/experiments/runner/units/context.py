@@ -29,8 +29,8 @@ FROM experiments_experimentitem i JOIN datasets_example e ON e.id = i.example_id
 WHERE i.experiment_id = %s AND i.pos = ANY (%s)
 """
 TWINS = """
-SELECT DISTINCT ON (o.pos) o.pos, o.output, o.isolated, o.samples, o.id, o.latency_ms, o.input_tokens, o.output_tokens,
-  o.cost
+SELECT DISTINCT ON (o.pos) o.pos, o.output, o.isolated, o.samples, o.id, o.ending, o.latency_ms, o.input_tokens,
+  o.output_tokens, o.cost
 FROM experiments_output o JOIN experiments_config c ON c.id = o.config_id
 WHERE c.experiment_id = %s AND c.id <> %s AND c.parameters_hash = %s AND o.status = 'ok'
   AND o.pos >= %s AND o.pos < %s
@@ -158,7 +158,7 @@ def twin_outputs(unit: Unit, context: UnitContext) -> dict[int, dict[str, object
     values: list[int | str] = [unit.experiment_id, unit.config_id, context.parameters_hash, unit.from_pos, unit.to_pos]
     with account_scope(unit.account_id), connections[current_role()].cursor() as cursor:
         cursor.execute(TWINS, values)
-        names = ("reused_from", "latency_ms", "input_tokens", "output_tokens", "cost")
+        names = ("reused_from", "ending", "latency_ms", "input_tokens", "output_tokens", "cost")
         return {
             # A plain cursor hands jsonb on as text.
             row[0]: {

@@ -155,7 +155,9 @@ class PipelineRun:
                 continue
             result = self._ask(node, self._fields(node, self.outputs), INTEGRATED)
             if result.status != "ok":
-                return self._failed(node, str(result.error_type), str(result.error_message), result.status)
+                failed = self._failed(node, str(result.error_type), str(result.error_message), result.status)
+                failed.ending = result.ending
+                return failed
             self.outputs[node.name] = result.output
         answer = graph.answer_in(self.outputs)
         if answer is MISSING:

@@ -13,8 +13,9 @@ from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, Retry
 from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, score_output
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.runner.units.stages import MEASURED, build_answer_key, load_answers, store_answers
+from evalsvc.judges.calls.endings import ERROR
 
-OF_SAMPLE = ("status", "output", "error_type", "error_message", *MEASURED, "trace_id", "span_id")
+OF_SAMPLE = ("status", "output", "error_type", "error_message", "ending", *MEASURED, "trace_id", "span_id")
 OF_SCORE = (
     *("value", "denominator", "passed", "error_code", "error_message"),
     *("explanation", "spans", "extra", "judge_cost"),
@@ -78,6 +79,8 @@ def build_sample_row(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
     return {
         "pos": pos,
         **{name: primary_row.get(name) for name in ("status", "output", "error_type", "error_message")},
+        # Each sample has its own; the row has one where any ended otherwise than by a stop.
+        "ending": next(filter(None, map(_get_ending, rows)), None),
         **{name: _total(row.get(name) for row in rows) for name in MEASURED},
         **{name: rows[0].get(name) for name in ("trace_id", "span_id")},
         "attempt": max(row.get("attempt") or 1 for row in rows),
@@ -85,6 +88,11 @@ def build_sample_row(pos: int, rows: Sequence[Mapping[str, Any]]) -> Row:
         "samples": [{name: row.get(name) for name in OF_SAMPLE} for row in rows],
         "client_scores": _if_any([row.get("client_scores") for row in rows]),
     }
+
+
+def _get_ending(row: Mapping[str, Any]) -> str | None:
+    ending: str | None = row.get("ending")
+    return ending or (None if row["status"] == Output.Status.OK else ERROR)
 
 
 def _if_any(values: list[Any]) -> list[Any] | None:

@@ -13,6 +13,7 @@ from evalsvc.console.pages.experiments.live.strips import Strip, draw_strip, str
 from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.endings import describe_endings
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import load_references, reference_line
 from evalsvc.experiments.reporting.words import (
@@ -74,6 +75,7 @@ class LiveRow:
     n_done: int
     n_to_do: int
     n_error: int
+    endings: str
     n_reused: int
     cost: str
     parent: str
@@ -246,6 +248,7 @@ def _row(
         n_done=config["n_done"],
         n_to_do=plan.order_length if config["n_done"] > plan.run_length else plan.run_length,
         n_error=config["n_error"],
+        endings=describe_endings(config["endings"]),
         n_reused=config["n_reused"],
         cost=number(config["cost"]) if config["cost"] else "",
         parent=names.get(config["parent_id"], "a deleted config") if config["parent_id"] else "",

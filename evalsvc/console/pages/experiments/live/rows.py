@@ -102,6 +102,7 @@ def _render_progress(row: LiveRow) -> SafeString:
         "td",
         f"{row.n_done} / {row.n_to_do}",
         element("span", f"{row.n_error} failed", class_="facts bad") if row.n_error else None,
+        _facts(f"endings: {row.endings}") if row.endings else None,
         _facts(f"{row.n_reused} reused") if row.n_reused else None,
         _facts(f"cost {row.cost}") if row.cost else None,
         class_="figure",
