@@ -47,7 +47,7 @@ def test_files_hold_text_only(tmp_path: Path) -> None:
     path = result.save(tmp_path / "a.json")
 
     assert path.read_bytes().isascii()
-    assert EvaluationResult.load(path).rows[0].output.startswith("<object object")
+    assert EvaluationResult.load(path).rows[0].output == {"$type": "opaque", "value": "builtins.object"}
 
 
 def test_a_line_for_each_row(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from evalsvc.client.scoring.estimates import estimate_mean
 from evalsvc.client.scoring.scorers import CustomMetric, PostedScore, Scorer, build_scorer, check_score
 from evalsvc.client.service.evaluators import build_evaluator_entry, evaluator_label
 from evalsvc.client.service.service import Service
-from evalsvc.client.values import to_evaluator_text
+from evalsvc.client.shapes import read_body, split_answer
+from evalsvc.client.values import to_evaluator_text, to_wire
 
 NAME_IS_TAKEN = "This result has a metric {0!r} already, and its scores stay. Give another `name`."
 
@@ -106,12 +107,13 @@ def _score_by_evaluator(
     def ask(row: Row) -> RowScore | None:
         if not row.is_ok:
             return None
+        output, contexts = split_answer(read_body(to_wire(get_component(row.output, component))))
         verdict = client.evaluate(
             [entry],
             input=to_evaluator_text(row.input),
-            output=to_evaluator_text(get_component(row.output, component)),
-            gold=to_evaluator_text(get_component(row.expected, component)),
-            contexts=row.contexts,
+            output=output,
+            gold=split_answer(to_wire(get_component(row.expected, component)))[0],
+            contexts=row.contexts if contexts is None else cast("list[str]", contexts),
             capture="none",
         )[0]
         # As in an experiment: where the row lacks what the evaluator needs, nothing has failed.
