@@ -79,8 +79,8 @@ def check_runnables(
     )
     for runnable in runnables:
         by_component = simulation.names or ISOLATED in modes or isinstance(runnable, Pipeline)
-        pipeline = as_pipeline(runnable) if by_component else None
-        check_simulation(pipeline, simulation, modes)
+        pipeline = as_pipeline(runnable)
+        check_simulation(pipeline if by_component else None, simulation, modes)
         if pipeline is not None:
             for example in local.values():
                 pipeline.expand(example.input)

@@ -35,20 +35,21 @@ def make_runner(runnable: object, loop: Loop, modes: Collection[str], simulation
     needs_components = ISOLATED in modes or bool(simulation.names)
     pipeline = as_pipeline(runnable) if needs_components or isinstance(runnable, Pipeline) else None
     if pipeline is None:
-        return WholeRunner(Runner(runnable, loop), loop)
+        return WholeRunner(Runner(runnable, loop), loop, as_pipeline(runnable))
     return PipelineRunner(pipeline, loop, modes, simulation)
 
 
 class WholeRunner:
     """Runs code with unknown components."""
 
-    def __init__(self, runner: Runner, loop: Loop) -> None:
+    def __init__(self, runner: Runner, loop: Loop, pipeline: Pipeline | None) -> None:
         self._runner = runner
         self._loop = loop
+        self._pipeline = pipeline
 
     def run(self, row: Row) -> object:
         """Run it on the input."""
-        output = self._runner(row.input)
+        output = self._runner(row.input if self._pipeline is None else {"data": self._pipeline.expand(row.input)})
         return replace(output, value=collect_output(output.value, self._loop)) if isinstance(output, Output) else output
 
     def isolate(self, row: Row) -> None:
