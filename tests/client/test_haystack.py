@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from typing import Any
 
@@ -16,6 +17,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore  # noqa: E4
 
 from evalsvc.client import Client, InvalidError, Pipeline  # noqa: E402
 from evalsvc.client.coroutines import Loop  # noqa: E402
+from tests.conftest import CHECKOUT  # noqa: E402
 
 CAPITALS = {
     **{"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo", "Norway": "Oslo"},
@@ -212,6 +214,42 @@ def test_an_input_that_two_take_is_refused_before_anything_runs(client: Client, 
 
     with pytest.raises(ValueError, match=r"retriever.*reader"):
         client.eval(wrap(made), [value], ["Rome"], evaluators=["em"], progress=False)
+
+
+@haystack.component
+class Lost:
+    """Finds the documents of another land."""
+
+    @haystack.component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        return {"documents": [Document(id="nowhere", content="Atlantis is the capital of nowhere.")]}
+
+
+def test_a_broken_retriever_of_the_example_is_found(client: Client) -> None:
+    spec = importlib.util.spec_from_file_location("rag", CHECKOUT / "examples" / "haystack-rag" / "rag.py")
+    assert spec is not None and spec.loader is not None
+    rag = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rag)
+    made = haystack.Pipeline()
+    for name, part in (("retriever", Lost()), ("ranker", rag.ShortestFirst()), ("reader", rag.Reader())):
+        made.add_component(name, part)
+    made.connect("retriever.documents", "ranker.documents")
+    made.connect("ranker.documents", "reader.documents")
+    passages = {land: {"documents": [Document(id=land, content=text)]} for land, text in rag.FACTS.items()}
+    expected = [
+        {"retriever": passages[land], "ranker": passages[land], "reader": {"answer": city}}
+        for land, city in rag.CAPITALS.items()
+    ]
+    metrics = [
+        {"name": "em", "evaluator": "exact-match", "component": "reader"},
+        {"name": "recall", "component": "retriever"},
+    ]
+    options: dict[str, Any] = {"evaluators": metrics, "modes": ("integrated", "isolated"), "progress": False}
+
+    result = client.eval(made, [f"What is the capital of {land}?" for land in rag.FACTS], expected, **options)
+
+    assert result.gaps is not None
+    assert result.gaps.bottleneck == ("retriever",)
 
 
 def test_what_is_no_pipeline_of_haystack_s_is_refused() -> None:
