@@ -28,8 +28,14 @@ MEDIA_TYPES = {
     "audio/wave": "audio/wav",
 }
 """Other names of media types, and the usual ones."""
-_PASSAGE_TEXTS = ("text", "content")
-_PASSAGE_IDS = ("id", "document_id", "doc_id", "_id")
+_PASSAGE_TEXTS = ("text", "content", "page_content")
+_PASSAGE_IDS = ("id", "document_id", "doc_id", "_id", "id_", "node_id")
+_TEXT_BLOCKS = ("text", "output_text")
+"""The types of the blocks of a message that are its text; others are images, calls of tools and reasoning."""
+_WRITTEN = frozenset({"decimal", "datetime", "date", "time"})
+"""The `$type` of values that JSON has no form for, and that the client sends as texts."""
+OPAQUE = "opaque"
+"""The `$type` under which the client sends the class of an object that has no text."""
 _GRADES = ("relevance", "score", "grade")
 _METADATA = ("metadata", "meta")
 _WIRE = "evaluated_model_"
@@ -112,7 +118,7 @@ def as_text(value: object) -> str:
         return value
     if is_plain(value):
         return plain_text(value)
-    raise WrongType(f"{described(value)}, and a text was expected.")
+    raise WrongType(f"{described(value)}, and a text was expected.{_advise(value)}")
 
 
 def _sole(value: Any) -> Any:
@@ -121,6 +127,13 @@ def _sole(value: Any) -> Any:
         (value,) = value.values()
     if _is_list(value) and len(value) == 1:
         (value,) = value
+    return _untag(value)
+
+
+def _untag(value: Any) -> Any:
+    """Return the text of a decimal or a time that the client has sent with its type; any other value as it is."""
+    if isinstance(value, Mapping) and value.keys() == {"$type", "value"} and value["$type"] in _WRITTEN:
+        return value["value"]
     return value
 
 
@@ -135,22 +148,38 @@ def _output(value: Any, unread: Rest) -> str | AnswerText | None:
 
 
 def _read_answer(value: Any) -> Any:
-    """Return the one answer of a list: its only entry, or the first of extractive answers, which a reader ranks."""
+    """Return the one answer of a list.
+
+    That is the joined text of the content blocks of a message, the only entry, or the first of extractive answers,
+    which a reader ranks.
+    """
     if not _is_list(value) or not value:
         return value
+    if (text := join_blocks(value)) is not None:
+        return text
     if len(value) == 1 or all(isinstance(entry, Mapping) and "text" in entry for entry in value):
         return value[0]
     return value
 
 
+def join_blocks(content: Sequence[Any]) -> str | None:
+    """Return the text of content blocks such as `{"type": "text", "text": …}`; None for a list of anything else."""
+    if not all(isinstance(block, Mapping) and isinstance(block.get("type"), str) for block in content):
+        return None
+    texts = [block["text"] for block in content if block["type"] in _TEXT_BLOCKS and isinstance(block.get("text"), str)]
+    return "".join(texts) if texts else None
+
+
 def _answer(value: Any) -> AnswerText:
+    value = _untag(value)
     if isinstance(value, str):
         return AnswerText(value)
     if is_plain(value):
         return AnswerText(plain_text(value), value=value)
     if isinstance(value, Mapping) and "text" in value:
         return _read_located_answer(value)
-    raise WrongType(f"{described(value)}, and a text, a number, a boolean or an answer with a `text` was expected.")
+    expected = "a text, a number, a boolean or an answer with a `text` was expected."
+    raise WrongType(f"{described(value)}, and {expected}{_advise(value)}")
 
 
 def _read_located_answer(value: Mapping[str, Any]) -> AnswerText:
@@ -251,6 +280,9 @@ def _to_list(value: Any) -> Sequence[Any]:
 def _passage(index: int, value: Any) -> Passage:
     if not isinstance(value, Mapping):
         raise WrongType(f"a list whose entry {index} is {described(value)}, and a text or a passage was expected.")
+    if isinstance(value.get("node"), Mapping):
+        # A node of LlamaIndex with the score of its retriever.
+        value = {"score": value.get("score"), **value["node"]}
     text, name = _first(value, _PASSAGE_TEXTS), _name(value, _PASSAGE_IDS)
     if text is None and name is None:
         raise WrongType(f"a list whose entry {index} is {described(value)}, and it has neither `text` nor `id`.")
@@ -315,12 +347,35 @@ def described(value: object) -> str:
         return f"the boolean {plain_text(value)}"
     if isinstance(value, int | float):
         return f"the number {_short(value)}"
+    if isinstance(value, Mapping) and value.get("$type") == OPAQUE:
+        return f"an object of the class `{str(value.get('value'))[:MAX_SHOWN]}`, which has no text"
     if isinstance(value, Mapping):
         names = ", ".join(f"`{str(name)[:MAX_SHOWN]}`" for name in list(value)[:5])
         return f"an object with {names}{', …' if len(value) > 5 else ''}" if value else "an empty object"
+    if is_message_list(value):
+        return f"a list of {len(value)} chat messages"
     if _is_list(value):
         return f"a list of {len(value)}" if value else "an empty list"
     return f"a {type(value).__name__}"
+
+
+def is_message_list(value: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
+    """Return whether a value is a list of chat messages, each with a role."""
+    return (
+        _is_list(value)
+        and bool(value)
+        and all(isinstance(entry, Mapping) and "role" in entry and "content" in entry for entry in value)
+    )
+
+
+def _advise(value: object) -> str:
+    """Return what to send in place of a list of messages or an object without a text; nothing for other values."""
+    messages = value.get("messages") if isinstance(value, Mapping) else value
+    if is_message_list(messages):
+        return " Send the text of one message, such as the `content` of the last."
+    if isinstance(value, Mapping) and value.get("$type") == OPAQUE:
+        return " Return its text, or a dictionary of its fields."
+    return ""
 
 
 def _short(number: float) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from evalsvc.codes import EVALUATION_ERRORS, PROBLEMS, Code
 from evalsvc.judges.questions.usage import prompt_hash
 from evaluators.base import EvaluatorSpec, ManagedProfile, effective_settings
+from evaluators.families.metrics import OTHER_NAMES, metric_names
 from evaluators.gateway import Question
 from evaluators.judging.prompts import RULES
 from evaluators.judging.shown import collect_prompts
@@ -23,6 +24,7 @@ from scripts.examples import EXAMPLES, examples_text
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 API = CHECKOUT / "docs" / "api"
+NAMES = "evalsvc/client/names.py"
 # In the order in which a reader meets them.
 NOUNS = (
     *(
@@ -191,11 +193,35 @@ def are_examples_current(*, write: bool) -> bool:
     return text == wanted or write
 
 
+def evaluator_names() -> str:
+    """Return the module of the client with the names of evaluators and metrics."""
+    names = {alias for _, spec in all_evaluators() for alias in (spec.aliases or (spec.id,))}
+    names |= set(metric_names()) - set(OTHER_NAMES)
+    members = "".join(f'    {re.sub("[^A-Z0-9]+", "_", name.upper())} = "{name}"\n' for name in sorted(names))
+    return (
+        '"""The names of evaluators and metrics, written by `python -m scripts.docs`."""\n\n'
+        "from enum import StrEnum\n\n\n"
+        "class EvaluatorName(StrEnum):\n"
+        '    """What `evaluators` and `calculate_metrics` take, besides profiles and evaluators of your own."""\n\n'
+        f"{members}"
+    )
+
+
+def are_names_current(*, write: bool) -> bool:
+    """Return whether the client's names are those of the catalogue; write them where they are not."""
+    path, wanted = CHECKOUT / NAMES, evaluator_names()
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    if text != wanted and write:
+        path.write_text(wanted, encoding="utf-8")
+    return text == wanted or write
+
+
 def main() -> int:
     """Write or check the pages, and what is made from them."""
     write = "--check" not in sys.argv
     old = [(page.path, page.source) for page in pages() if not is_current(page, write=write)]
     old += [] if are_examples_current(write=write) else [(EXAMPLES, "docs/api/")]
+    old += [] if are_names_current(write=write) else [(NAMES, "the registered families")]
     for path, source in old:
         print(f"{path} differs from {source}; run `python -m scripts.docs`.")
     return 1 if old else 0

@@ -17,6 +17,7 @@ from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.tenancy.rows import KeyLocks
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
+from evaluators.families.metrics import Metrics, find_metric_profile, metric_names
 from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family
 
 NO_THRESHOLD_REMEDY = "Set `pass_threshold` in a profile of your own, or use the score."
@@ -82,11 +83,18 @@ _locks = KeyLocks()
 def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str | None) -> ResolvedEvaluator:
     """Find the evaluator by id or alias and the profile by any of its spellings; raise Unresolved with the reason.
 
-    Both may come as one word, `pii/patronus:detect-pii`, as the client writes them.
+    Both may come as one word, `pii/patronus:detect-pii`, as the client writes them; so may a metric: `mrr`, `ndcg@10`.
     """
     if "/" in evaluator and profile is None:
         evaluator, _, profile = evaluator.partition("/")
-    evaluator_id, family, spec, default, catalog = resolve_evaluator(account_id, epoch, evaluator)
+    try:
+        evaluator_id, family, spec, default, catalog = resolve_evaluator(account_id, epoch, evaluator)
+    except UnresolvedEvaluator as exc:
+        is_unknown = exc.code == "unknown_evaluator" and profile is None
+        profile = find_metric_profile(evaluator) if is_unknown else None
+        if profile is None:
+            raise
+        evaluator_id, family, spec, default, catalog = resolve_evaluator(account_id, epoch, Metrics.name)
     name = profile or default
     if name is None:
         examples = ", ".join(PREFIX + p.name for p in family.managed_profiles)
@@ -134,7 +142,7 @@ def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSp
     row = own.evaluators.get(ref)
     match = find_evaluator(row.base if row else ref)
     if match is None:
-        hint = suggestion(ref, {*evaluator_names(), *own.evaluators})
+        hint = suggestion(ref, {*evaluator_names(), *own.evaluators, *metric_names()})
         raise UnresolvedEvaluator("unknown_evaluator", f"No evaluator has the id or alias {ref!r}.{hint}")
     family, spec = match
     row = row or own.evaluators.get(spec.id)

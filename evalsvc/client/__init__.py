@@ -16,6 +16,7 @@ from evalsvc.client.errors import (
 )
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.tracing import Output
+from evalsvc.client.names import EvaluatorName
 from evalsvc.client.pipeline.pipelines import Pipeline
 from evalsvc.client.resources.annotations import CriteriaRecord, LabelRecord
 from evalsvc.client.resources.connections import ConnectionRecord
@@ -55,6 +56,7 @@ __all__ = [
     "EvaluateResult",
     "EvaluationRecord",
     "EvaluationResult",
+    "EvaluatorName",
     "ExperimentRecord",
     "ExperimentResult",
     "FieldProblem",

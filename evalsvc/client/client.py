@@ -6,10 +6,10 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from evalsvc.client.experiment.examples import Examples, LocalExample, as_list, build_examples
-from evalsvc.client.experiment.options import Options, RunOptions, read_run_options
+from evalsvc.client.experiment.options import Options, RunOptions, pick_spelling, read_run_options
 from evalsvc.client.experiment.request import (
     ExperimentRequest,
     build_scorers,
@@ -30,7 +30,7 @@ from evalsvc.client.results.live import Live
 from evalsvc.client.scoring.added_metrics import wait_until_scored
 from evalsvc.client.scoring.defaults import default_evaluators
 from evalsvc.client.scoring.result import EvaluationResult
-from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics
+from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics, split_functions
 from evalsvc.client.service.bodies import BatchBody, ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators
 from evalsvc.client.service.transport import Param
@@ -65,10 +65,10 @@ class Client(Resources):
 
         Without `expected_outputs`, or with an empty list, the evaluation is blind.
 
-        `runnable` is a function, a coroutine function, or an object with `run`. `evaluators` are those of the service,
-        `metrics` are your own functions `(input, output, expected) -> number`; with neither, a default set is used and
-        named on stderr. With `resume=True`, the newest unfinished evaluation of that name on the same inputs is
-        continued. `on_progress` receives each partial result.
+        `runnable` is a function, a coroutine function, or an object with `run` or `invoke`. `evaluators` are those of
+        the service, `metrics` are your own functions `(input, output, expected) -> number`, which may stand among the
+        `evaluators` too; with neither, a default set is used and named on stderr. With `resume=True`, the newest
+        unfinished evaluation of that name on the same inputs is continued. `on_progress` receives each partial result.
         """
         for result in self.eval_iter(
             runnable,
@@ -102,6 +102,8 @@ class Client(Resources):
         if isinstance(runnable, Pipeline):
             # Expand the inputs, so that the stored dataset shows which component received which value.
             inputs = [runnable.expand(value) for value in as_list(inputs)]
+        evaluators, metrics = split_functions(evaluators, metrics)
+        expected_outputs = _pick_expected(expected_outputs, options)
         examples = build_examples(inputs, expected_outputs, options.get("contexts"), clusters=options.get("cluster_by"))
         selected_evaluators = (
             self._choose_defaults(examples, options) if evaluators is None and not metrics else evaluators or ()
@@ -163,17 +165,18 @@ class Client(Resources):
         call returns immediately, and `wait()` waits for the end. `on_progress` receives the experiment, to control it,
         and its status.
         """
+        selected_evaluators, metrics = split_functions(evaluators, metrics)
         request = ExperimentRequest(
             name=name,
             examples=build_examples(
                 inputs,
-                expected_outputs,
+                _pick_expected(expected_outputs, options),
                 options.get("contexts"),
                 dataset_id=dataset_id,
                 dataset_version=dataset_version,
                 clusters=options.get("cluster_by"),
             ),
-            evaluators=evaluators,
+            evaluators=selected_evaluators or (),
             scorers=build_scorers(metrics),
             configs=configs,
             parameters=parameters or {},
@@ -351,6 +354,10 @@ class Client(Resources):
             how_to_resume=how_to_resume.format(id=body["id"]),
             progress=run_options["progress"],
         )
+
+
+def _pick_expected(expected_outputs: Any, options: Options) -> Any:
+    return pick_spelling(expected_outputs=expected_outputs, expected_output=options.get("expected_output"))
 
 
 def _config_id(compared: str | EvaluationResult) -> str:

@@ -16,6 +16,8 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, TypeAlias
 
+from evalsvc.client.shapes import OPAQUE, describe_opaque, describe_shape
+
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 TYPE = "$type"
@@ -26,7 +28,9 @@ VECTORS = ("embedding", "sparse_embedding", "blob")
 def to_json(value: object) -> JsonValue:
     """Convert a value to JSON types: tuples and sets become lists, unknown objects their `str()`.
 
-    Objects that describe themselves (dataclasses, `to_dict()`, `model_dump()`) are converted from that description.
+    Objects of known frameworks are converted as `evalsvc.client.shapes` says; those that describe themselves
+    (dataclasses, `to_dict()`, `model_dump()`), from that description. An object without a text becomes
+    `{"$type": "opaque", …}`.
     """
     match value:
         case Enum():
@@ -92,6 +96,8 @@ def _tag(name: str, value: JsonValue) -> JsonObject:
 
 
 def _describe(value: object) -> JsonValue:
+    if (shape := describe_shape(value)) is not value:
+        return to_json(shape)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return to_json({field.name: getattr(value, field.name) for field in dataclasses.fields(value)})
     for method in ("model_dump", "to_dict"):
@@ -101,8 +107,13 @@ def _describe(value: object) -> JsonValue:
                 described = describe()
             except (TypeError, ValueError, AttributeError, NotImplementedError):
                 break
-            return to_json(described) if isinstance(described, Mapping) else str(value)
-    return str(value)
+            return to_json(described) if isinstance(described, Mapping) else _to_text(value)
+    return _to_text(value)
+
+
+def _to_text(value: object) -> JsonValue:
+    opaque = describe_opaque(value)
+    return str(value) if opaque is None else _tag(OPAQUE, opaque)
 
 
 _READERS: dict[str, Callable[[Any], object]] = {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 
 from evaluators.base import (
     AnswerText,
@@ -199,6 +200,28 @@ class Metrics(Family):
     def warm_up(self) -> None:
         """Import sacrebleu."""
         sentence_bleu("warm", ["up"])
+
+
+OTHER_NAMES = {
+    "rouge-l": "compute-rouge",
+    "rougel": "compute-rouge",
+    "semantic-answer-similarity": "compute-sas",
+    "recall-multi-hit": "recall",
+}
+
+
+@cache
+def metric_names() -> Mapping[str, str]:
+    """Return the names by which a metric is known without its evaluator, with the managed profiles that they mean."""
+    profiles = [profile.name for profile in Metrics.managed_profiles]
+    short_names = {name.removeprefix("compute-").removeprefix("squad-"): name for name in profiles}
+    squad_names = {name.removeprefix("compute-"): name for name in profiles}
+    return {**OTHER_NAMES, **squad_names, **short_names}
+
+
+def find_metric_profile(name: str) -> str | None:
+    """Return the managed profile that a name of a metric means, such as `mrr`, `f1` or `ndcg@10`; None for others."""
+    return metric_names().get(name.lower().replace("_", "-").replace("@", "-at-"))
 
 
 def _measure(metric: str, sample: Sample, settings: Settings) -> MeasuredText:

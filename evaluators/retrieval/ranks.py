@@ -1,6 +1,7 @@
 """Ranking metrics over retrieved passages, computed by ir-measures, and nDCG by its formula.
 
-Passages are matched by id if every passage on both sides has one, else by text, character for character. Passages with
+Passages are matched by id if every passage on both sides has one, else by text, character for character. A text that
+equals an id of the other side is an id. Passages with
 neither an id nor a non-space character are dropped on both sides, and the ranks close up. A passage that is retrieved
 twice occupies both ranks and is credited at the first.
 """
@@ -42,9 +43,13 @@ def rank_passages(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> 
     """Prepare a list for `measure`. A passage without a grade has 1; of a repeated one the best grade counts.
 
     A grade of zero or below is a passage that was judged and is not relevant, as trec_eval has it. Raises
-    CannotScore("wrong_type") where one side is known by ids alone and the other has none.
+    CannotScore("wrong_type") where one side is known by ids alone and the other has none, or mixes ids with texts.
     """
     retrieved, relevant = _assign_names(retrieved), _assign_names(relevant)
+    retrieved, relevant = (
+        _read_ids(retrieved, relevant, Field.CONTEXT),
+        _read_ids(relevant, retrieved, Field.GOLD_CONTEXT),
+    )
     matched_by = _matched_by(retrieved, relevant)
     name_of = _id if matched_by == BY_ID else _text
     names = tuple(name for passage in retrieved if (name := name_of(passage)).strip())
@@ -61,6 +66,21 @@ def rank_passages(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> 
 def _assign_names(passages: Sequence[Passage]) -> list[Passage]:
     """Leave out what has neither text nor id: it must not decide by which of the two the others are matched."""
     return [passage for passage in passages if _text(passage).strip() or _id(passage)]
+
+
+def _read_ids(passages: list[Passage], others: Sequence[Passage], field: Field) -> list[Passage]:
+    """Return texts that are ids of the other side as ids: a retriever or an expectation may name its documents only."""
+    texts = {passage.text for passage in passages if not _id(passage)}
+    ids = {_id(passage) for passage in others} - {""}
+    if texts.isdisjoint(ids):
+        return passages
+    if len(texts) < len({(passage.text, passage.id) for passage in passages}) or not all(map(_id, others)):
+        raise CannotScore(
+            "wrong_type", f"`{field}` has texts that are ids of documents, and not every passage has an id."
+        )
+    if texts & {passage.text for passage in others} - ids:
+        raise CannotScore("wrong_type", f"`{field}` mixes ids of documents with their texts.")
+    return [Passage("", passage.text, passage.relevance, passage.metadata) for passage in passages]
 
 
 def _matched_by(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> str:

@@ -80,6 +80,34 @@ def test_nothing_else_is_an_evaluator(alice: Caller, name: str) -> None:
     assert code(alice, name) == "unknown_evaluator"
 
 
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [
+        ("mrr", "mrr"), ("MAP", "map"), ("recall", "recall"), ("recall_single_hit", "recall-single-hit"),
+        ("ndcg@10", "ndcg-at-10"), ("f1", "compute-squad-f1"), ("em", "compute-squad-em"), ("squad_f1", "compute-squad-f1"),
+        ("bleu", "compute-bleu"), ("rouge", "compute-rouge"), ("rougeL", "compute-rouge"), ("sas", "compute-sas"),
+    ],
+)  # fmt: skip
+def test_a_metric_answers_to_its_own_name(alice: Caller, name: str, profile: str) -> None:
+    run = found(alice, name)
+
+    assert (run.spec.id, run.profile.name) == (METRICS, f"patronus:{profile}")
+
+
+def test_an_own_evaluator_outranks_the_name_of_a_metric(alice: Caller) -> None:
+    row = own(alice, "mrr")
+
+    assert found(alice, "mrr").spec.id == EXACT
+    switch_evaluator(account=alice.account, evaluator=row, is_enabled=False, actor="test")
+    assert code(alice, "mrr") == "evaluator_disabled"
+    assert code(alice, "recall", "compute-bleu") == "unknown_evaluator"
+
+
+def test_a_near_name_of_a_metric_is_suggested(alice: Caller) -> None:
+    with pytest.raises(UnresolvedEvaluator, match="Did you mean `recall"):
+        found(alice, "recal")
+
+
 def test_what_the_id_promises_is_part_of_what_runs(alice: Caller) -> None:
     assert found(alice, EXACT).settings != found(alice, NORMALISED).settings
 

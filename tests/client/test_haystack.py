@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from typing import Any
 
@@ -16,6 +17,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore  # noqa: E4
 
 from evalsvc.client import Client, InvalidError, Pipeline  # noqa: E402
 from evalsvc.client.coroutines import Loop  # noqa: E402
+from tests.conftest import CHECKOUT  # noqa: E402
 
 CAPITALS = {
     **{"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Japan": "Tokyo", "Norway": "Oslo"},
@@ -110,7 +112,8 @@ def test_a_wrapped_pipeline_runs_itself_and_keeps_what_came_between(client: Clie
         {"name": "em", "evaluator": "exact-match", "component": "reader"},
         {"name": "recall", "component": "retriever"},
     ]
-    result = client.eval(Pipeline.from_haystack(made), INPUTS, gold(), evaluators=metrics, progress=False)
+    inputs = inputs_of(made)
+    result = client.eval(Pipeline.from_haystack(made), inputs, gold(), evaluators=metrics, progress=False)
     assert (result.metrics["em"].value, result.metrics["recall"].value) == (0.9, 1.0)
     assert set(result.rows[0].output) == {"output", "retriever", "reader"}
     assert result.parameters["connections"] == ["retriever.documents -> reader.documents"]
@@ -171,6 +174,82 @@ def test_one_with_a_loop_is_evaluated_as_a_whole_only(client: Client) -> None:
         client.eval(wrapped, [{"text": "a"}], ["a!"], evaluators="exact-match", simulated_outputs={"second": {}})
     result = client.eval(wrapped, [{"first": {"text": "a"}}], ["a!"], progress=False, metrics={"rows": lambda *_: 1})
     assert result.metrics["rows"].N == 1
+
+
+@haystack.component
+class First:
+    """Answers with the first document's id."""
+
+    @haystack.component.output_types(answer=str)
+    def run(self, documents: list[Document], style: str = "short") -> dict[str, Any]:
+        return {"answer": documents[0].id}
+
+
+@pytest.mark.parametrize("wrap", [Pipeline.from_haystack, lambda made: made])
+def test_a_text_goes_to_the_only_required_input(client: Client, wrap: Any) -> None:
+    texts = [one["query"] for one in INPUTS]
+    expected = [{"documents": [city]} for city in CAPITALS.values()]
+
+    found = client.eval(wrap(pipeline(First())), texts, list(CAPITALS.values()), evaluators=["em"], progress=False)
+    ranked = client.eval(wrap(searching()), texts, expected, evaluators=["mrr"], progress=False)
+
+    assert (found.metrics["em"].value, found.n_error) == (1.0, 0)
+    assert (ranked.metrics["mrr"].value, ranked.n_error) == (1.0, 0)
+
+
+def searching() -> Any:
+    """Build a pipeline of a retriever alone."""
+    store = InMemoryDocumentStore()
+    store.write_documents(DOCUMENTS)
+    made = haystack.Pipeline()
+    made.add_component("retriever", InMemoryBM25Retriever(store, top_k=3))
+    return made
+
+
+@pytest.mark.parametrize("wrap", [Pipeline.from_haystack, lambda made: made])
+@pytest.mark.parametrize("value", [INPUTS[0], INPUTS[0]["query"], {"top_n": 3}])
+def test_an_input_that_two_take_is_refused_before_anything_runs(client: Client, wrap: Any, value: Any) -> None:
+    made = pipeline(Reader())
+    made.get_component("retriever").run = None  # would raise
+
+    with pytest.raises(ValueError, match=r"retriever.*reader"):
+        client.eval(wrap(made), [value], ["Rome"], evaluators=["em"], progress=False)
+
+
+@haystack.component
+class Lost:
+    """Finds the documents of another land."""
+
+    @haystack.component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        return {"documents": [Document(id="nowhere", content="Atlantis is the capital of nowhere.")]}
+
+
+def test_a_broken_retriever_of_the_example_is_found(client: Client) -> None:
+    spec = importlib.util.spec_from_file_location("rag", CHECKOUT / "examples" / "haystack-rag" / "rag.py")
+    assert spec is not None and spec.loader is not None
+    rag = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rag)
+    made = haystack.Pipeline()
+    for name, part in (("retriever", Lost()), ("ranker", rag.ShortestFirst()), ("reader", rag.Reader())):
+        made.add_component(name, part)
+    made.connect("retriever.documents", "ranker.documents")
+    made.connect("ranker.documents", "reader.documents")
+    passages = {land: {"documents": [Document(id=land, content=text)]} for land, text in rag.FACTS.items()}
+    expected = [
+        {"retriever": passages[land], "ranker": passages[land], "reader": {"answer": city}}
+        for land, city in rag.CAPITALS.items()
+    ]
+    metrics = [
+        {"name": "em", "evaluator": "exact-match", "component": "reader"},
+        {"name": "recall", "component": "retriever"},
+    ]
+    options: dict[str, Any] = {"evaluators": metrics, "modes": ("integrated", "isolated"), "progress": False}
+
+    result = client.eval(made, [f"What is the capital of {land}?" for land in rag.FACTS], expected, **options)
+
+    assert result.gaps is not None
+    assert result.gaps.bottleneck == ("retriever",)
 
 
 def test_what_is_no_pipeline_of_haystack_s_is_refused() -> None:

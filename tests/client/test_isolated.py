@@ -224,3 +224,34 @@ def test_a_predecessor_with_nothing_expected_upstream_gives_what_it_made(client:
     result = run(client, pipeline, inputs, EXPECTED, evaluators=[EM], modes=MODES)
 
     assert result.rows[1].isolated == {"reader": {"answer": "City1", "query": "LAND 1"}}
+
+
+def rank(documents: list[str]) -> dict[str, Any]:
+    return {"documents": sorted(documents, key=len)}
+
+
+def rank_wrongly(documents: list[str]) -> dict[str, Any]:
+    return {"documents": ["Atlantis is the capital."] if len(documents) > 1 else documents}
+
+
+def find_all(query: str) -> dict[str, Any]:
+    return {"documents": [f"{CITIES[int(query.split()[1])]} is the capital.", "Rome is warm in the long summer."]}
+
+
+@pytest.mark.parametrize(
+    ("find", "order", "culprit"), [(retriever, rank, "retriever"), (find_all, rank_wrongly, "ranker")]
+)
+def test_an_expected_output_does_not_hide_what_was_broken_before_it(
+    client: Client, find: Any, order: Any, culprit: str
+) -> None:
+    pipeline = Pipeline(
+        {"retriever": find, "ranker": order, "reader": reader},
+        ["retriever.documents -> ranker.documents", "ranker.documents -> reader.documents"],
+    )
+    expected = [{**row, "ranker": row["retriever"]} for row in EXPECTED]
+    metrics = [EM, {"name": "recall", "component": "retriever"}]
+
+    result = run(client, pipeline, QUERIES, expected, evaluators=metrics, modes=MODES)
+
+    assert result.gaps is not None
+    assert result.gaps.bottleneck == (culprit,)

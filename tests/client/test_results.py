@@ -47,7 +47,7 @@ def test_files_hold_text_only(tmp_path: Path) -> None:
     path = result.save(tmp_path / "a.json")
 
     assert path.read_bytes().isascii()
-    assert EvaluationResult.load(path).rows[0].output.startswith("<object object")
+    assert EvaluationResult.load(path).rows[0].output == {"$type": "opaque", "value": "builtins.object"}
 
 
 def test_a_line_for_each_row(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_scorer_that_breaks_is_no_score() -> None:
     assert "TypeError" in str(result.rows[1].scores["m"].error_message)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "much", None])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "much"])
 def test_what_is_no_number_is_no_score(value: Any) -> None:
     found = made().calculate_metrics(lambda input, output, expected: value, name="m")
 

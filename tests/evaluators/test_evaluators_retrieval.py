@@ -267,9 +267,38 @@ def test_an_id_that_comes_twice_counts_once() -> None:
     assert FAMILY.score(sample, {"metric": "map"}).value == pytest.approx((1 + 2 / 3) / 3)
 
 
+DOCUMENTS = [{"id": "d1", "text": "one"}, {"id": "d2", "text": "two"}]
+
+
+@pytest.mark.parametrize(
+    ("contexts", "gold", "expected"),
+    [
+        (["d0", "d1"], DOCUMENTS, 0.5),
+        (["d1", "d1"], {"d1": 1}, 1.0),
+        (DOCUMENTS, ["d2"], 0.5),
+        ([{"id": "1"}, {"id": "d2"}], ["d2", "d7"], 0.5),
+        (["one", "two"], DOCUMENTS, 1.0),
+        (["d0", "d9"], DOCUMENTS, 0.0),
+        (["France", "Peru"], [{"id": "France", "text": "France"}], 1.0),
+    ],
+)
+def test_a_text_that_is_an_id_of_the_other_side_is_an_id(contexts: Any, gold: Any, expected: float) -> None:
+    found = FAMILY.score(make_sample(contexts=contexts, gold_contexts=gold), {"metric": "mrr"})
+
+    assert found.value == expected
+
+
 @pytest.mark.parametrize(
     ("contexts", "gold"),
-    [(["a"], {"1": 1}), ([{"id": "1"}], ["a"]), ([{"id": "1"}, "a"], [{"id": "1", "text": "a"}])],
+    [
+        (["a"], {"1": 1}),
+        ([{"id": "1"}], ["a"]),
+        ([{"id": "1"}, "a"], [{"id": "1", "text": "a"}]),
+        (["d1", "two"], DOCUMENTS),
+        (["d1", {"id": "d2", "text": "two"}], DOCUMENTS),
+        ([*DOCUMENTS, "three"], ["d1"]),
+        (DOCUMENTS, ["d1", "two"]),
+    ],
 )
 def test_what_has_nothing_to_be_matched_by_has_no_score(contexts: Any, gold: Any) -> None:
     with pytest.raises(CannotScore) as refusal:

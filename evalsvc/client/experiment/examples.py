@@ -12,7 +12,8 @@ from evalsvc.client.experiment.options import CLUSTER
 from evalsvc.client.results.rows import Row
 from evalsvc.client.service.bodies import DatasetReference, ExampleBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
-from evalsvc.client.values import JsonObject, from_json, to_json, to_wire
+from evalsvc.client.shapes import read_body
+from evalsvc.client.values import JsonObject, JsonValue, from_json, to_json, to_wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +122,10 @@ def build_row(example: ExampleBody, pos: int, local: Mapping[str, LocalExample])
 def to_components(output: object) -> JsonObject:
     """Return an output as the service stores it: by component, with the answer under `output`.
 
-    A dictionary with `output` and other keys already has this form, so a runnable can return the `contexts` that it
-    retrieved.
+    A message, a chat completion or a response of a model becomes its text. A dictionary with `output` and other keys
+    already has this form, so a runnable can return the `contexts` that it retrieved.
     """
-    value = to_wire(output)
+    value = cast("JsonValue", read_body(to_wire(output)))
     if isinstance(value, dict) and "output" in value and len(value) > 1:
         return value
     return {"output": value}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalsvc.client.experiment.examples import Examples, LocalExample
-from evalsvc.client.experiment.options import Options, RunOptions, read_plan_options
+from evalsvc.client.experiment.options import Options, RunOptions, read_plan_options, read_run_options
 from evalsvc.client.pipeline.pipelines import (
     ISOLATED,
     Pipeline,
@@ -73,13 +73,14 @@ def check_runnables(
     runnables: Iterable[object], local: Mapping[str, LocalExample], modes: Sequence[str], options: RunOptions
 ) -> Simulation:
     """Return which outputs are simulated; refuse, before anything runs, what a pipeline cannot do. ValueError."""
+    run_options = read_run_options(options)
     simulation = read_simulation(
-        options.get("simulated_outputs"), options.get("simulate_from"), n_inputs=len(local) or None
+        run_options["simulated_outputs"], run_options["simulate_from"], n_inputs=len(local) or None
     )
     for runnable in runnables:
         by_component = simulation.names or ISOLATED in modes or isinstance(runnable, Pipeline)
-        pipeline = as_pipeline(runnable) if by_component else None
-        check_simulation(pipeline, simulation, modes)
+        pipeline = as_pipeline(runnable)
+        check_simulation(pipeline if by_component else None, simulation, modes)
         if pipeline is not None:
             for example in local.values():
                 pipeline.expand(example.input)

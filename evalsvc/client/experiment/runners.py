@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.experiment.tracing import Output, SpanReference
 from evalsvc.client.pipeline.pipelines import ISOLATED, Pipeline, Simulation, as_pipeline, get_expected
 from evalsvc.client.pipeline.runnables import Runner
+from evalsvc.client.pipeline.streams import collect_output
 from evalsvc.client.results.rows import Row, RowScore
 from evalsvc.client.scoring.row_scores import compute_score, get_component
 from evalsvc.client.scoring.scorers import CustomMetric, PostedScore, is_computed_at_end
@@ -33,19 +35,22 @@ def make_runner(runnable: object, loop: Loop, modes: Collection[str], simulation
     needs_components = ISOLATED in modes or bool(simulation.names)
     pipeline = as_pipeline(runnable) if needs_components or isinstance(runnable, Pipeline) else None
     if pipeline is None:
-        return WholeRunner(Runner(runnable, loop))
+        return WholeRunner(Runner(runnable, loop), loop, as_pipeline(runnable))
     return PipelineRunner(pipeline, loop, modes, simulation)
 
 
 class WholeRunner:
     """Runs code with unknown components."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, loop: Loop, pipeline: Pipeline | None) -> None:
         self._runner = runner
+        self._loop = loop
+        self._pipeline = pipeline
 
     def run(self, row: Row) -> object:
         """Run it on the input."""
-        return self._runner(row.input)
+        output = self._runner(row.input if self._pipeline is None else {"data": self._pipeline.expand(row.input)})
+        return replace(output, value=collect_output(output.value, self._loop)) if isinstance(output, Output) else output
 
     def isolate(self, row: Row) -> None:
         """Leave the row as it is."""

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from evalsvc.client.coroutines import Loop, wait_if_awaitable
+from evalsvc.client.coroutines import Loop
 from evalsvc.client.pipeline.graphs import ByComponent, ComponentLink, Fields, Graph
 from evalsvc.client.pipeline.runnables import find_target
+from evalsvc.client.pipeline.streams import collect_output
 
 ANSWER = "output"
 """The key of the final output beside the components, and of a component's value that has no name of its own."""
@@ -178,7 +179,7 @@ class CallableGraph(Graph):
 
     def call(self, name: str, arguments: Fields, loop: Loop) -> Fields:
         """Run one component. A return value that is not a mapping becomes its only field."""
-        result = wait_if_awaitable(find_target(self._components[name])(**arguments), loop)
+        result = collect_output(find_target(self._components[name])(**arguments), loop)
         if isinstance(result, Mapping):
             return cast(Fields, dict(result))
         read = self.fields_read(name)

@@ -33,21 +33,44 @@ class HaystackGraph(Graph):
         super().__init__(self._nodes, links)
 
     def expand(self, value: object) -> dict[str, Fields]:
-        """Return an input by component; as in Haystack, one without names goes to each component with such an input."""
-        if not isinstance(value, Mapping):
-            raise ValueError(f"A Haystack pipeline takes an object, not a {type(value).__name__}.")
-        if all(isinstance(part, Mapping) for part in value.values()):
-            if unknown := [name for name in value if name not in self._nodes]:
-                raise ValueError(f"The pipeline has no component {unknown[0]!r}; it has {', '.join(self.names)}.")
-            return {str(name): dict(part) for name, part in value.items()}
+        """Return an input by component. ValueError where no component takes part of it, or more than one could.
+
+        `{"retriever": {"query": …}}` names the component; `{"query": …}` goes to the only one with an unconnected input
+        of that name, and a value that is no mapping to the only required input.
+        """
         inputs: dict[str, Fields] = {}
-        for key, part in value.items():
-            takers = [name for name, node in self._nodes.items() if key in node["input_sockets"]]
-            if not takers:
-                raise ValueError(f"No component takes the input `{key}`; there are {', '.join(self.names)}.")
-            for name in takers:
-                inputs.setdefault(name, {})[str(key)] = part
+        for key, part in self._to_mapping(value).items():
+            if key in self._nodes and isinstance(part, Mapping):
+                inputs.setdefault(key, {}).update({str(name): item for name, item in part.items()})
+            else:
+                inputs.setdefault(self._find_taker(key), {})[key] = part
         return inputs
+
+    def _list_unconnected(self, name: str) -> list[Any]:
+        """Return the input sockets of a component that no other component feeds."""
+        fed = {link.parameter for link in self.links_into(name)}
+        return [socket for key, socket in self._nodes[name]["input_sockets"].items() if key not in fed]
+
+    def _to_mapping(self, value: object) -> dict[str, object]:
+        if isinstance(value, Mapping):
+            return {str(key): part for key, part in value.items()}
+        free = [(name, socket) for name in self.names for socket in self._list_unconnected(name)]
+        takers = [(name, socket) for name, socket in free if socket.is_mandatory] or free
+        if len(takers) != 1:
+            inputs = ", ".join(f"`{name}.{socket.name}`" for name, socket in takers) or "nothing"
+            raise ValueError(f"An input that is no object goes to one input of the pipeline, and there are {inputs}.")
+        return {takers[0][0]: {takers[0][1].name: value}}
+
+    def _find_taker(self, key: str) -> str:
+        takers = [name for name in self.names if any(socket.name == key for socket in self._list_unconnected(name))]
+        if len(takers) == 1:
+            return takers[0]
+        if takers:
+            names = ", ".join(repr(name) for name in takers)
+            raise ValueError(
+                f"The input `{key}` could go to {names}: name them, as in {{{takers[0]!r}: {{{key!r}: …}}}}."
+            )
+        raise ValueError(f"No component takes the input `{key}`; there are {', '.join(self.names)}.")
 
     def run(self, inputs: ByComponent, given: ByComponent, loop: Loop) -> dict[str, Fields]:
         """Run the pipeline itself; component by component only where outputs are given."""

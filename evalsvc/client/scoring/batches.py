@@ -19,7 +19,7 @@ from typing import Any
 from evalsvc.client.results.metrics import Metric, Metrics
 from evalsvc.client.results.rows import Row
 from evalsvc.client.scoring.estimates import estimate_mean
-from evalsvc.client.scoring.scorers import CustomMetric
+from evalsvc.client.scoring.scorers import CustomMetric, ResultMetric
 
 COLUMNS = ("input", "output", "expected")
 TOLERANCE = 1e-9
@@ -62,9 +62,23 @@ def rename_taken(found: Metrics, taken: Collection[str], prefix: str) -> Metrics
     return Metrics({names[key]: replace(metric, name=names[key]) for key, metric in found.items()})
 
 
-def compute_for_example(metric: CustomMetric, value: object, output: object, expected: object) -> float:
-    """Return the value of a single-number batch metric for one example alone."""
-    values = _read_values("", _combine_one(metric, value, output, expected), metric.kind)
+def compute_of_result(name: str, function: ResultMetric, result: Any, options: Mapping[str, object]) -> Metrics:
+    """Compute a metric over a complete result; raises whatever the function raises, and ValueError for no number."""
+    found = function(result, **options)
+    rows: Sequence[Row] = result.rows
+    if found is None:
+        return Metrics({name: replace(_build_untyped(name, None, [], rows), n_error=0, n_na=len(rows))})
+    ok_rows = [row for row in rows if row.is_ok]
+    values = _read_values(name, found, "untyped")
+    return Metrics({key: _build_untyped(key, typed.value, ok_rows, rows) for key, typed in values.items()})
+
+
+def compute_for_example(metric: CustomMetric, value: object, output: object, expected: object) -> float | None:
+    """Return the value of a single-number batch metric for one example alone; None where it does not apply."""
+    combined = _combine_one(metric, value, output, expected)
+    if combined is None:
+        return None
+    values = _read_values("", combined, metric.kind)
     if len(values) != 1:
         raise ValueError("A metric with a type of its own is one number; leave the type to what `accumulate` returns.")
     return next(iter(values.values())).value

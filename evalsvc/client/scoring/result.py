@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.errors import NotFoundError
+from evalsvc.client.hints import refuse_unknown
 from evalsvc.client.results.diff import OutputDiff, diff_rows
 from evalsvc.client.results.files import read_result, write_result
 from evalsvc.client.results.gaps import ComponentGaps
@@ -15,10 +16,10 @@ from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.rows import Row
 from evalsvc.client.results.tables import flatten_rows, write_csv
 from evalsvc.client.scoring.added_metrics import StoredRun, add_metric
-from evalsvc.client.scoring.batches import compute_metrics
+from evalsvc.client.scoring.batches import compute_metrics, compute_of_result
 from evalsvc.client.scoring.confusion import Confusion, count_confusion
 from evalsvc.client.scoring.row_scores import refuse_taken_names, score_rows
-from evalsvc.client.scoring.scorers import CustomMetric, Scorer
+from evalsvc.client.scoring.scorers import CustomMetric, ResultMetric, Scorer, takes_result
 from evalsvc.client.service.service import Service
 from evalsvc.client.showing.charts import DrawnInterval, Plottable
 from evalsvc.client.showing.frames import build_frame
@@ -121,28 +122,38 @@ class EvaluationResult(Plottable):
 
     def calculate_metrics(
         self,
-        *wanted: str | Mapping[str, object] | Scorer | CustomMetric,
+        *wanted: str | Mapping[str, object] | Scorer | ResultMetric | CustomMetric,
         name: str | None = None,
         component: str | None = None,
         client: Service | None = None,
         level: float = 0.95,
         threads: int = 8,
+        **options: object,
     ) -> Metrics:
         """Score the existing outputs without running the runnable again; store and return the estimates.
 
-        If the service has the experiment, the metric is added to it: an evaluator (`"pii"`, `"pii/my-profile"`) scores
-        the stored outputs there; a function is called here as `(input, output, expected)` and its numbers are sent. The
-        estimate is the service's. Existing scores of the run are not replaced: a name that exists is rejected with
-        InvalidError (`already_exists`). Otherwise, and for functions of batches (`CustomMetric(compute=…)`), the
-        estimate is computed here, at `level`, under a name that is new in the result. `component` restricts outputs and
-        expected outputs to one component.
+        If the service has the experiment, the metric is added to it: an evaluator (`"pii"`, `"pii/my-profile"`) or a
+        metric by its name (`"mrr"`, `"f1"`) scores the stored outputs there; a function is called here as
+        `(input, output, expected)` and its numbers are sent. The estimate is the service's. Existing scores of the run
+        are not replaced: a name that exists is rejected with InvalidError (`already_exists`). Otherwise, and for
+        functions of batches (`CustomMetric(compute=…)`), the estimate is computed here, at `level`, under a name that
+        is new in the result. `component` restricts outputs and expected outputs to one component.
+
+        A function `(result, **options)` gets this result and the further `options`, and returns a number or numbers by
+        name, which have no interval. What it raises is raised.
         """
+        if not any(takes_result(entry) for entry in wanted):
+            refuse_unknown(options, ("name", "component", "client", "level", "threads"))
         if name is not None and len(wanted) != 1:
             raise ValueError("`name` names one metric; give one, or leave the name out.")
         new_metrics = Metrics()
         run = self._find_stored_run(client or self.client)
         for entry in wanted:
-            if isinstance(entry, CustomMetric) and entry.compute is not None:
+            if takes_result(entry):
+                function = cast(ResultMetric, entry)
+                label = name or getattr(function, "__name__", "metric").strip("<>")
+                self._store(new_metrics, compute_of_result(label, function, self, options))
+            elif isinstance(entry, CustomMetric) and entry.compute is not None:
                 label = str(name or getattr(entry.compute, "__name__", "metric"))
                 self._store(new_metrics, compute_metrics(label, entry, self.rows, level=level))
             elif run is not None:

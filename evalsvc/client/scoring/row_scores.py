@@ -15,8 +15,10 @@ from evalsvc.client.scoring.estimates import estimate_mean
 from evalsvc.client.scoring.scorers import CustomMetric, PostedScore, Scorer, build_scorer, check_score
 from evalsvc.client.service.evaluators import build_evaluator_entry, evaluator_label
 from evalsvc.client.service.service import Service
-from evalsvc.client.values import to_evaluator_text
+from evalsvc.client.shapes import read_body, split_answer
+from evalsvc.client.values import to_evaluator_text, to_wire
 
+NO_SCORE = RowScore(error_code="not_applicable", error_message="The metric returned None.")
 NAME_IS_TAKEN = "This result has a metric {0!r} already, and its scores stay. Give another `name`."
 
 
@@ -79,8 +81,9 @@ def _score_by_function(
 def _score_one(row: Row, metric: CustomMetric, component: str | None, loop: Loop) -> RowScore:
     try:
         output, expected = get_component(row.output, component), get_component(row.expected, component)
-        # A ratio, the only score that is not a number, was rejected before.
-        return RowScore(cast(float, compute_score(metric, row.input, output, expected, loop)))
+        # A ratio, the only score that is no number, was rejected before.
+        value = cast("float | None", compute_score(metric, row.input, output, expected, loop))
+        return RowScore(value) if value is not None else NO_SCORE
     except Exception as exc:
         # The caller's own code: what it raises belongs to this row, and the other rows are still worth scoring.
         return RowScore(error_code="bug", error_message=f"{type(exc).__name__}: {exc}")
@@ -106,12 +109,13 @@ def _score_by_evaluator(
     def ask(row: Row) -> RowScore | None:
         if not row.is_ok:
             return None
+        output, contexts = split_answer(read_body(to_wire(get_component(row.output, component))))
         verdict = client.evaluate(
             [entry],
             input=to_evaluator_text(row.input),
-            output=to_evaluator_text(get_component(row.output, component)),
-            gold=to_evaluator_text(get_component(row.expected, component)),
-            contexts=row.contexts,
+            output=output,
+            gold=split_answer(to_wire(get_component(row.expected, component)))[0],
+            contexts=row.contexts if contexts is None else cast("list[str]", contexts),
             capture="none",
         )[0]
         # As in an experiment: where the row lacks what the evaluator needs, nothing has failed.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,19 @@ from typing import Any, TypeAlias
 from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, evaluator_label, normalise_evaluators
 
 Scorer = Callable[..., object]
-"""`(input, output, expected) -> number | bool | (numerator, denominator)`; may be a coroutine function."""
+"""`(input, output, expected) -> number | bool | (numerator, denominator) | None`; may be a coroutine function.
+
+None is `not_applicable`: the metric says nothing about the example.
+"""
+ResultMetric: TypeAlias = "Callable[..., object]"
+"""`(result, **options) -> number, or numbers by name`: a metric over the complete result."""
+RESULT_NAMES = frozenset({"result", "results", "eval_result", "evaluation_result", "evaluation", "self"})
 Compute: TypeAlias = "Callable[[dict[str, list[Any]]], object]"
 """`(batch) -> result`; a batch has the columns `input`, `output` and `expected`, each a list."""
 Accumulate: TypeAlias = "Callable[[Any], object]"
 """`(results of all batches) -> result`."""
-PostedScore: TypeAlias = "float | dict[str, float]"
-"""A number, or the numerator and denominator of a ratio."""
+PostedScore: TypeAlias = "float | dict[str, float] | None"
+"""A number, or the numerator and denominator of a ratio; None where the metric does not apply."""
 Scorers: TypeAlias = "Mapping[str, Scorer | CustomMetric | Mapping[str, object]]"
 """What a caller measures, by name: a function, a `CustomMetric`, or `{"value": function, "is_algebraic": True, …}`."""
 
@@ -93,6 +100,7 @@ def build_plan_metrics(
     entries = [
         {"name": evaluator, **build_evaluator_entry(evaluator)} if isinstance(evaluator, str) else dict(evaluator)
         for evaluator in normalise_evaluators(evaluators)
+        if isinstance(evaluator, str | Mapping)
     ]
     for entry in entries:
         entry.setdefault("name", evaluator_label(entry))
@@ -112,7 +120,66 @@ def build_scorer(scorer: Scorer | CustomMetric | Mapping[str, object]) -> Custom
     if isinstance(scorer, Mapping):
         options: dict[str, Any] = {"is_algebraic": False, **scorer}
         return CustomMetric(options.pop("value", None) or _no_scorer, **options)
-    return scorer if isinstance(scorer, CustomMetric) else CustomMetric(scorer)
+    if isinstance(scorer, CustomMetric):
+        return scorer
+    _check_signature(scorer)
+    return CustomMetric(scorer)
+
+
+def _check_signature(scorer: Scorer) -> None:
+    """Raise ValueError for a function that cannot be called as (input, output, expected)."""
+    if (signature := _read_signature(scorer)) is None or _takes(signature, 3):
+        return
+    name = getattr(scorer, "__name__", "score")
+    if takes_result(scorer):
+        raise ValueError(f"`{name}{signature}` takes the complete result: give it to `result.calculate_metrics`.")
+    raise ValueError(
+        f"`{name}{signature}` is no metric: it takes (input, output, expected), or (result, **options) for"
+        " `result.calculate_metrics`."
+    )
+
+
+def takes_result(wanted: object) -> bool:
+    """Return whether a function is a metric over the complete result: `(result)` or `(result, **options)`."""
+    if isinstance(wanted, str | Mapping | CustomMetric) or (signature := _read_signature(wanted)) is None:
+        return False
+    parameters = list(signature.parameters.values())
+    if _takes(signature, 3) or not _takes(signature, 1):
+        return False
+    has_options = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    return has_options or parameters[0].name in RESULT_NAMES
+
+
+def _read_signature(function: object) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function) if callable(function) else None
+    except (TypeError, ValueError):  # some built-ins have none
+        return None
+
+
+def _takes(signature: inspect.Signature, n: int) -> bool:
+    try:
+        signature.bind(*[None] * n)
+    except TypeError:
+        return False
+    return True
+
+
+def split_functions(evaluators: Evaluators | None, metrics: Scorers | None) -> tuple[Evaluators | None, Scorers | None]:
+    """Move functions among the evaluators to the metrics, under their names."""
+    if evaluators is None:
+        return None, metrics
+    wanted = normalise_evaluators(evaluators)
+    functions = [entry for entry in wanted if not isinstance(entry, str | Mapping)]
+    named = {_name_function(function): function for function in functions}
+    if len(named) < len(functions) or named.keys() & (metrics or {}).keys():
+        raise ValueError("Functions among `evaluators` need different names; give them as `metrics={name: function}`.")
+    return [entry for entry in wanted if isinstance(entry, str | Mapping)], {**(metrics or {}), **named}
+
+
+def _name_function(function: Any) -> str:
+    inner = function.compute or function.score if isinstance(function, CustomMetric) else function
+    return str(getattr(inner, "__name__", type(inner).__name__)).strip("<>")
 
 
 def is_computed_at_end(metric: CustomMetric) -> bool:
@@ -121,7 +188,9 @@ def is_computed_at_end(metric: CustomMetric) -> bool:
 
 
 def check_score(value: object, *, ratio: bool) -> PostedScore:
-    """Check what a scorer returned and convert it to JSON. Raises ValueError if it is not a finite number."""
+    """Check what a scorer returned and convert it to JSON. Raises ValueError for anything but numbers and None."""
+    if value is None:
+        return None
     parts = tuple(value) if ratio and isinstance(value, (tuple, list)) else (value,)
     numbers = [float(part) for part in parts]
     if len(numbers) != (2 if ratio else 1) or not all(math.isfinite(number) for number in numbers):

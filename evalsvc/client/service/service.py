@@ -19,6 +19,8 @@ from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry,
 from evalsvc.client.service.experiments_api import ExperimentsApi
 from evalsvc.client.service.samples import build_body, split_samples
 from evalsvc.client.service.transport import Param, Transport, read_retry_pause
+from evalsvc.client.shapes import read_body
+from evalsvc.client.values import to_wire
 
 Passages = str | Sequence[str | Mapping[str, object]]
 LONGEST_WAIT_SECONDS = 25
@@ -94,7 +96,7 @@ class Service:
         """
         sample = {
             "evaluated_model_input": input,
-            "evaluated_model_output": output,
+            "evaluated_model_output": _to_output(output),
             "evaluated_model_retrieved_context": _to_json_list(contexts),
             "evaluated_model_gold_answer": _to_json_list(gold),
             "evaluated_model_gold_answers": None if golds is None else [*golds],
@@ -231,6 +233,12 @@ def _flatten(asked: Mapping[str, object], prefix: str = "") -> dict[str, Param]:
         elif (prefix, name, value) != ("", "scope", "account"):
             params[f"{prefix}{name}"] = cast(Param, value)
     return params
+
+
+def _to_output(value: object) -> object:
+    """Return the text of a framework's object; JSON as it is."""
+    is_json = value is None or isinstance(value, str | bool | int | float | Mapping | list | tuple)
+    return value if is_json else read_body(to_wire(value))
 
 
 def _to_json_list(value: object) -> object:

@@ -18,7 +18,8 @@ _at = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<k>[1-9][0-9]{0,4}))?")
 def add_ranking_evaluator(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a requested metric with the evaluator that its name implies: `recall`, `ndcg`, or `recall@3`."""
     match = _at.fullmatch(str(row["name"]))
-    if row.get("evaluator") or row.get("source") or match is None or match["name"] not in NAMES:
+    has_own = row.get("evaluator") not in (None, "", row["name"]) or row.get("source")
+    if has_own or match is None or match["name"] not in NAMES:
         return row
     k = row.get("k") or (int(match["k"]) if match["k"] else None)
     # All profiles of precision have a cut-off; any of them will do, since `k` replaces it.

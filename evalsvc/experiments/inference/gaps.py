@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connections
 
 from evalsvc.experiments.definition.checks.modes import find_predecessors
-from evalsvc.experiments.definition.metrics import Metric, is_twin
+from evalsvc.experiments.definition.metrics import INTEGRATED, Metric, is_twin
 from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.inference.firsts import build_counted_value
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -37,6 +37,15 @@ CROSS JOIN LATERAL (
 CROSS JOIN LATERAL (SELECT (v.isolated - v.integrated) * %(sign)s AS gain) d
 WHERE a.config_id = ANY (%(configs)s) AND a.metric = %(integrated)s GROUP BY a.config_id
 """  # noqa: S608  # nosec B608  names are ours
+# On how many of the examples that expected outputs have mended another component had the worst score of its own.
+MISSED = """
+SELECT count(*), count(*) FILTER (WHERE own.value = %(worst)s)
+FROM experiments_score a
+JOIN experiments_score b ON b.config_id = a.config_id AND b.pos = a.pos AND b.metric = %(isolated)s
+JOIN experiments_score own ON own.config_id = a.config_id AND own.pos = a.pos AND own.metric = %(own)s
+WHERE a.config_id = %(config)s AND a.metric = %(integrated)s AND (b.value - a.value) * %(sign)s > 0
+  AND own.value IS NOT NULL
+"""
 NO_GAP, MAY_BE_CHANCE, UNKNOWN = "no_gap", "may_be_chance", "unknown_predecessors"
 
 
@@ -112,7 +121,7 @@ def _config_view(plan: ExperimentPlan, config: Config, pairs: Sequence[ModePairs
         "name": config.name,
         "state": config.state,
         "gaps": [_gap_out(plan, pair, interval, before.get(str(pair.metric.component))) for pair, interval in gaps],
-        **_bottleneck(gaps, before),
+        **_bottleneck(plan, config, gaps, before),
     }
 
 
@@ -189,7 +198,54 @@ def _gap_out(
     }
 
 
-def _bottleneck(found: Sequence[tuple[ModePairs, PairedInterval]], before: dict[str, list[str]]) -> dict[str, Any]:
+def _find_culprits(
+    plan: ExperimentPlan, config: Config, one: ModePairs, before: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return which components a gap is the fault of: those that were replaced, or those that these depend on.
+
+    An expected output also hides what came before it. So the fault is of a component further upstream where that, by a
+    metric of its own, has missed everything on more than half of the examples that got better.
+    """
+    replaced = list(before[str(one.metric.component)])
+    metrics = [Metric.from_json(row) for row in plan.metrics]
+    twin = next(other for other in metrics if is_twin(one.metric, other))
+    upstream = {name for component in replaced for name in _find_ancestors(before, component)}
+    guilty = {
+        metric.component
+        for metric in metrics
+        if metric.component in upstream and metric.mode == INTEGRATED and _has_missed(config, one.metric, twin, metric)
+    }
+    first = [name for name in guilty if name and not guilty & _find_ancestors(before, name)]
+    return sorted(first) or replaced
+
+
+def _find_ancestors(before: Mapping[str, Sequence[str]], name: str) -> set[str]:
+    return {found for component in before.get(name, ()) for found in {component} | _find_ancestors(before, component)}
+
+
+def _has_missed(config: Config, metric: Metric, twin: Metric, own: Metric) -> bool:
+    if own.value_range is None or not own.kind.is_of_single_scores:
+        return False
+    values: dict[str, Any] = {
+        "config": config.pk,
+        "integrated": metric.name,
+        "isolated": twin.name,
+        "own": own.name,
+        "sign": 1.0 if metric.higher_is_better else -1.0,
+        "worst": own.value_range[0] if own.higher_is_better else own.value_range[1],
+    }
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(MISSED, values)
+        n_improved, n_missed = cursor.fetchone()
+    return bool(2 * n_missed > n_improved)
+
+
+def _bottleneck(
+    plan: ExperimentPlan,
+    config: Config,
+    found: Sequence[tuple[ModePairs, PairedInterval]],
+    before: dict[str, list[str]],
+) -> dict[str, Any]:
     """Return the components that gain most from replacement by their expected output, if the gain is significant.
 
     Gaps are compared as proportions of the metric's range; metrics without a range are excluded.
@@ -212,7 +268,7 @@ def _bottleneck(found: Sequence[tuple[ModePairs, PairedInterval]], before: dict[
         "lower": gap.lower,
         "upper": gap.upper,
     }
-    return {"bottleneck": {"components": before[component], **details}, "reason": None}
+    return {"bottleneck": {"components": _find_culprits(plan, config, pair, before), **details}, "reason": None}
 
 
 def _share(one: ModePairs, gap: PairedInterval) -> float:

@@ -202,7 +202,7 @@ def _posted(metric: Metric, pos: int, row: Mapping[str, Any]) -> dict[str, Any]:
     if row.get("error") is not None:
         return failed_score(pos, metric, "bug", storable(row["error"]))
     output = {"pos": pos, "status": Output.Status.OK, "output": {}}
-    client_scores = {metric.name: row.get("value")}
+    client_scores = {metric.name: row["value"]} if "value" in row else {}
     # One number for an output, of however many samples.
     metric = replace(metric, binary_samples=False)
     (score,) = score_output(metrics=[metric], example={}, output=output, pointers={}, client_scores=client_scores)

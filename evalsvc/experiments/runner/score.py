@@ -129,6 +129,8 @@ def _score(
         value = client_scores.get(metric.name, MISSING)
         if isinstance(value, Mapping):
             value, denominator = value.get("numerator", MISSING), value.get("denominator", MISSING)
+        if value is None:
+            return failed_score(pos, metric, NOT_APPLICABLE, "The caller says that the metric does not apply here.")
         missing = "The caller sent no number for it."
     else:
         value, missing = output.get(metric.source), "It was not measured."

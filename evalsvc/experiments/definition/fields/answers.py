@@ -10,12 +10,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsvc.experiments.definition.fields.pointers import MISSING
+from evaluators.samples import is_message_list
 
 ANSWERS = (
     *("answer", "answers", "replies", "reply", "output", "response", "prediction", "result", "completion"),
-    *("gold_answer", "gold_answers", "golds", "gold", "generated_text"),
+    *("gold_answer", "gold_answers", "golds", "gold", "generated_text", "llm_answer", "actual_output"),
 )
-PASSAGES = ("contexts", "documents", "context", "retrieved_contexts", "passages")
+PASSAGES = (
+    *("contexts", "documents", "context", "retrieved_contexts", "passages"),
+    *("source_documents", "source_nodes", "llm_context_list", "retrieval_context"),
+)
 GOLD_PASSAGES = ("gold_contexts", "gold_context", *PASSAGES)
 TOP_K_PASSAGES = ("top_k_contexts", "top_k_context")
 QUESTIONS = ("query", "question", "input", "prompt", "text")
@@ -90,7 +94,8 @@ def list_components(value: object) -> list[str]:
 def plain(value: object) -> object:
     """Return an answer as evaluators read it: Haystack's answers and chat messages as texts or texts with places."""
     if isinstance(value, list):
-        return [plain(part) for part in value]
+        # Of several messages none is the answer: the roles stay, so that the error says what they are.
+        return value if len(value) > 1 and is_message_list(value) else [plain(part) for part in value]
     if not isinstance(value, Mapping):
         return value
     value = _unwrap(value)
