@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from evalsvc.datasets.importers.archive import Archive
 from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record, decode_json
-from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation, require_package
 
 LIST = "*"
 SAMPLES = "samples/"
@@ -27,6 +27,7 @@ def find_items(head: bytes) -> str:
 def read_items(file: Readable, refusals: Refusals, items: str) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield the object at each place that the path names, such as `results/results/*`."""
     # Only here: an installation of the client alone has no parser for documents that do not fit into memory.
+    require_package("ijson", refusals)
     import ijson
 
     from evalsvc.datasets.importers.squad import BoundedTexts, Builder, Path
