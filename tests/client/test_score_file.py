@@ -30,6 +30,14 @@ def test_columns_are_found_by_their_names(client: Client, tmp_path: Path) -> Non
     assert result.parameters == {"file": "answers.csv", "columns": columns}
 
 
+def test_columns_that_evaluators_read_stay(client: Client, tmp_path: Path) -> None:
+    rows = {"user_input": "q", "response": "a", "reference": "a", "reference_contexts": ["c"], "latency": 1}
+
+    result = client.score_file(write(tmp_path, json.dumps(rows), "a.jsonl"), "exact-match")
+
+    assert result.rows[0].metadata == {"gold_contexts": ["c"]}
+
+
 def test_a_mapping_names_columns_and_metadata_is_kept(client: Client, tmp_path: Path) -> None:
     path = write(tmp_path, "Frage;Antwort;Thema\na;b;geo\n")
 

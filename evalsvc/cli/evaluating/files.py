@@ -66,7 +66,7 @@ def read_output_file(
     except ImportError as exc:
         remedy = f"Install {exc.name}, or save the file as CSV or JSON lines."
         raise CommandError(f"{path} cannot be read by this installation: {exc}. {remedy}") from exc
-    if unknown := [column for column in content.unused if column not in ignored]:
+    if unknown := [column for column in content.unknown if column not in ignored]:
         names = ", ".join(f"`{column}`" for column in unknown)
         options = " ".join(f"--ignore {column!r}" for column in unknown)
         raise CommandError(
