@@ -94,6 +94,7 @@ def test_a_file_that_cannot_be_read_is_refused(
         ({"metrics": METRICS, "metadata": '"topic"'}, "/metadata"),
         ({"metrics": METRICS, "level": "2"}, "/level"),
         ({"metrics": METRICS, "rows": "[]"}, "/rows"),
+        ({"metrics": METRICS, "format": "xlsx"}, "/format"),
         ({}, "/metrics"),
         ({"metrics": '[{"name": "em", "evaluator": "exact-mach"}]'}, "/metrics/0/evaluator"),
     ],
