@@ -59,7 +59,7 @@ def test_a_line_separator_within_a_text_ends_no_line(client: Client, tmp_path: P
 
     result = client.score_file(write(tmp_path, content, "a.jsonl"), "exact-match")
 
-    (row,) = client.resume_experiment(str(result.experiment_id)).result("batch").rows
+    (row,) = client.resume_experiment(str(result.experiment_id)).result(str(result.config_id)).rows
     assert (row.input, row.output, row.scores["exact-match"].value) == ("a\u2028b", "c\u2029d", 1.0)
     saved = result.save(tmp_path / "result.jsonl")
     saved.write_text(saved.read_text().replace("\\u2028", "\u2028"), encoding="utf-8")
