@@ -237,6 +237,7 @@ class Client(Resources):
         *,
         mapping: Mapping[str, str | Sequence[str]] | None = None,
         metadata: Sequence[str] = (),
+        format: str | None = None,
         name: str | None = None,
         level: float = 0.95,
         promote: bool | None = None,
@@ -244,12 +245,14 @@ class Client(Resources):
         """Score the outputs in a file (CSV, JSON lines, a JSON list, Parquet), which the service reads.
 
         Columns are found by their usual names: in `question,answer,context` the answer is the output. `mapping` names
-        others: `{"output": "Antwort"}`. Columns that are no field are left out, except those of `metadata`. The result
-        is that of `score_batch`; two files with the same ids can be compared by `client.compare(first, second)`.
+        others: `{"output": "Antwort"}`. Columns that are no field are left out, except those of `metadata`. Results of
+        RAGAS, DeepEval, LM-Eval, promptfoo and Inspect are read, too. The result is that of `score_batch`; two files
+        with the same ids can be compared by `client.compare(first, second)`.
         """
         source = Path(path)
         metrics = build_plan_metrics(evaluators, None)
         fields = {"name": name or source.stem[:100], "level": str(level), "metrics": json.dumps(metrics)}
+        fields |= {"format": format} if format else {}
         options = {"custom_field_mapping": dict(mapping or {}), "metadata": list(metadata), "promote": promote}
         fields |= {key: json.dumps(value) for key, value in options.items() if value not in ({}, [], None)}
         with source.open("rb") as file:

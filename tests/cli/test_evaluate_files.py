@@ -125,6 +125,8 @@ def test_two_files_over_the_same_ids_are_compared(shell: dict[str, str], tmp_pat
     [
         (("--app", "bot"), "--app is for a single sample"),
         (("--check",), "--check needs a threshold"),
+        (("--format", "xlsx"), "There is no format 'xlsx'. There are: jsonl, csv"),
+        (("--format", "promptfoo"), "Not a row of promptfoo."),
     ],
 )
 def test_options_that_do_not_apply_are_refused(

@@ -90,7 +90,7 @@ def test_outputs_are_read_here_as_by_the_service(client: Client, file: ReaderFil
         ]
         return
 
-    result = client.resume_experiment(send_file(client, file)).results()["batch"]
+    (result,) = client.resume_experiment(send_file(client, file)).results().values()
     assert [(row.example_id, row.input, row.output, row.expected, row.contexts) for row in result.rows] == [
         (row["id"], row["input"] or "", row["output"], row["expected"], row["contexts"]) for row in here.rows
     ]

@@ -192,6 +192,7 @@ def test_a_file_is_read_by_the_service(
     [
         ("a.csv", "question,answer\nCapital?,Paris, France\n", "Line 2: Has 3 cells where the header has 2"),
         ("a.jsonl", '{"input": "a"}\n{"input": NaN}\n', "Line 2: "),
+        ("a.csv", "input\na\n", "/format"),
     ],
 )
 def test_a_file_that_the_service_refuses_stops_the_command(
@@ -199,7 +200,8 @@ def test_a_file_that_the_service_refuses_stops_the_command(
 ) -> None:
     (folder / file_name).write_text(content)
 
-    done = invoke("run", "capitals_app:answer", "--data", file_name, "-e", "exact-match", env=shell)
+    options = ("--format", "xlsx") if words == "/format" else ()
+    done = invoke("run", "capitals_app:answer", "--data", file_name, "-e", "exact-match", *options, env=shell)
 
     assert (done.exit_code, words in done.output) == (2, True), done.output
     assert alice.get("/v1/datasets").json()["datasets"] == []

@@ -30,6 +30,14 @@ def test_columns_are_found_by_their_names(client: Client, tmp_path: Path) -> Non
     assert result.parameters == {"file": "answers.csv", "columns": columns}
 
 
+def test_columns_that_evaluators_read_stay(client: Client, tmp_path: Path) -> None:
+    rows = {"user_input": "q", "response": "a", "reference": "a", "reference_contexts": ["c"], "latency": 1}
+
+    result = client.score_file(write(tmp_path, json.dumps(rows), "a.jsonl"), "exact-match")
+
+    assert result.rows[0].metadata == {"gold_contexts": ["c"]}
+
+
 def test_a_mapping_names_columns_and_metadata_is_kept(client: Client, tmp_path: Path) -> None:
     path = write(tmp_path, "Frage;Antwort;Thema\na;b;geo\n")
 
@@ -51,7 +59,7 @@ def test_a_line_separator_within_a_text_ends_no_line(client: Client, tmp_path: P
 
     result = client.score_file(write(tmp_path, content, "a.jsonl"), "exact-match")
 
-    (row,) = client.resume_experiment(str(result.experiment_id)).result("batch").rows
+    (row,) = client.resume_experiment(str(result.experiment_id)).result(str(result.config_id)).rows
     assert (row.input, row.output, row.scores["exact-match"].value) == ("a\u2028b", "c\u2029d", 1.0)
     saved = result.save(tmp_path / "result.jsonl")
     saved.write_text(saved.read_text().replace("\\u2028", "\u2028"), encoding="utf-8")
@@ -86,6 +94,7 @@ def test_a_file_that_cannot_be_read_is_refused(
         ({"metrics": METRICS, "metadata": '"topic"'}, "/metadata"),
         ({"metrics": METRICS, "level": "2"}, "/level"),
         ({"metrics": METRICS, "rows": "[]"}, "/rows"),
+        ({"metrics": METRICS, "format": "xlsx"}, "/format"),
         ({}, "/metrics"),
         ({"metrics": '[{"name": "em", "evaluator": "exact-mach"}]'}, "/metrics/0/evaluator"),
     ],

@@ -48,6 +48,7 @@ evalsvc evaluate exact-match --file new.csv --file old.csv --output Answer --gol
 @click.option(
     "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of the file for any field, such as id=qid."
 )
+@click.option("--format", "file_format", metavar="FORMAT", help="Of the file, such as csv or promptfoo; else detected.")
 @click.option("--metadata", multiple=True, metavar="COLUMN", help="Another column of the file to keep, for slices.")
 @click.option("--ignore", "ignored", multiple=True, metavar="COLUMN", help="Another column of the file to leave out.")
 @click.option("--name", help="Name of the results; by default that of the file.")
@@ -66,10 +67,10 @@ evalsvc evaluate exact-match --file new.csv --file old.csv --output Answer --gol
 @client_options
 def evaluate_samples(
     *, evaluators: tuple[str, ...], input_text: str | None, output: str | None, gold: tuple[str, ...],
-    contexts: tuple[str, ...], paths: tuple[Path, ...], mapped: tuple[str, ...], metadata: tuple[str, ...],
-    ignored: tuple[str, ...], name: str | None, promote: bool | None, verbose: bool, strategy: str | None,
-    capture: str | None, app: str | None, project: str | None, tags: tuple[str, ...], wait: float | None, check: bool,
-    report: Report, client: Client,
+    contexts: tuple[str, ...], paths: tuple[Path, ...], mapped: tuple[str, ...], file_format: str | None,
+    metadata: tuple[str, ...], ignored: tuple[str, ...], name: str | None, promote: bool | None, verbose: bool,
+    strategy: str | None, capture: str | None, app: str | None, project: str | None, tags: tuple[str, ...],
+    wait: float | None, check: bool, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Judge one sample, or the outputs in a file.
 
@@ -79,7 +80,12 @@ def evaluate_samples(
     """
     sample_only = drop_none(strategy=strategy, capture=capture, app=app, project=project, tag=tags or None, wait=wait)
     file_only = drop_none(
-        map=mapped or None, metadata=metadata or None, ignore=ignored or None, name=name, promote=promote
+        map=mapped or None,
+        format=file_format,
+        metadata=metadata or None,
+        ignore=ignored or None,
+        name=name,
+        promote=promote,
     )
     if not evaluators:
         raise CommandError("Which evaluators? Name one, such as exact-match; docs/evaluators.md has them all.")
@@ -87,8 +93,8 @@ def evaluate_samples(
         _refuse_options(sample_only, "is for a single sample. Scores of a file enter histories by --promote.")
         mapping = read_mapping(mapped, input=input_text, output=output, expected=gold, contexts=contexts)
         options = FileOptions(
-            mapping=mapping, kept=metadata, ignored=ignored, name=name, promote=promote, is_verbose=verbose,
-            is_checked=check,
+            mapping=mapping, format=file_format, kept=metadata, ignored=ignored, name=name, promote=promote,
+            is_verbose=verbose, is_checked=check,
         )  # fmt: skip
         score_files(client, paths, evaluators, options, report)
         return

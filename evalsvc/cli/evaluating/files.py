@@ -10,7 +10,7 @@ from evalsvc.cli.options import CommandError
 from evalsvc.client.service.bodies import ColumnBody
 from evalsvc.datasets.importers.names import check_mapping
 from evalsvc.datasets.importers.outputs import OutputRows, parse_outputs
-from evalsvc.datasets.importers.reader import Upload
+from evalsvc.datasets.importers.reader import UPLOADED, Upload
 from evalsvc.problems import FieldError, Invalid
 
 OPTIONS = ("--input", "--output", "--gold", "--context")
@@ -50,15 +50,18 @@ def describe_columns(
 
 
 def read_output_file(
-    path: Path, mapping: Mapping[str, Sequence[str]], *, kept: Sequence[str], ignored: Sequence[str]
+    path: Path, mapping: Mapping[str, Sequence[str]], *, format: str | None, kept: Sequence[str], ignored: Sequence[str]
 ) -> OutputFile:
     """Read a file. Raises CommandError, with line and field, where the service would refuse it.
 
     A column of unknown meaning has to be named: what it holds could be what an evaluator needs.
     """
+    if format not in (None, *UPLOADED):
+        raise CommandError(f"There is no format {format!r}. There are: {', '.join(UPLOADED)}.")
     try:
         with path.open("rb") as file:
-            content = parse_outputs(Upload([(path.name, file)], mapping=check_mapping(dict(mapping))), kept=kept)
+            upload = Upload([(path.name, file)], format, mapping=check_mapping(dict(mapping)))
+            content = parse_outputs(upload, kept=kept)
     except Invalid as exc:
         raise CommandError(_format_errors(path, exc.errors)) from exc
     except OSError as exc:
@@ -66,7 +69,7 @@ def read_output_file(
     except ImportError as exc:
         remedy = f"Install {exc.name}, or save the file as CSV or JSON lines."
         raise CommandError(f"{path} cannot be read by this installation: {exc}. {remedy}") from exc
-    if unknown := [column for column in content.unused if column not in ignored]:
+    if unknown := [column for column in content.unknown if column not in ignored]:
         names = ", ".join(f"`{column}`" for column in unknown)
         options = " ".join(f"--ignore {column!r}" for column in unknown)
         raise CommandError(

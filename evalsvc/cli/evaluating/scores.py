@@ -20,6 +20,7 @@ class FileOptions:
     """How files are read and scored."""
 
     mapping: Mapping[str, Sequence[str]]
+    format: str | None
     kept: Sequence[str]
     ignored: Sequence[str]
     name: str | None
@@ -72,7 +73,10 @@ def score_files(
     client: Client, paths: Sequence[Path], evaluators: Sequence[str], options: FileOptions, report: Report
 ) -> None:
     """Read all files, print their columns, score them, and print the results."""
-    files = [read_output_file(path, options.mapping, kept=options.kept, ignored=options.ignored) for path in paths]
+    files = [
+        read_output_file(path, options.mapping, format=options.format, kept=options.kept, ignored=options.ignored)
+        for path in paths
+    ]
     for file in files:
         for line in file.describe():
             report.say(line)
@@ -99,7 +103,7 @@ def score_files(
 def _score_file(client: Client, file: OutputFile, evaluators: Sequence[str], options: FileOptions) -> ScoredFile:
     result = client.score_file(
         file.path, list(evaluators), mapping=options.mapping, metadata=options.kept, name=options.name,
-        promote=options.promote,
+        format=options.format, promote=options.promote,
     )  # fmt: skip
     base_url = client.experiments_api.transport.base_url.rstrip("/")
     return ScoredFile(file, result, f"{base_url}/console/experiments/{result.experiment_id}")

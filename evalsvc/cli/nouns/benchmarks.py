@@ -56,6 +56,7 @@ def benchmarks_group() -> None:
 @click.option(
     "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of any field, such as contexts=docs."
 )
+@click.option("--format", "file_format", metavar="FORMAT", help="Of the file, such as csv or hotpotqa; else detected.")
 @click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="JSON object with anything else that a plan has.")  # fmt: skip
@@ -64,12 +65,12 @@ def benchmarks_group() -> None:
 @client_options
 def benchmarks_create(
     *, name: str, data: str, evaluators: tuple[str, ...], input_field: str | None, expected_field: str | None,
-    mapped: tuple[str, ...], dataset_name: str | None, plan_path: Path | None, description: str, report: Report,
-    client: Client,
+    mapped: tuple[str, ...], file_format: str | None, dataset_name: str | None, plan_path: Path | None,
+    description: str, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Freeze a question under NAME: the examples, what judges, its settings and prompts as they are now."""
     mapping = read_mapping(mapped, input=input_field, expected=expected_field)
-    examples = find_data(data, name=dataset_name, mapping=mapping)
+    examples = find_data(data, name=dataset_name, mapping=mapping, format=file_format)
     plan = read_plan(plan_path)
     dataset = examples.store(client.experiments_api, report.say)
     if evaluators or "metrics" not in plan:

@@ -56,6 +56,7 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @click.option(
     "--map", "mapped", multiple=True, metavar="FIELD=COLUMN", help="Column of any field, such as contexts=docs."
 )
+@click.option("--format", "file_format", metavar="FORMAT", help="Of the file, such as csv or hotpotqa; else detected.")
 @click.option("--dataset-name", help="Name that the file's examples are kept under; by default the file's own.")
 @click.option("--plan", "plan_path", type=click.Path(path_type=Path, dir_okay=False, exists=True),
               help="JSON object with anything else that a plan has.")  # fmt: skip
@@ -72,9 +73,9 @@ staging.json: {"kind": "http", "parameters": {"url": "https://rag.example.com/an
 @client_options
 def run_configs(
     *, targets: tuple[str, ...], data: str, evaluators: tuple[str, ...], metrics: tuple[str, ...], name: str | None,
-    input_field: str | None, expected_field: str | None, mapped: tuple[str, ...], dataset_name: str | None,
-    plan_path: Path | None, policy: str | None, limit: int | None, confirm: int | None, level: float | None,
-    cluster_by: str | None, promote: bool | None, project: str | None,
+    input_field: str | None, expected_field: str | None, mapped: tuple[str, ...], file_format: str | None,
+    dataset_name: str | None, plan_path: Path | None, policy: str | None, limit: int | None, confirm: int | None,
+    level: float | None, cluster_by: str | None, promote: bool | None, project: str | None,
     tags: tuple[str, ...], threads: int, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Run TARGETs on examples, wait, and print every estimate with its interval.
@@ -84,7 +85,7 @@ def run_configs(
     when a config has failed or stopped early or has no score at all, with 2 when nothing was made.
     """
     mapping = read_mapping(mapped, input=input_field, expected=expected_field)
-    examples = find_data(data, name=dataset_name, mapping=mapping)
+    examples = find_data(data, name=dataset_name, mapping=mapping, format=file_format)
     parsed_targets, scorers = read_targets(targets), read_scorers(metrics)
     other_options = {"tags": read_key_values(tags, "--tag"), **drop_none(project_name=project)}
     plan_file = read_plan(plan_path)

@@ -21,6 +21,7 @@ class Data:
     reference: DatasetReference | None = None
     path: Path | None = None
     mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    format: str | None = None
 
     def store(self, api: ExperimentsApi, say: Callable[[str], None] | None = None) -> DatasetReference:
         """Return the plan's reference. The service reads the file, which becomes a version of the dataset `name`.
@@ -31,6 +32,7 @@ class Data:
             assert self.reference is not None  # noqa: S101  one of the two is there
             return self.reference
         fields = {"custom_field_mapping": json.dumps(self.mapping)} if self.mapping else {}
+        fields |= {"format": self.format} if self.format else {}
         try:
             with self.path.open("rb") as file:
                 reference, upload = api.upload_file(self.name, (self.path.name, file), fields)
@@ -44,11 +46,17 @@ class Data:
         return reference
 
 
-def find_data(text: str, *, name: str | None = None, mapping: Mapping[str, Sequence[str]] | None = None) -> Data:
+def find_data(
+    text: str,
+    *,
+    name: str | None = None,
+    mapping: Mapping[str, Sequence[str]] | None = None,
+    format: str | None = None,
+) -> Data:
     """Find what `--data` names: a file, or ID or ID@VERSION of a dataset."""
     path = Path(text)
     if path.is_file():
-        return Data(name or path.stem, path=path, mapping=mapping or {})
+        return Data(name or path.stem, path=path, mapping=mapping or {}, format=format)
     id, _, version = text.partition("@")
     if not id or path.suffix or (version and not version.isdigit()):
         raise CommandError(f"There is no file {text}, and it is no dataset: write a file, ID, or ID@VERSION.")

@@ -59,7 +59,7 @@ class DatasetEnvelope(AnswerShape):
 class ColumnOut(AnswerShape):
     """A column of an upload."""
 
-    column: str
+    column: Annotated[str, Meta(description="As the file names it.")]
     field: Annotated[str, Meta(description="The field of an example that it is; else a name in the metadata.")]
     n_rows: Annotated[int, Meta(description="How many rows have a value in it.")]
 

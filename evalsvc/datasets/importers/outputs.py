@@ -7,27 +7,37 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
-from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, STORED_NAMES, Purpose
+from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, STORED_NAMES, Purpose, fold_name
 from evalsvc.datasets.importers.reader import Upload, parse_upload
 from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.importers.summary import ColumnUse, UploadSummary
 from evalsvc.problems import FieldError, Invalid
 
 MAX_OUTPUTS = 10_000
-READ_FROM_METADATA = {*STORED_NAMES.values(), "metadata", "system_prompt", "evaluated_model_system_prompt"}
+READ_FROM_METADATA = {*STORED_NAMES, "system_prompt", "evaluated_model_system_prompt"}
 """Columns that evaluators find in the metadata of an example."""
+_read = {fold_name(name) for name in READ_FROM_METADATA}
 
 
 @dataclass(frozen=True, slots=True)
 class OutputRows:
-    """The rows of a file, each with `id`, `input`, `output`, `expected`, `contexts` and `metadata`."""
+    """The rows of a file, each with `id`, `input`, `output`, `expected`, `contexts` and `metadata`.
+
+    `unknown` are columns that could be anything; a format of another tool has none.
+    """
 
     format: str
     rows: list[dict[str, Any]]
     summary: UploadSummary
     columns: Sequence[ColumnUse]
     unused: Sequence[str]
+
+    @property
+    def unknown(self) -> Sequence[str]:
+        """Return the unused columns of a table."""
+        return () if self.format in ROW_FORMATS else self.unused
 
 
 def parse_outputs(upload: Upload, *, kept: Collection[str] = (), limits: Limits = DEFAULT_LIMITS) -> OutputRows:
@@ -47,12 +57,20 @@ def parse_outputs(upload: Upload, *, kept: Collection[str] = (), limits: Limits 
     if len(rows) > MAX_OUTPUTS:
         raise Invalid(FieldError("/file", f"At most {MAX_OUTPUTS} outputs are scored at once: split the file."))
     others = [use for use in parsed.summary.columns if use.field == "metadata"]
-    unused = [use.column for use in others if use.column not in kept and use.column not in READ_FROM_METADATA]
-    if missing := [name for name in kept if name not in {use.column for use in others}]:
+    unused = [use.column for use in others if not _is_kept(use.column, kept) and use.column != "metadata"]
+    known_names = {use.column for use in others} | {name for row in rows for name in row.metadata}
+    if missing := [name for name in kept if name not in known_names]:
         raise Invalid(*(FieldError("/metadata", f"No column {name!r} is left for the metadata.") for name in missing))
     columns = [use for use in parsed.summary.columns if use.field != "metadata" or use.column not in unused]
     dropped = {name.strip() for name in unused} | {*OUTPUT_COLUMNS}
+    if parsed.format in ROW_FORMATS:
+        # Other tools note durations, costs and verdicts of an output, which no two runs share.
+        dropped |= {name for row in rows for name in row.metadata if not _is_kept(name, kept)}
     return OutputRows(parsed.format, [_build_row(row, dropped) for row in rows], parsed.summary, columns, unused)
+
+
+def _is_kept(column: str, kept: Collection[str]) -> bool:
+    return column in kept or fold_name(column) in _read
 
 
 def _check_output(summary: UploadSummary) -> None:

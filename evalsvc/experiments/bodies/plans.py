@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
+from evalsvc.datasets.importers.reader import UPLOADED
 from evalsvc.experiments.bodies.strict import LARGEST, Strict, build_bounded_list
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
@@ -197,7 +198,7 @@ class BatchFormIn(serializers.Serializer[Any]):
         required=False, allow_blank=True, help_text='JSON, field to column: `{"output": "Answer"}`.'
     )
     metadata = serializers.CharField(required=False, help_text="JSON: the other columns to keep as metadata.")
-    format = serializers.CharField(required=False, help_text="By the file's content and name if absent.")
+    format = serializers.ChoiceField(UPLOADED, required=False, help_text="By the file's content and name if absent.")
     name = NameText(max_length=100, required=False)
     sample = serializers.CharField(required=False, help_text="JSON, as in a JSON body.")
     level = serializers.FloatField(required=False)
