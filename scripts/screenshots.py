@@ -60,7 +60,7 @@ MAIN = (
 )
 FROM_EXPERIMENT = re.compile(r"compare\?a=(?P<candidate>\d+)&b=(?P<baseline>\d+)")
 LISTS = {
-    "marked": "evaluations?evaluator=retrieval-hallucination-2026-11-23&result=fail",
+    "marked": "evaluations?evaluator=retrieval-hallucination-2026-11-28&result=fail",
     "key": "keys?state=all",
     "delivery": "webhooks/{webhook}",
 }

@@ -23,6 +23,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from evaluators.minilm import ALL_LAYERS, DEPTHS, windows
 from evaluators.phi.passages import find_runs
 from training.constructed import HEALTH_ADVICE, HEALTH_NOTES
+from training.figurative import MEDICAL_WORDS_ELSEWHERE
 from training.heads import (
     SEED,
     Fitted,
@@ -51,6 +52,7 @@ WRITTEN: dict[str, tuple[int, float, Sequence[str]]] = {
     "somebody": (1, 1_000.0, SOMEBODYS_HEALTH),
     "persons": (0, 350.0, PERSONS_WITHOUT_HEALTH),
     "medicine": (0, 500.0, MEDICINE_WITHOUT_PERSONS),
+    "elsewhere": (0, 500.0, MEDICAL_WORDS_ELSEWHERE),
 }
 """Sentences from templates: their class, their weight in texts of the data sets, and the texts."""
 
@@ -62,9 +64,11 @@ class Kind:
     layers: int
     date: str
     taken_off: float = 0.0
+    written: tuple[str, ...] = ("somebody", "persons", "medicine")
 
 
 HEADS = {"phi": Kind(ALL_LAYERS, "2026-11-20"), "phi-early": Kind(min(DEPTHS), "2026-11-23", taken_off=0.5)}
+HEADS["phi-elsewhere"] = Kind(min(DEPTHS), "2026-11-28", taken_off=0.25, written=tuple(WRITTEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ class Data:
 
 def read(data: Path, kind: Kind, *, runs: bool) -> Data:
     """Read the rows, cut them as the evaluator does, and embed the passages; runs of sentences only for figures."""
-    rows = _rows(data)
+    rows = _rows(data, kind)
     passages: list[tuple[int, bool, str]] = []
     for index, (text, _, _) in enumerate(rows):
         whole = windows(text)[:MAX_WINDOWS] or [(0, len(text))]
@@ -111,12 +115,13 @@ def read(data: Path, kind: Kind, *, runs: bool) -> Data:
     )
 
 
-def _rows(data: Path) -> list[tuple[str, int, str]]:
+def _rows(data: Path, kind: Kind) -> list[tuple[str, int, str]]:
     rows = [(row["output"], row["label"], row["meta"]["src"]) for row in read_rows(data, "phi_train")]
     web = [row["output"] for row in read_rows(data, "cat_gn") if not row["label"]]
     rows += [(text, 0, "cat_gn") for text in random.Random(SEED).sample(web, N_WEB)]  # noqa: S311 - not a secret
     rows += [(text, 0, "advice") for text in HEALTH_ADVICE] + [(text, 1, "short_notes") for text in HEALTH_NOTES]
-    return rows + [(text, label, source) for source, (label, _, texts) in WRITTEN.items() for text in texts]
+    written = {source: WRITTEN[source] for source in kind.written}
+    return rows + [(text, label, source) for source, (label, _, texts) in written.items() for text in texts]
 
 
 def fitted(data: Data, chosen: NDArray[np.bool_]) -> Fitted:

@@ -31,8 +31,12 @@ from evaluators.values import ANSWERS, GENERATOR
 DEFAULT_THRESHOLD = 0.5
 MAX_LISTED = 50
 NAME = "PERSON"
-EARLY = "early"
-"""The variant that reads a passage by half of the model's layers, with a head that was trained there."""
+EARLY, ELSEWHERE = "early", "elsewhere"
+"""The variants that read a passage by half of the model's layers, with heads that were trained there.
+
+The head of `elsewhere` also knows medical words about machines, business, places and jobs.
+"""
+_HEADS = {EARLY: "phi-early", ELSEWHERE: "phi-elsewhere"}
 
 
 class Phi(Family):
@@ -62,10 +66,20 @@ class Phi(Family):
     )
     evaluators = (
         EvaluatorSpec(
-            id="phi-2026-11-23",
+            id="phi-2026-11-28",
             name="Protected health information, small",
             description="A small model of English that tells clinical text about a person from other text.",
             aliases=("phi",),
+            default_profile="detect-protected-health-information",
+            settings={**READS_ENGLISH, "variant": ELSEWHERE},
+            formula="1 - chance that the worst passage is health information",
+            output_types=ANSWERS,
+            components=GENERATOR,
+        ),
+        EvaluatorSpec(
+            id="phi-2026-11-23",
+            name="Protected health information, small, former",
+            description="The same, but medical words in other senses fail more often.",
             default_profile="detect-protected-health-information",
             settings={**READS_ENGLISH, "variant": EARLY},
             formula="1 - chance that the worst passage is health information",
@@ -112,7 +126,7 @@ class Phi(Family):
 
     def warm_up(self) -> None:
         """Load the small model, the head and what tells languages."""
-        _worst_passage("warm up", {"variant": EARLY, **READS_ENGLISH})
+        _worst_passage("warm up", {"variant": ELSEWHERE, **READS_ENGLISH})
         identify("warm up")
 
 
@@ -121,7 +135,8 @@ def _worst_passage(text: str, settings: Settings) -> tuple[float, Span, dict[str
     from evaluators.minilm import ALL_LAYERS, DEPTHS, embed
     from evaluators.minilm.heads import head
 
-    name, layers = ("phi-early", min(DEPTHS)) if settings.get("variant") == EARLY else ("phi", ALL_LAYERS)
+    name = _HEADS.get(str(settings.get("variant")), "phi")
+    layers = ALL_LAYERS if name == "phi" else min(DEPTHS)
     passages, n_passages = pick_passages(text, alone=settings.get("reads") is not None)
     if not passages:
         return 0.0, (0, len(text)), {"probability": 0.0, "n_passages": 0, "n_read": 0}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from evaluators.base import CannotScore, Sample, Score, Span
+from evaluators.base import CannotScore, JSONValue, Sample, Score, Span
 from evaluators.grounding.answers import is_bare_verdict
 from evaluators.grounding.nearness import measure_question_distance
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words
@@ -26,22 +27,24 @@ _FILLING = re.compile(r"\A\W+")
 _NOTHING_CLAIMED = "The output claims nothing that the contexts would have to support"
 _KINDS = {
     Idle.REFUSAL: "it declines to answer",
+    Idle.ABSTENTION: "it declines to answer",
     Idle.QUESTION: "it asks back",
     Idle.OPINION: "it is a personal remark",
     Idle.FRAME: "it is courtesy or framing",
 }
 
 
-def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
+def score_words(sample: Sample, threshold: float, *, explain: bool, reads_abstentions: bool) -> Score:
     """Score an output by the words of its contexts.
 
     Raises CannotScore("not_applicable") for a plain yes or no, which the words of the contexts cannot verify.
     """
     output, question = sample.output or "", sample.input or ""
-    verdict, evidence = judge(output, question, sample.context_texts)
+    verdict, evidence = judge(output, question, sample.context_texts, reads_abstentions=reads_abstentions)
     _require_more_than_a_verdict(output, verdict)
     if not verdict.claims:
-        return _plain(verdict.value, threshold, _why_nothing(verdict) if explain else None)
+        nothing = _plain(verdict.value, threshold, _why_nothing(verdict) if explain else None)
+        return replace(nothing, extra={**nothing.extra, **_abstained(verdict)}) if reads_abstentions else nothing
     if not evidence.words:
         because = "The output makes claims, and no context has a word that could support them."
         return _plain(0.0, threshold, because if explain else None)
@@ -54,13 +57,13 @@ def score_words(sample: Sample, threshold: float, *, explain: bool) -> Score:
         passed=value >= threshold,
         explanation=explained(verdict, threshold, detect_language(output[:MOST_TOLD])) if explain else None,
         spans=_weak(verdict, value, threshold) or None,
-        extra=parts(verdict, near),
+        extra={**parts(verdict, near), **({"abstained": False} if reads_abstentions else {})},
     )
 
 
 def _require_more_than_a_verdict(output: str, verdict: Verdict) -> None:
     # "No lo sé" begins with a "no", and declines.
-    declines = [why for _, why in verdict.said.idle[:1]] == [Idle.REFUSAL]
+    declines = [why for _, why in verdict.said.idle[:1]] == [Idle.REFUSAL] or verdict.said.has(Idle.ABSTENTION)
     if declines or not is_bare_verdict(_FILLING.sub("", output, count=1)[:MOST_OF_TWO_WORDS]):
         return
     is_small = all(word in FUNCTION_WORDS or word in INTERJECTIONS for word in split_words(output))
@@ -72,8 +75,12 @@ def _require_more_than_a_verdict(output: str, verdict: Verdict) -> None:
         )
 
 
+def _abstained(verdict: Verdict) -> dict[str, JSONValue]:
+    return {"abstained": verdict.said.has(Idle.ABSTENTION) or verdict.said.has(Idle.REFUSAL)}
+
+
 def _why_nothing(verdict: Verdict) -> str:
-    kinds = [_KINDS[kind] for kind in Idle if verdict.said.has(kind)]
+    kinds = list(dict.fromkeys(_KINDS[kind] for kind in Idle if verdict.said.has(kind)))
     return f"{_NOTHING_CLAIMED}: {', and '.join(kinds)}." if kinds else f"{_NOTHING_CLAIMED}."
 
 

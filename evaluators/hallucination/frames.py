@@ -13,6 +13,7 @@ from enum import StrEnum
 from itertools import takewhile
 
 from evaluators.base import Span
+from evaluators.grounding.abstentions import is_idle, split_abstention
 from evaluators.grounding.answers import only_declines
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import ANNOUNCED, content_stems
@@ -149,6 +150,7 @@ class Idle(StrEnum):
     QUESTION = "a question"
     OPINION = "a remark"
     REFUSAL = "a refusal"
+    ABSTENTION = "an abstention"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +171,20 @@ def remove_opening(words: Sequence[str]) -> Sequence[str]:
     return words[start:] if start else words
 
 
-def find_claims(text: str, question: str, words: Words | None = None, *, known: Container[str] = ()) -> Statement:
-    """Tell claims from frames, refusals, questions and remarks; `known` are the stems that contexts have."""
+def find_claims(
+    text: str, question: str, words: Words | None = None, *, known: Container[str] = (), reads_abstentions: bool = False
+) -> Statement:
+    """Tell claims from frames, refusals, questions and remarks; `known` are the stems that contexts have.
+
+    With `reads_abstentions`, clauses that say that the sources do not tell claim nothing either.
+    """
     split = Words() if words is None else words
     claims: list[Span] = []
     idle: list[tuple[Span, Idle]] = []
-    for span in split_sentences(text):
+    spans = split_sentences(text)
+    if reads_abstentions:
+        spans, idle = _take_abstentions(text, spans, question, known)
+    for span in spans:
         why = _why_idle(text, span, split[text[slice(*span)]], question, known)
         bare = None if why else _remove_frames(text, span, split[text[slice(*span)]])
         if bare is None:
@@ -186,6 +196,22 @@ def find_claims(text: str, question: str, words: Words | None = None, *, known: 
         if bare[1] < span[1] and (question_span := _find_tail_question(text, bare[1], span[1])) is not None:
             idle.append((question_span, Idle.QUESTION))
     return Statement(tuple(claims), tuple(idle))
+
+
+def _take_abstentions(
+    text: str, spans: Sequence[Span], question: str, known: Container[str]
+) -> tuple[list[Span], list[tuple[Span, Idle]]]:
+    """Return what is left of sentences besides abstentions, and these. Advice beside an abstention claims nothing."""
+    clauses = {span: split_abstention(text, span, question, known) for span in spans}
+    if not any(clauses.values()):
+        return list(spans), []
+    parts = [part for span in spans for part in clauses[span] or [(span, False)]]
+    idle = [
+        (part, is_abstention) for part, is_abstention in parts if is_abstention or is_idle(text[slice(*part)], question)
+    ]
+    left = {part for part, _ in idle}
+    kinds = [(part, Idle.ABSTENTION if is_abstention else Idle.FRAME) for part, is_abstention in idle]
+    return [part for part, _ in parts if part not in left], kinds
 
 
 def speaks_of_itself(said: str, words: Sequence[str], known: Container[str]) -> bool:

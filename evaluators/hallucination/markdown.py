@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluators.base import Span
+from evaluators.hallucination.citations import CITATIONS
 from evaluators.text.table import CharTable
 
 _CITED = r"(?:doc(?:ument)?|source|context|passage|chunk|ref(?:erence)?|citation)s?"
@@ -65,9 +66,13 @@ def remove_marks(text: str) -> str:
     return remove_formatting(text, with_places=False).text
 
 
-def remove_formatting(text: str, *, with_table_heads: bool = True, with_places: bool = True) -> Plain:
+def remove_formatting(
+    text: str, *, with_table_heads: bool = True, with_places: bool = True, with_citations: bool = True
+) -> Plain:
     """Take formatting away and fold characters that only look different; words and sentences stay as they are."""
     normalized = Plain(text) if text.isascii() else _normalize(text, with_places=with_places)
+    if not with_citations:
+        normalized = _cut(normalized, CITATIONS)
     if not with_table_heads and "|" in normalized.text:
         normalized = _cut(normalized, _HEAD)
     if "\n" in normalized.text:

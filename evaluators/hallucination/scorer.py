@@ -165,16 +165,24 @@ class _Codes(dict[str, str]):
         return code
 
 
-def judge(output: str, question: str, contexts: Sequence[str]) -> tuple[Verdict, Evidence]:
-    """Judge an output by the words of the contexts. Places in the verdict are those of the output."""
-    plain = remove_formatting(output, with_table_heads=False)
+def judge(
+    output: str, question: str, contexts: Sequence[str], *, reads_abstentions: bool = True
+) -> tuple[Verdict, Evidence]:
+    """Judge an output by the words of the contexts. Places in the verdict are those of the output.
+
+    With `reads_abstentions`, abstentions and marks of sources claim nothing.
+    """
+    plain = remove_formatting(output, with_table_heads=False, with_citations=not reads_abstentions)
     looked_up = _Contexts(contexts, question)
-    parts = find_claims(plain.text, question, looked_up.words, known=looked_up.evidence.words)
+    parts = find_claims(
+        plain.text, question, looked_up.words, known=looked_up.evidence.words, reads_abstentions=reads_abstentions
+    )
     claims_built = (_claim(plain, span, looked_up) for span in parts.claims)
     claims = tuple([claim for claim in claims_built if claim is not None])
     # "It does." adds nothing next to a sentence that states the claim in full.
     claims = tuple([claim for claim in claims if claim.has_content]) or claims
-    asides = [span for span, why in parts.idle if why in (Idle.QUESTION, Idle.OPINION)]
+    ranked = (Idle.QUESTION, Idle.OPINION, Idle.ABSTENTION) if claims else (Idle.QUESTION, Idle.OPINION)
+    asides = [span for span, why in parts.idle if why in ranked]
     supports = [_weigh_claim(plain.text, span, looked_up) for span in asides]
     support = min((value for value in supports if value is not None), default=1.0)
     words = [word for span in parts.claims for word in looked_up.words[plain.text[slice(*span)]]]

@@ -62,7 +62,7 @@ _SILENT = (
 # Where words are written without spaces, one begins wherever it likes.
 _BEGINS = r"(?<![a-zà-ÿа-яё])"
 _DECLINES = re.compile(f"{_BEGINS}(?:{'|'.join((*_KNOW, *_CANNOT, *_SILENT))})", re.IGNORECASE)
-_TURN = re.compile(
+TURN = re.compile(
     r"\b(?:mais|cependant|pourtant|aber|jedoch|allerdings|pero|sin embargo|aunque|mas|por[ée]m|contudo|per[òo]|ma"
     r"|tuttavia|maar|echter|ale|jednak|tetapi|tapi|namun|но|однако)\b|但是?|不过|不過|然而|ですが|しかし|けれど|けど|ولكن|لكن|लेकिन|परन्तु"
     r"|কিন্তু|তবে",
@@ -102,7 +102,7 @@ def declines_elsewhere(text: str) -> bool:
     """
     if len(text) > MAX_CHARS or (match := _DECLINES.search(text)) is None:
         return False
-    turn = _TURN.search(text, match.end())
+    turn = TURN.search(text, match.end())
     return turn is None or _DECLINES.search(text, turn.end()) is not None
 
 

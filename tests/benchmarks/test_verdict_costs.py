@@ -21,12 +21,12 @@ def test_it_measures_what_it_is_asked_for(capsys: pytest.CaptureFixture[str]) ->
 
 def test_every_evaluator_of_the_lane_is_measured() -> None:
     known = list(cpu_subjects())
-    assert {"phi-2026-11-23", "toxicity-2026-11-28"} <= {subject.name for subject in known}
+    assert {"phi-2026-11-28", "toxicity-2026-11-28"} <= {subject.name for subject in known}
     assert all(subject.family.lane_of(subject.settings) is Lane.CPU for subject in known)
 
 
 def test_what_has_no_score_has_no_figure() -> None:
-    [subject] = [subject for subject in cpu_subjects() if subject.name == "phi-2026-11-23"]
+    [subject] = [subject for subject in cpu_subjects() if subject.name == "phi-2026-11-28"]
     assert cost_of(subject, 200, 1) is not None
     found = row_of("phi", 200, [], [])
     assert found.now is None

@@ -225,7 +225,7 @@ def test_eight_threads_score_as_one_does() -> None:
 def test_every_alias_finds_it(alias: str) -> None:
     found = find_evaluator(alias)
     assert found is not None
-    assert found[1].id == "retrieval-answer-relevance-2026-11-23"
+    assert found[1].id == "retrieval-answer-relevance-2026-11-28"
 
 
 def test_the_threshold_itself_passes() -> None:

@@ -167,7 +167,7 @@ def test_a_missing_context_is_an_empty_one() -> None:
 def test_every_alias_finds_it(alias: str) -> None:
     found = find_evaluator(alias)
     assert found is not None
-    assert found[1].id == "retrieval-hallucination-2026-11-23"
+    assert found[1].id == "retrieval-hallucination-2026-11-28"
 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0, True), (0.6, False), (1, False)])

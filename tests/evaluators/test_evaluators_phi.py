@@ -13,6 +13,7 @@ from evaluators.families.phi import MAX_LISTED, Phi
 from evaluators.phi.passages import MAX_PASSAGES, MAX_RUNS, find_runs, pick_passages
 from evaluators.phi.words import likely_names
 from evaluators.registry import find_evaluator
+from tests.evaluators import phi_apart
 from tests.evaluators.phi_examples import HEALTH, MEDICINE, PERSONS
 from tests.evaluators.samples import make_sample
 
@@ -94,6 +95,33 @@ def test_of_constructed_texts_that_were_not_trained_on_few_are_mistaken(
     texts: list[str], lowest: int, highest: int
 ) -> None:
     assert lowest <= sum(not score(text).passed for text in texts) <= highest
+
+
+def passes(name: str, text: str) -> bool:
+    return (value_of(name, text) or 0.0) >= 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error: heart beat timeout from node 3.",
+        "The virus scanner quarantined two infected files.",
+        "Diagnostic report: disk 2 has bad sectors.",
+        "My phone is dying, the battery is weak.",
+        "The doctor will see the next patient at the clinic on Monday.",
+    ],
+)
+def test_medical_words_about_other_things_pass(text: str) -> None:
+    assert passes("phi", text)
+    assert not passes("phi-2026-11-23", text)
+
+
+def test_of_texts_held_apart_few_are_mistaken() -> None:
+    alarms = [text for text in phi_apart.HARMLESS if not passes("phi", text)]
+    missed = [text for text in phi_apart.HEALTH if passes("phi", text)]
+
+    assert len(alarms) <= 0.05 * len(phi_apart.HARMLESS)
+    assert len(missed) <= 0.05 * len(phi_apart.HEALTH)
 
 
 def test_the_name_is_marked_and_never_the_illness() -> None:
@@ -210,6 +238,6 @@ def test_it_is_found_by_its_alias_and_runs_on_the_workers_for_models() -> None:
     found = find_evaluator("phi")
     assert found is not None
     family, spec = found
-    assert (family.name, spec.id) == ("phi", "phi-2026-11-23")
+    assert (family.name, spec.id) == ("phi", "phi-2026-11-28")
     assert family.lane is Lane.CPU
     assert family.binary is False

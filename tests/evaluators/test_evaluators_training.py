@@ -13,16 +13,18 @@ import pytest
 
 from evaluators.minilm import SIZE
 from evaluators.minilm.heads import FOLDER, head
+from tests.evaluators import phi_apart
 from tests.evaluators.phi_examples import HEALTH, MEDICINE, PERSONS
 from tests.evaluators.toxicity_examples import GROUP_HATE, GROUP_TALK, HARMLESS, TOXIC
 from training.constructed import HARMLESS as TRAINED_HARMLESS
 from training.constructed import TOXIC as TRAINED_TOXIC
+from training.figurative import MEDICAL_WORDS_ELSEWHERE
 from training.hate import HATE, NO_HATE
 from training.health import MEDICINE_WITHOUT_PERSONS, PERSONS_WITHOUT_HEALTH, SOMEBODYS_HEALTH
 
 ROOT = Path(__file__).parents[2]
 NAMES = ["phi", "toxicity"]
-HEADS = [*NAMES, "phi-early"]
+HEADS = [*NAMES, "phi-early", "phi-elsewhere"]
 DATA = os.environ.get("EVALSVC_DATA_DIR")
 
 
@@ -47,8 +49,8 @@ def test_no_constructed_test_text_was_trained_on() -> None:
     assert set(TOXIC).isdisjoint(TRAINED_TOXIC)
     assert {*HATE, *NO_HATE}.isdisjoint([*GROUP_HATE, *GROUP_TALK, *HARMLESS, *TOXIC])
     assert set(HATE).isdisjoint(NO_HATE)
-    trained = {*SOMEBODYS_HEALTH, *PERSONS_WITHOUT_HEALTH, *MEDICINE_WITHOUT_PERSONS}
-    assert trained.isdisjoint([*HEALTH, *PERSONS, *MEDICINE])
+    trained = {*SOMEBODYS_HEALTH, *PERSONS_WITHOUT_HEALTH, *MEDICINE_WITHOUT_PERSONS, *MEDICAL_WORDS_ELSEWHERE}
+    assert trained.isdisjoint([*HEALTH, *PERSONS, *MEDICINE, *phi_apart.HARMLESS, *phi_apart.HEALTH])
 
 
 @pytest.mark.skipif(DATA is None, reason="the training data is not here: EVALSVC_DATA_DIR names its folder")

@@ -26,7 +26,7 @@ def test_a_page_that_is_missing_or_changed_fails_the_gate(tmp_path: Path, monkey
     assert docs.is_current(page, write=False)
 
     path = tmp_path / page.path
-    path.write_text(path.read_text().replace("phi-2026-11-23", "x"))
+    path.write_text(path.read_text().replace("phi-2026-11-28", "x"))
     assert not docs.is_current(page, write=False)
 
 

@@ -22,6 +22,7 @@ HALLUCINATION = {
             KnownMiss("A right paraphrase scores low, and a false sentence in the contexts' words may pass."),
             KnownMiss("A bare yes or no is `not_applicable`: words cannot tell whether it is right."),
             KnownMiss("Questions back and small talk claim nothing and pass."),
+            KnownMiss("An abstention passes where the contexts do answer the question."),
         ),
         "Words and numbers in any script with spaces; stems, negations, framing and ways to decline are English, and "
         "names are looked at in English sentences alone.",
@@ -29,7 +30,8 @@ HALLUCINATION = {
         {
             "retrieval-hallucination-2026-11-23": "Framing and formatting are no claims; one number, name, unit, "
             "quantifier or negation that no context has decides alone; the question is optional; a bare yes or no has "
-            "no score."
+            "no score.",
+            "retrieval-hallucination-2026-11-28": "Abstentions and marks of sources are no claims.",
         },
     ),
     "retrieval-hallucination-judge": judge_card(
@@ -53,7 +55,9 @@ ANSWER_RELEVANCE = {
         "Chosen for search, where few candidates answer; the development sets are no better with it: calibrate yours.",
         {
             "retrieval-answer-relevance-2026-11-23": "The line is higher, whoever asks back does not answer, and "
-            f"refusals in more languages are known. {REFUSES}"
+            f"refusals in more languages are known. {REFUSES}",
+            "retrieval-answer-relevance-2026-11-28": "A bare yes or no answers a question of yes or no, and more "
+            "abstentions are known.",
         },
     ),
     "retrieval-answer-relevance-judge": judge_card(id="retrieval-answer-relevance-judge-2026-11-23", threshold=ALL_MET),

@@ -55,7 +55,7 @@ PHI = {
         ),
         ENGLISH,
         HALF,
-        {"phi-2026-11-23": REFUSES},
+        {"phi-2026-11-28": "Medical words in other senses fail less often.", "phi-2026-11-23": REFUSES},
     )
 }  # fmt: skip
 TOXICITY = {

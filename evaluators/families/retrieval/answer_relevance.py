@@ -16,6 +16,7 @@ from evaluators.base import (
 )
 from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
+from evaluators.grounding.abstentions import abstains
 from evaluators.grounding.kinds import AnswerKind, find_asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.refusals import MAX_CHARS, find_refusal
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
@@ -24,6 +25,7 @@ from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
 from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, judge_settings
 from evaluators.relevance.asking_back import asks_back
+from evaluators.relevance.yes_or_no import BARE, asks_yes_or_no, is_bare_answer
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.text.against import compare_with_threshold
@@ -36,6 +38,9 @@ DEFAULT_THRESHOLD = 0.42
 FIRST_THRESHOLD = 0.35
 ANSWERS = "answers"
 """The rules of the evaluator since 2026-11-23: asking back is no answer, and more must speak to the question."""
+BARE_ANSWERS = "bare-answers"
+"""The rules since 2026-11-28: a bare yes or no answers a question of yes or no, and more ways to decline are known."""
+_NEWER_RULES = frozenset({ANSWERS, BARE_ANSWERS})
 COVERAGE_WEIGHT = 0.3
 WITHOUT_KIND = 0.75
 """What the score is multiplied by when, say, a date is asked for and the output has none."""
@@ -45,6 +50,8 @@ FIRST_BRIEF = 0.28
 MAX_BESIDE_REFUSAL = 40
 """Words that an output may have beside the sentences that decline, and still decline as a whole."""
 
+# "Does the lease mention pets?" is answered by "The lease does not mention pets."
+_ABOUT_THE_TEXT = re.compile(r"\b(?:mention|say|state|specif)\w*\b", re.IGNORECASE)
 _TURN = re.compile(r"\b(?:but|however|that\s+said|although|though|nevertheless|still)\b", re.IGNORECASE)
 
 
@@ -93,10 +100,20 @@ class AnswerRelevance(Family):
     )
     evaluators = (
         EvaluatorSpec(
-            id="retrieval-answer-relevance-2026-11-23",
+            id="retrieval-answer-relevance-2026-11-28",
             name="Answer relevance, small",
             description="A small sentence model and the words of the question; reads English.",
             aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
+            default_profile="answer-relevance",
+            settings={**READS_ENGLISH, "rules": BARE_ANSWERS},
+            components=("generator",),
+            formula="how well the output answers the question",
+            output_types=(GENERATED,),
+        ),
+        EvaluatorSpec(
+            id="retrieval-answer-relevance-2026-11-23",
+            name="Answer relevance, small, former",
+            description="The same, but a bare yes or no often fails, and fewer ways to decline are known.",
             default_profile="answer-relevance",
             settings={**READS_ENGLISH, "rules": ANSWERS},
             components=("generator",),
@@ -128,13 +145,18 @@ class AnswerRelevance(Family):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         if settings.get("reads") is not None and declines_elsewhere(output):
             return _declined(threshold, explain=explain)
-        readable = require_readable(settings, (question, "The input"), (output, "The output"))
-        if _declines(output):
+        abstained = _abstains(output, question) if settings.get("rules") == BARE_ANSWERS else None
+        if abstained and not asks_back(output, question):
             return _declined(threshold, explain=explain)
-        if settings.get("rules") == ANSWERS and asks_back(output, question):
+        readable = require_readable(settings, (question, "The input"), (output, "The output"))
+        if abstained is None and _declines(output):
+            return _declined(threshold, explain=explain)
+        if settings.get("rules") in _NEWER_RULES and asks_back(output, question):
             because = "The output asks back instead of answering."
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
-        brief = BRIEF if settings.get("rules") == ANSWERS else FIRST_BRIEF
+        brief = BRIEF if settings.get("rules") in _NEWER_RULES else FIRST_BRIEF
+        if settings.get("rules") == BARE_ANSWERS and is_bare_answer(output, question):
+            brief = BARE
         nearest = measure_nearness(question, (output,))
         return _build_score(question, output, nearest, threshold, readable, brief=brief, explain=explain)
 
@@ -161,7 +183,7 @@ class AnswerRelevance(Family):
 
 
 def _default_threshold(settings: Settings) -> float:
-    return DEFAULT_THRESHOLD if settings.get("rules") == ANSWERS else FIRST_THRESHOLD
+    return DEFAULT_THRESHOLD if settings.get("rules") in _NEWER_RULES else FIRST_THRESHOLD
 
 
 def _says_nothing(question: str, output: str) -> str | None:
@@ -177,6 +199,11 @@ def _remove_echo(output: str, question: str) -> str:
         return output
     sentences = (output[slice(*span)] for span in split_sentences(output))
     return " ".join(sentence for sentence in sentences if split_words(sentence) != question_words)
+
+
+def _abstains(output: str, question: str) -> bool | None:
+    is_about_the_text = asks_yes_or_no(question) and _ABOUT_THE_TEXT.search(question)
+    return False if is_about_the_text else abstains(output, question)
 
 
 def _declines(output: str) -> bool:
@@ -208,7 +235,7 @@ def _build_score(
     best = max(found.windows, key=lambda window: window.value(COVERAGE_WEIGHT))
     kind = find_asked_kind(question)
     is_there = kind is None or has_kind(output, kind, question)
-    is_brief = is_brief_answer(output, kind, question)
+    is_brief = brief == BARE or is_brief_answer(output, kind, question)
     value = best.value(COVERAGE_WEIGHT) * (1.0 if is_there else WITHOUT_KIND)
     value = brief + (1 - brief) * value if is_brief else value
     return Score(

@@ -37,8 +37,8 @@ MAX_LISTED = 50
 MAX_SPANS = 200
 
 
-WORST_SENTENCE = "worst-sentence"
-"""The first version: its scores stay as they were."""
+WORST_SENTENCE, CLAIMS = "worst-sentence", "claims"
+"""The first and the second version: their scores stay as they were."""
 
 
 _BY_JUDGE = EvaluatorSpec(
@@ -89,7 +89,7 @@ class Hallucination(Family):
     )
     evaluators = (
         EvaluatorSpec(
-            id="retrieval-hallucination-2026-11-23",
+            id="retrieval-hallucination-2026-11-28",
             name="Hallucination, small",
             description="Compares words and their order; a number, name or negation that no context has decides alone.",
             aliases=(
@@ -101,6 +101,16 @@ class Hallucination(Family):
                 "retrieval-hallucination-lynx",
             ),
             default_profile="detect-rag-hallucination",
+            components=("generator",),
+            formula="chance that all claims are supported",
+            output_types=(GENERATED,),
+        ),
+        EvaluatorSpec(
+            id="retrieval-hallucination-2026-11-23",
+            name="Hallucination, small, former",
+            description="The same, but many abstentions and marks of sources count as claims.",
+            default_profile="detect-rag-hallucination",
+            settings={"variant": CLAIMS},
             components=("generator",),
             formula="chance that all claims are supported",
             output_types=(GENERATED,),
@@ -130,7 +140,8 @@ class Hallucination(Family):
         """
         threshold = get_threshold(settings, DEFAULT_THRESHOLD)
         if _is_newest(settings):
-            return score_words(sample, threshold, explain=explain)
+            reads_abstentions = settings.get("variant") != CLAIMS
+            return score_words(sample, threshold, explain=explain, reads_abstentions=reads_abstentions)
         return self._score_worst_sentence(sample, threshold, explain=explain)
 
     def _score_worst_sentence(self, sample: Sample, threshold: float, *, explain: bool) -> Score:
