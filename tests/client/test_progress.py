@@ -6,7 +6,10 @@ import doctest
 import io
 from typing import Any
 
+import pytest
+
 from evalsvc import digits
+from evalsvc.cli.looking.follower import format_status_lines
 from evalsvc.client import Live
 from evalsvc.client.experiment.progress import ProgressBar
 
@@ -34,6 +37,25 @@ def test_a_bar_shows_work_failures_and_the_estimate() -> None:
     (line,) = ProgressBar("em").lines(live(("a", 50, 0.5), n_error=2))
 
     assert line == "[############............] 50/100  2 failed  em 0.5 [0.25, 0.75] at 95 %"
+
+
+@pytest.mark.parametrize(
+    ("facts", "failed"),
+    [
+        ({"endings": {"stop": 50}}, ""),
+        ({"n_error": 3, "endings": {"stop": 47, "length": 2, "error": 1}}, "3 failed (2 length)"),
+        ({"n_error": 1, "endings": {"stop": 49, "error": 1}}, "1 failed"),
+        ({"endings": {"stop": 49, "empty": 1}}, "1 empty"),
+    ],
+)
+def test_it_says_how_answers_ended(facts: Any, failed: str) -> None:
+    state = live(("a", 50, 0.5), **facts)
+    (line,) = ProgressBar("em").lines(state)
+
+    assert state.configs[0].failed == failed
+    shown = f"  {failed}" if failed else ""
+    assert line.startswith(f"[############............] 50/100{shown}  em 0.5")
+    assert next(format_status_lines(state)) == f"a: 50 of 100{failed and ', ' + failed} (running)"
 
 
 def test_the_examples_of_digits_are_true() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+import orjson
 import pytest
 
 from benchmarks.stub_llm import RunningStub
+from evalsvc.experiments.runner.generate import ConfigClient, produce
 from tests.conftest import Caller
 from tests.experiments.conftest import (
     EXACT,
@@ -167,6 +170,27 @@ def test_each_sample_has_its_ending_and_a_failed_one_counts(alice: Caller) -> No
     value, endings = measured(alice, made)
     assert value == pytest.approx((0.5 + 0.5 + 1.0) / 3)
     assert endings == {"stop": 4, "length": 1, "error": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "output", "ending"),
+    [
+        ({"a": "<think>no</think>yes", "r": "stop"}, "ok", "yes", None),
+        ({"a": "ye", "r": "max_output_tokens"}, "error", "ye", "length"),
+        ({"a": "", "r": None}, "ok", "", "empty"),
+        ({"a": {"label": "yes"}, "r": "tool_calls"}, "ok", {"label": "yes"}, "tool_calls"),
+    ],
+)
+def test_an_application_s_answer_ends_as_it_says(
+    monkeypatch: pytest.MonkeyPatch, answer: Any, status: str, output: Any, ending: str | None
+) -> None:
+    called = SimpleNamespace(status=200, headers={}, body=orjson.dumps(answer))
+    monkeypatch.setattr("evalsvc.experiments.runner.generate.post_json", lambda *args, **how: called)
+    parameters = {"url": "https://app.example.com", "output": {"output": "/a", "finish_reason": "/r"}}
+
+    made = produce(ConfigClient(1, "http", parameters), {"input": "q"})
+
+    assert (made.status, (made.output or {})["output"], made.ending) == (status, output, ending)
 
 
 def test_a_retry_counts_the_new_ending(alice: Caller) -> None:

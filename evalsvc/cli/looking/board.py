@@ -87,7 +87,7 @@ def _caption(live: Live) -> str:
 
 def _format_progress(one: Standing, n_examples: int) -> str:
     full = round(BAR_WIDTH * one.n_done / n_examples) if n_examples else BAR_WIDTH
-    failed = f", {one.n_error} failed" if one.n_error else ""
+    failed = f", {one.failed}" if one.failed else ""
     return f"{'█' * full}{'░' * (BAR_WIDTH - full)} {one.n_done}/{n_examples}{failed}"
 
 

@@ -42,7 +42,7 @@ def format_status_lines(live: Live) -> Iterator[str]:
     """Yield what is known of each config: every estimate with its interval, and what became of the others."""
     names = {config.id: config.name for config in live.configs}
     for config in live.configs:
-        failed = f", {config.n_error} failed" if config.n_error else ""
+        failed = f", {config.failed}" if config.failed else ""
         yield f"{config.name}: {config.n_done} of {live.n_examples}{failed} ({config.state})"
         for metric in config.metrics.values():
             yield f"  {estimate_line(metric)}"

@@ -288,7 +288,7 @@ def select_sample(samples: Sequence[GeneratedOutput]) -> GeneratedOutput:
 
 def _apply_schema(schema: Mapping[str, Any] | None, produced: GeneratedOutput) -> GeneratedOutput:
     """Return an output that fits what its config declares, and in place of any other the error that it is."""
-    if schema is None or produced.output is None:
+    if schema is None or produced.output is None or produced.status != Output.Status.OK:
         return produced
     why = describe_breach(schema, produced.output)
     if why is None:
