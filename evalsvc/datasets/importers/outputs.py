@@ -10,7 +10,7 @@ from typing import Any
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
 from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, STORED_NAMES, Purpose
 from evalsvc.datasets.importers.reader import Upload, parse_upload
-from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.importers.rows import FIELDS, ExampleRow
 from evalsvc.datasets.importers.summary import ColumnUse, UploadSummary
 from evalsvc.problems import FieldError, Invalid
 
@@ -53,6 +53,19 @@ def parse_outputs(upload: Upload, *, kept: Collection[str] = (), limits: Limits 
     columns = [use for use in parsed.summary.columns if use.field != "metadata" or use.column not in unused]
     dropped = {name.strip() for name in unused} | {*OUTPUT_COLUMNS}
     return OutputRows(parsed.format, [_build_row(row, dropped) for row in rows], parsed.summary, columns, unused)
+
+
+def list_columns(upload: Upload) -> list[str]:
+    """Return the columns of a file, whatever they hold. Raises Invalid for a file that is no table."""
+    nothing: dict[str, list[str]] = {field: [] for field in FIELDS}
+    parsed = parse_upload(replace(upload, mapping=nothing, purpose=Purpose.OUTPUTS))
+    try:
+        # Rows without an input are refused, after their columns were counted.
+        next(parsed.rows, None)
+    except Invalid:
+        if not parsed.summary.columns:
+            raise
+    return [use.column for use in parsed.summary.columns]
 
 
 def _check_output(summary: UploadSummary) -> None:
