@@ -6,6 +6,7 @@ from evalsvc.console.pages.account import urls as account
 from evalsvc.console.pages.compare import urls as compare
 from evalsvc.console.pages.connections import urls as connections
 from evalsvc.console.pages.datasets import urls as datasets
+from evalsvc.console.pages.evaluate import urls as evaluate
 from evalsvc.console.pages.evaluations import urls as evaluations
 from evalsvc.console.pages.evaluators import urls as evaluators
 from evalsvc.console.pages.experiments import urls as experiments
@@ -28,6 +29,7 @@ AREAS = [
     *experiments.urlpatterns,
     *home.urlpatterns,
     *history.urlpatterns,
+    *evaluate.urlpatterns,
     *evaluations.urlpatterns,
     *evaluators.urlpatterns,
     *profiles.urlpatterns,

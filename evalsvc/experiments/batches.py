@@ -6,19 +6,23 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db.models import Count, Exists, OuterRef, QuerySet
+
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.importers.reader import read_examples
-from evalsvc.datasets.models import DatasetVersion
+from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.services import create_dataset
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.configs import Candidate
 from evalsvc.experiments.definition.plans import check_plan
 from evalsvc.experiments.models import Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.runner.push import units
+from evalsvc.experiments.selectors import list_plans
 from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid
 
 CONFIG = "batch"
+DATASET_PREFIX = "batch-"
 EXAMPLE_FIELDS = ("id", "input", "expected", "contexts", "metadata")
 LEASE_SECONDS = 60.0
 
@@ -43,7 +47,7 @@ def score_batch(
     try:
         version = create_dataset(
             account=account,
-            name=f"batch-{uuid.uuid4().hex[:24]}",
+            name=f"{DATASET_PREFIX}{uuid.uuid4().hex[:24]}",
             description=f"The rows of {title}.",
             rows=read_examples([_example(row) for row in rows]),
             format=DatasetVersion.Format.JSON,
@@ -57,7 +61,7 @@ def score_batch(
         account=account,
         name=title,
         plan=spec,
-        candidates=[Candidate(CONFIG, Config.Kind.PUSH, dict(parameters or {}))],
+        candidates=[Candidate(name or CONFIG, Config.Kind.PUSH, dict(parameters or {}))],
         start=True,
         actor=actor,
     )
@@ -73,6 +77,24 @@ def score_batch(
         )
     step(account_id=account.pk, experiment_id=experiment.pk, wait=True)
     return ExperimentPlan.objects.select_related("experiment", "dataset_version").get(pk=experiment.pk)
+
+
+def is_batch(plan: ExperimentPlan) -> bool:
+    """Return whether an experiment is of existing outputs."""
+    return plan.dataset_version.dataset.name.startswith(DATASET_PREFIX)
+
+
+def list_batches(*, account: Account) -> QuerySet[ExperimentPlan]:
+    """Return the experiments of existing outputs, newest first."""
+    return list_plans(account=account).filter(dataset_version__dataset__name__startswith=DATASET_PREFIX)
+
+
+def count_shared_examples(plan: ExperimentPlan, others: Sequence[ExperimentPlan]) -> dict[int, int]:
+    """Return how many examples of a plan, by id and content, each of the others has; those without any are left out."""
+    same = Example.objects.filter(version_id=plan.dataset_version_id, key=OuterRef("key"), digest=OuterRef("digest"))
+    rows = Example.objects.filter(Exists(same), version_id__in=[other.dataset_version_id for other in others])
+    counts = dict(rows.values_list("version_id").annotate(n=Count("*")))
+    return {other.pk: counts[other.dataset_version_id] for other in others if other.dataset_version_id in counts}
 
 
 def _example(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,13 +10,16 @@ from rest_framework.exceptions import ValidationError
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import validate_strict
-from evalsvc.experiments.bodies.plans import ExperimentIn
+from evalsvc.datasets.importers.outputs import OutputRows
+from evalsvc.experiments import batches
+from evalsvc.experiments.bodies.plans import BatchOptionsIn, ExperimentIn, build_batch_plan
 from evalsvc.experiments.definition.checks.modes import check_modes
 from evalsvc.experiments.definition.checks.unmapped import check_components, check_known_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
 from evalsvc.experiments.definition.ranges import add_range_warnings
+from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.runner.previews.experiments import preview
 from evalsvc.rest.problems import FieldError, Invalid, field_errors
 
@@ -69,3 +72,29 @@ def preview_experiment(*, account: Account, planned: PlannedExperiment) -> dict[
         n_samples=spec.fields["n_samples"],
     )
     return dict(add_range_warnings(answer, spec.version, spec.metrics))
+
+
+def score_file(
+    *, account: Account, epoch: str | None, file_name: str, file: OutputRows, options: Mapping[str, Any], actor: str
+) -> ExperimentPlan:
+    """Score the outputs of a file, as an experiment that knows its columns. Raises Invalid; nothing is stored then.
+
+    `options` are those of a batch: `metrics`, and if wanted `name`, `sample`, `level` and `promote`. Call
+    `enqueue_after_commit` afterwards: some metrics wait for the workers.
+    """
+    try:
+        body = validate_strict(BatchOptionsIn(data=options))
+    except ValidationError as exc:
+        raise Invalid(*field_errors(exc.detail)) from None
+    columns: dict[str, list[str]] = {}
+    for use in file.columns:
+        columns.setdefault(use.field, []).append(use.column)
+    return batches.score_batch(
+        account=account,
+        epoch=epoch,
+        name=body.get("name"),
+        rows=file.rows,
+        plan=build_batch_plan(body),
+        actor=actor,
+        parameters={"file": file_name, "columns": columns},
+    )

@@ -39,6 +39,7 @@ GROUPS: tuple[tuple[str, Sequence[Entry]], ...] = (
     (
         "Measure",
         (
+            Entry("Evaluate", "console_evaluate"),
             Entry("Evaluators", "console_evaluators"),
             Entry("Profiles", "console_profiles"),
             Entry("Playground", "console_playground"),

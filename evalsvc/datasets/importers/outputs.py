@@ -11,7 +11,7 @@ from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
 from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, STORED_NAMES, Purpose, fold_name
 from evalsvc.datasets.importers.reader import Upload, parse_upload
-from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.importers.rows import FIELDS, ExampleRow
 from evalsvc.datasets.importers.summary import ColumnUse, UploadSummary
 from evalsvc.problems import FieldError, Invalid
 
@@ -71,6 +71,19 @@ def parse_outputs(upload: Upload, *, kept: Collection[str] = (), limits: Limits 
 
 def _is_kept(column: str, kept: Collection[str]) -> bool:
     return column in kept or fold_name(column) in _read
+
+
+def list_columns(upload: Upload) -> list[str]:
+    """Return the columns of a file, whatever they hold. Raises Invalid for a file that is no table."""
+    nothing: dict[str, list[str]] = {field: [] for field in FIELDS}
+    parsed = parse_upload(replace(upload, mapping=nothing, purpose=Purpose.OUTPUTS))
+    try:
+        # Rows without an input are refused, after their columns were counted.
+        next(parsed.rows, None)
+    except Invalid:
+        if not parsed.summary.columns:
+            raise
+    return [use.column for use in parsed.summary.columns]
 
 
 def _check_output(summary: UploadSummary) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -15,13 +13,14 @@ from evalsvc.datasets.api.datasets import UploadView
 from evalsvc.datasets.api.receiver import Form
 from evalsvc.datasets.importers.json_text import decode_json
 from evalsvc.datasets.importers.names import read_mapping
-from evalsvc.datasets.importers.outputs import OutputRows, parse_outputs
+from evalsvc.datasets.importers.outputs import parse_outputs
 from evalsvc.datasets.importers.reader import Upload
 from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.experiments import batches
 from evalsvc.experiments.api.answers.outputs import BatchScores
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan, Output
+from evalsvc.experiments.parser import score_file
 from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.results import rows_out
@@ -46,51 +45,41 @@ class OutputBatchView(UploadView):
         `custom_field_mapping`. 202 when metrics wait for the workers: `n_pending` scores are to come, and are found at
         `Location`.
         """
-        sent = None if self.form is None else _read_form(self.form)
-        body = validate_strict(plans.BatchIn(data=request.data)) if sent is None else sent.options
-        plan = batches.score_batch(
-            account=self.account,
-            epoch=self.caller.admission.epoch,
-            name=body.get("name"),
-            rows=body["rows"] if sent is None else sent.file.rows,
-            plan=plans.build_batch_plan(body),
-            actor=self.caller.actor,
-            parameters=None if sent is None else sent.describe(),
-        )
+        plan = self._score_rows(request.data) if self.form is None else self._score_form(self.form)
         answer = batch_out(plan)
         if not answer["n_pending"]:
             return Response(answer)
         enqueue_after_commit()
         return Response(answer, status=202, headers={"Location": f"/v1/experiments/{plan.pk}/live"})
 
+    def _score_rows(self, sent: Any) -> ExperimentPlan:
+        body = validate_strict(plans.BatchIn(data=sent))
+        return batches.score_batch(
+            account=self.account,
+            epoch=self.caller.admission.epoch,
+            name=body.get("name"),
+            rows=body["rows"],
+            plan=plans.build_batch_plan(body),
+            actor=self.caller.actor,
+        )
 
-@dataclass(frozen=True, slots=True)
-class SentFile:
-    """A file of outputs, and what to score them with."""
-
-    options: Mapping[str, Any]
-    file_name: str
-    file: OutputRows
-
-    def describe(self) -> dict[str, Any]:
-        """Return where the outputs came from, as parameters of their config."""
-        columns: dict[str, list[str]] = {}
-        for use in self.file.columns:
-            columns.setdefault(use.field, []).append(use.column)
-        return {"file": self.file_name, "columns": columns}
-
-
-def _read_form(form: Form) -> SentFile:
-    fields = validate_strict(plans.BatchFormIn(data={**form.fields, **dict(form.files.items())}))
-    files = form.uploads("file")
-    upload = Upload(files, fields.get("format"), mapping=read_mapping(fields.get("custom_field_mapping")))
-    sent = {name: _decode(name, fields[name]) for name in ("metrics", "sample", "metadata") if name in fields}
-    kept = sent.pop("metadata", [])
-    if not isinstance(kept, list) or not all(isinstance(name, str) for name in kept):
-        raise Invalid(FieldError("/metadata", "Expected a JSON list of columns."))
-    plain = {name: fields[name] for name in ("name", "level", "promote") if name in fields}
-    options = validate_strict(plans.BatchOptionsIn(data={**plain, **sent}))
-    return SentFile(options, files[0][0], parse_outputs(upload, kept=kept, limits=get_upload_limits()))
+    def _score_form(self, form: Form) -> ExperimentPlan:
+        fields = validate_strict(plans.BatchFormIn(data={**form.fields, **dict(form.files.items())}))
+        files = form.uploads("file")
+        upload = Upload(files, fields.get("format"), mapping=read_mapping(fields.get("custom_field_mapping")))
+        sent = {name: _decode(name, fields[name]) for name in ("metrics", "sample", "metadata") if name in fields}
+        kept = sent.pop("metadata", [])
+        if not isinstance(kept, list) or not all(isinstance(name, str) for name in kept):
+            raise Invalid(FieldError("/metadata", "Expected a JSON list of columns."))
+        plain = {name: fields[name] for name in ("name", "level", "promote") if name in fields}
+        return score_file(
+            account=self.account,
+            epoch=self.caller.admission.epoch,
+            file_name=files[0][0],
+            file=parse_outputs(upload, kept=kept, limits=get_upload_limits()),
+            options={**plain, **sent},
+            actor=self.caller.actor,
+        )
 
 
 def _decode(name: str, text: str) -> object:

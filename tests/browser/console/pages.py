@@ -20,6 +20,7 @@ PAGES: tuple[tuple[str, str], ...] = (
         "histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&scope.app=desk&vs.app=shop",
         "reader",
     ),
+    ("evaluate", "editor"),
     ("evaluations", "reader"),
     ("evaluations/{evaluation}", "reader"),
     ("evaluators/toxicity-2026-11-23", "reader"),

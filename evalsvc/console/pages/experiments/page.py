@@ -15,6 +15,7 @@ from django.utils.http import urlencode
 from evalsvc.accounts.membership import Membership
 from evalsvc.accounts.middleware import MEMBER_STATEMENT_TIMEOUT
 from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.pages.experiments.files import list_comparable_files
 from evalsvc.console.pages.experiments.knobs import knob_table, knobs_of_configs
 from evalsvc.console.pages.experiments.live.board import SORTS, LiveBoard, build_live_board
 from evalsvc.console.pages.experiments.live.drawings import build_front, looks_chart
@@ -60,6 +61,7 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
         "chosen": _choices(request, board, knobs, by),
         "knobs": _knobs(request, plan, by, board.metric) if by else None,
         "primary": primary_metric(plan),
+        "comparable": list_comparable_files(visitor.account, plan),
         "level": level_text(plan.level),
         "call": ApiCall("GET", f"/v1/experiments/{id}/live"),
     }

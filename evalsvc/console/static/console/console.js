@@ -12,6 +12,21 @@ document.addEventListener("change", (event) => {
     }
 });
 
+// A file that is dropped on a form is the file of its field.
+for (const kind of ["dragover", "drop"]) {
+    document.addEventListener(kind, (event) => {
+        const field = event.target.closest?.("[data-drop]")?.querySelector("input[type=file]");
+        if (!field || !event.dataTransfer.types.includes("Files")) {
+            return;
+        }
+        event.preventDefault();
+        if (kind === "drop") {
+            field.files = event.dataTransfer.files;
+            field.focus();
+        }
+    });
+}
+
 // Copy what stands in the same box.
 document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
