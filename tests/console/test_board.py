@@ -54,6 +54,15 @@ def test_a_row_says_how_far_it_is_and_what_its_interval_and_difference_are_of(re
         assert words in text
 
 
+def test_a_row_says_how_answers_ended_and_warns_when_many_were_cut(reader: Visitor, alice: Caller) -> None:
+    made = running(alice, TWO[0])
+    Runner(alice, made).run(finish_reason="length")
+
+    text = board(reader, made)
+    assert "endings: 20 length" in text
+    assert "more than 2 % of the answers were cut off at their token limit" in text
+
+
 def test_a_row_says_what_its_interval_rests_on_where_more_was_answered(reader: Visitor, alice: Caller) -> None:
     made = running(alice, TWO[0])
     runner = Runner(alice, made)
