@@ -47,7 +47,7 @@ _SIZE = r"""(?P<sizes>
   | [kKMB](?!\w) | (?(money)\x20?[mMbB](?!\w)|(?!)) | [万萬億亿]
 )?"""
 _ATOM = re.compile(
-    rf"""(?P<sign>(?<![\w)\]}}])[-+\u2013])?(?:(?P<money>\\?[$€£¥₹]\s?)(?P<inner>[-+])?)?
+    rf"""(?P<sign>(?<![\w)\]}}])[-+\u2013]|(?<=[=(\[{{])[-\u2013]\x20|(?<==\x20)[-\u2013]\x20)?(?:(?P<money>\\?[$€£¥₹]\s?)(?P<inner>[-+])?)?
     (?:
       \\[dtc]?frac\s?(?:\{{\s?(?P<top>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_top>\d))
         \s?(?:\{{\s?(?P<bottom>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_bottom>\d))
@@ -196,15 +196,15 @@ def _join(text: str, atoms: Sequence[Atom], *, is_listed: bool) -> list[str]:
 def _read_mixed(gap: str, atoms: Sequence[Atom], joins: Sequence[str]) -> str:
     """Return how a whole number is joined to the fraction or root right behind it."""
     whole, part = atoms[:2]
-    if gap not in ("", " "):
+    if gap not in ("", " ", " and "):
         return ""
     if part["root"]:
-        return "*"
+        return "" if gap == " and " else "*"
     if not _is_whole(whole) or part["sign"]:
         return ""
     if part["digits"] is None:
         return "&"
-    bottom = atoms[2]["digits"] or "" if gap == " " and joins[:1] == ["/"] else ""
+    bottom = atoms[2]["digits"] or "" if gap and joins[:1] == ["/"] else ""
     return "&" if bottom.isdigit() and _is_whole(part) and _value(part) < Decimal(bottom) else ""
 
 
@@ -263,7 +263,7 @@ def _value(atom: Atom, *, is_scaled: bool = True) -> Decimal:
         top, _, bottom = power.partition("/")
         value = _CONTEXT.power(value, _CONTEXT.divide(Decimal(top), Decimal(bottom or 1)))
     value = _scale(value, atom) if is_scaled else value
-    return -value if (atom["sign"] or atom["inner"] or "+") != "+" else value
+    return -value if (atom["sign"] or atom["inner"] or "+")[0] != "+" else value
 
 
 def _scale(value: Decimal, atom: Atom) -> Decimal:

@@ -205,6 +205,8 @@ def test_normalised_keeps_apart(output: str, gold: str) -> None:
         (r"\left(3, 4\right)", "(3,4)"),
         ("1, 2 and 3", "1, 2, 3"),
         ("3 1/2 million", "3500000"),
+        ("2 and 1/2 cups", "2.5"),
+        ("x = - 7", "-7"),
         (r"\frac{-1}{2}", "-0.5"),
     ],
 )
@@ -248,6 +250,8 @@ def test_numeric_reads_the_last_number(output: str, gold: str) -> None:
         ("(3, 4)", "4"),
         (r"\boxed{3, 4}", "4"),
         ("1/2 million", "0.5"),
+        ("2 and 1/2 cups", "0.5"),
+        ("x = - 7", "7"),
         ("2 × 3", "3"),
         ("1920x1080", "1080"),
         ("2x + 3", "3"),
