@@ -227,6 +227,13 @@ LISTS = [
 ]
 
 TABLES = [
+    csv_file("a separator that Excel says", "sep=;\nquestion;answer\nq;a\n", QA),
+    csv_file(
+        "two indexes",
+        "Unnamed: 0.1,Unnamed: 0,question,answer\n0,0,q,a\n",
+        QA,
+        words=("Column 1, 'Unnamed: 0.1': an index.", "Column 2, 'Unnamed: 0': an index."),
+    ),
     csv_file("semicolons", "question;answer\nq;1,5\n", {"input": "q", "expected": "1,5"}),
     csv_file(
         "a comma in a header with semicolons",
@@ -291,6 +298,26 @@ DOCUMENTS = [
         '{"question": {"0": "q", "1": "r"}, "answer": {"0": "a", "1": "b"}}',
         "/file/line/1",
         *("columns", "records"),
+        file_name="a.json",
+    ),
+    refused(
+        "a table of lists",
+        '{"question": ["q", "r"], "answer": ["a", "b"]}',
+        "/file/line/1",
+        *("columns", "records"),
+        file_name="a.json",
+    ),
+    ReaderFile(
+        "rows in an object",
+        "a.json",
+        b'{\n "data": [\n  {"question": "q", "answer": "a"}\n ]\n}\n',
+        rows=number([QA]),
+    ),
+    refused(
+        "a bad row in an object",
+        '{"examples": [{"question": "q"}, {"answer": "a"}]}',
+        "/file/examples/1/input",
+        "Item 2",
         file_name="a.json",
     ),
     refused("an empty list", "[]", "/file", "no examples", file_name="a.json"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 
 from evalsvc.problems import FieldError, Invalid, escape
 
@@ -43,3 +44,12 @@ class Refusals:
         """Refuse the upload if anything is wrong with it."""
         if self.errors:
             raise Invalid(*self.errors)
+
+
+def require_package(name: str, refusals: Refusals) -> None:
+    """Refuse a file whose format needs a package that an installation of the client alone does not have."""
+    try:
+        import_module(name)
+    except ModuleNotFoundError:
+        detail = f"To read this format here, run `pip install {name}`. The service reads it without."
+        raise refusals.stop(SourceLocation("/file", "The file"), detail) from None

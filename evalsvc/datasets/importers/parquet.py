@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
-from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation, require_package
 from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.importers.table import check_header, read_cells
 
@@ -27,6 +27,7 @@ def read_parquet(
     The index that pandas writes is ignored, and noted in the summary. Decimals are kept as they are written: as texts.
     """
     # Only here: it takes 50 MB, which a process that reads no Parquet need not have.
+    require_package("pyarrow", refusals)
     import pyarrow as pa
     from pyarrow import parquet as pq
 

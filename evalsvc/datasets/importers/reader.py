@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain, islice
 from typing import BinaryIO
 
 from evalsvc.datasets.importers.archive import MAX_GROWTH, Budget, open_archive
@@ -15,7 +17,7 @@ from evalsvc.datasets.importers.formats.trec import is_qrels
 from evalsvc.datasets.importers.json_list import read_list
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
 from evalsvc.datasets.importers.lines import BOM, Record, read_objects
-from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation, require_package
 from evalsvc.datasets.importers.names import Names, Purpose
 from evalsvc.datasets.importers.parquet import read_parquet
 from evalsvc.datasets.importers.rows import ExampleRow, make_rows
@@ -24,6 +26,7 @@ from evalsvc.datasets.importers.table import JSON_SUFFIX, find_delimiter, read_c
 from evalsvc.problems import FieldError, Invalid
 
 SNIFFED_BYTES = 16 * 1024
+_wrapped_rows = re.compile(rb'\s*\{\s*"(data|rows|records|examples|samples|items|questions|test_?cases)"\s*:\s*\[\s*\{')
 
 
 class Format(StrEnum):
@@ -107,7 +110,8 @@ def open_records(
 ) -> Iterator[tuple[SourceLocation, Record]]:
     """Return the records of a file by its kind, before a format of rows is applied."""
     name, file = upload.files[0]
-    items = find_items(read_head(file))
+    head = read_head(file)
+    items = find_items(head) or find_wrapped_rows(head)
     file.seek(0)
     file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
     match kind:
@@ -117,6 +121,7 @@ def open_records(
             return read_parquet(file, refusals, summary)
         case Format.SQUAD:
             # Only here: an installation of the client alone has no parser for documents that do not fit into memory.
+            require_package("ijson", refusals)
             from evalsvc.datasets.importers.squad import read_squad
 
             return read_squad(file, refusals)
@@ -132,13 +137,19 @@ def open_records(
 def refuse_columns(
     records: Iterator[tuple[SourceLocation, Record]], refusals: Refusals
 ) -> Iterator[tuple[SourceLocation, Record]]:
-    """Yield the records; refuse one that is a whole table by columns, as pandas writes it by default."""
-    for location, record in records:
-        if record and all(isinstance(value, dict) and value and "0" in value for value in record.values()):
-            detail = 'A table by columns. Write one object for each row; pandas does with `orient="records"`.'
-            refusals.add(location, detail)
-        else:
-            yield location, record
+    """Yield the records; refuse a file of one record that is a whole table by columns, as pandas writes it."""
+    first = list(islice(records, 2))
+    if len(first) == 1 and is_by_columns(first[0][1]):
+        detail = 'A table by columns. Write one object for each row; pandas does with `orient="records"`.'
+        raise refusals.stop(first[0][0], detail)
+    yield from chain(first, records)
+
+
+def is_by_columns(record: Record) -> bool:
+    """Return whether a record has several columns, and in each a value for each of several rows."""
+    lengths = {len(value) if isinstance(value, list) else 0 for value in record.values()}
+    is_of_lists = len(record) > 1 and len(lengths) == 1 and max(lengths) > 1
+    return is_of_lists or (bool(record) and all(isinstance(value, dict) and "0" in value for value in record.values()))
 
 
 def read_examples(
@@ -198,7 +209,7 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names, row_format: str 
     start = head.lstrip()
     if start.startswith(b"[") and format in (None, Format.JSONL):
         return Format.JSON
-    if format != Format.CSV and find_items(start):
+    if format != Format.CSV and (find_items(start) or (suffix == "json" and find_wrapped_rows(start))):
         return Format.JSON
     if format is None and is_qrels(start):
         return Format.BEIR
@@ -210,6 +221,12 @@ def detect(files: Sequence[tuple[str, BinaryIO]], names: Names, row_format: str 
     if format is None:
         raise Invalid(FieldError("/format", f"Cannot tell the format of this file; say one of {', '.join(UPLOADED)}."))
     return format
+
+
+def find_wrapped_rows(head: bytes) -> str:
+    """Return the path of the rows in an object that begins with a list of them, such as `{"data": [{…}]}`."""
+    found = None if b'"paragraphs"' in head else _wrapped_rows.match(head)
+    return f"{found[1].decode()}/*" if found else ""
 
 
 def first_cells(head: bytes) -> list[str]:

@@ -26,6 +26,8 @@ DELIMITERS = (",", ";", "\t")
 """Spreadsheets of countries with a decimal comma write semicolons."""
 MAX_COLUMNS = 1000
 _index_name = re.compile(r"(Unnamed: [0-9]+(_level_[0-9]+)?)?(\.[0-9]+)?")
+_said_delimiter = re.compile(r"sep=([,;\t|])\s*")
+"""The line before the header by which Excel knows the separator."""
 _whole_number = re.compile(r"\s*[0-9]{1,18}(\.0)?\s*")
 csv.field_size_limit(MAX_ROW_BYTES)
 
@@ -35,17 +37,17 @@ class Header:
     """The columns of a table. Those without a name are None: an index, and empty columns of a spreadsheet."""
 
     names: list[str | None] = field(default_factory=list)
-    index: int | None = None
+    n_indexes: int = 0
 
     def has_value(self, cells: Sequence[str]) -> bool:
         """Return whether anything is in a row, but its place in an index."""
-        return any(cell for i, cell in enumerate(cells) if i != self.index)
+        return any(cell for i, cell in enumerate(cells) if i >= self.n_indexes)
 
     def read(self, location: SourceLocation, cells: Sequence[str | None], refusals: Refusals) -> Record | None:
         """Return the named cells of a row; None after refusing a row with a value in a column without a name."""
         for i, name in enumerate(self.names):
             cell = cells[i]
-            if name is None and cell is not None and not (i == self.index and _whole_number.fullmatch(cell)):
+            if name is None and cell is not None and not (i < self.n_indexes and _whole_number.fullmatch(cell)):
                 refusals.add(location, f"Column {i + 1} has no name, but holds {cell[:40]!r}: name it in the header.")
                 return None
         named = [(name, cell) for name, cell in zip(self.names, cells, strict=True) if name is not None]
@@ -72,6 +74,9 @@ def read_csv(
 
     first_line = "".join(text for _, text in first)
     delimiter = "\t" if name.lower().endswith(".tsv") else find_delimiter(first_line)
+    if said := _said_delimiter.fullmatch(first_line):
+        delimiter, first = said[1], list(islice(lines, 1))
+        first_line = "".join(text for _, text in first)
     has_spaces = all(cell.startswith(" ") for cell in first_line.split(delimiter)[1:])
     reader = csv.reader(texts(), strict=True, delimiter=delimiter, skipinitialspace=has_spaces)
     header: Header | None = None
@@ -112,13 +117,13 @@ def find_delimiter(header: str) -> str:
 def read_header(location: SourceLocation, cells: list[str], refusals: Refusals, summary: UploadSummary) -> Header:
     """Return the columns of a table with an index or without."""
     names = find_names(location, cells, refusals, may_be_nameless=True)
-    index = 0 if names[0] is None else None
-    if index is not None:
-        summary.ignore(f"Column 1, {cells[0]!r}: an index." if cells[0] else "Column 1: an index without a name.")
-    nameless = [str(i + 1) for i, name in enumerate(names) if name is None and i != index]
+    n_indexes = next(i for i, name in enumerate(names) if name is not None)
+    for i, cell in enumerate(cells[:n_indexes], 1):
+        summary.ignore(f"Column {i}, {cell!r}: an index." if cell else f"Column {i}: an index without a name.")
+    nameless = [str(i) for i, name in enumerate(names, 1) if name is None and i > n_indexes]
     if nameless:
         summary.ignore(f"Columns without a name or a value: {', '.join(nameless)}.")
-    return Header(names, index)
+    return Header(names, n_indexes)
 
 
 def check_header(location: SourceLocation, cells: Sequence[str], refusals: Refusals) -> list[str]:
@@ -138,7 +143,7 @@ def find_names(
     for i, cell in enumerate(cells):
         name = cell.strip()
         plain = name.removesuffix(JSON_SUFFIX).rstrip()
-        if may_be_nameless and (not name or (i == 0 and _index_name.fullmatch(name))):
+        if may_be_nameless and (not name or (not seen and _index_name.fullmatch(name))):
             names.append(None)
             continue
         if not plain:

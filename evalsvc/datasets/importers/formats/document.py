@@ -9,7 +9,7 @@ from evalsvc.datasets.importers.archive import Archive
 from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
 from evalsvc.datasets.importers.json_text import decode_json
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, Readable, Record
-from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+from evalsvc.datasets.importers.locations import Refusals, SourceLocation, require_package
 
 SAMPLES = "samples/"
 """The folder of an archive of Inspect that has a file for each sample."""
@@ -25,6 +25,7 @@ def find_items(head: bytes) -> str:
 def read_items(file: Readable, refusals: Refusals, items: str) -> Iterator[tuple[SourceLocation, Record]]:
     """Yield the object at each place that the path names, such as `results/results/*`."""
     # Only here: an installation of the client alone has no parser for documents that do not fit into memory.
+    require_package("ijson", refusals)
     import ijson
 
     from evalsvc.datasets.importers.squad import BoundedTexts, Builder, Path
