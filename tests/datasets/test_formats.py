@@ -595,4 +595,4 @@ def test_solutions_in_a_file_of_outputs_are_outputs() -> None:
 def test_the_answer_says_which_columns_were_read(alice: Caller) -> None:
     columns = upload(alice, lines(*published.deepeval())).json()["upload"]["columns"]
 
-    assert {"column": "evaluated_model_output", "field": "output", "n_rows": 5} in columns
+    assert {"column": "actual_output", "field": "output", "n_rows": 5} in columns
