@@ -111,6 +111,7 @@ def open_records(
     """Return the records of a file by its kind, before a format of rows is applied."""
     name, file = upload.files[0]
     head = read_head(file)
+    items = find_items(head) or find_wrapped_rows(head)
     file.seek(0)
     file.seek(len(BOM) if file.read(len(BOM)) == BOM else 0)
     match kind:
@@ -129,7 +130,6 @@ def open_records(
         case Format.INSPECT:
             return inspect_records(upload, refusals, limits)
         case Format.JSON:
-            items = find_items(head) or find_wrapped_rows(head)
             return read_items(file, refusals, items) if items else read_list(file, refusals)
     return refuse_columns(read_objects(file, refusals), refusals)
 
