@@ -63,6 +63,9 @@ CSRF_TRUSTED_ORIGINS = env_list("EVALSVC_CSRF_TRUSTED_ORIGINS")
 # W008: see SECURE_SSL_REDIRECT. W021: see SECURE_HSTS_PRELOAD. W003: the CSRF middleware is there, as a subclass.
 SILENCED_SYSTEM_CHECKS = ["security.W008", "security.W021", "security.W003"]
 
+# --- How does the console show money? --------------------------------------------------------------------------------
+CURRENCY = env_str("EVALSVC_CURRENCY", "USD")  # of the prices of all connections, and so of costs and budgets
+
 # --- How do people sign in? ------------------------------------------------------------------------------------------
 PUBLIC_URL = env_origin("EVALSVC_PUBLIC_URL", "")  # what links in mails begin with, and where a provider leads back to
 EMAIL_HOST = env_str("EVALSVC_SMTP_HOST", "")  # empty: no mails, and no "forgotten password"

@@ -15,6 +15,7 @@ from tests.admin.conftest import HOSTILE_NAME
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
+from tests.console.forms import unchanged
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment
 from tests.experiments.pushing import Runner
 from tests.factories import make_connection
@@ -250,6 +251,38 @@ def test_what_is_wrong_is_said_at_its_field(
     found = re.search(rf'id="e-{field}">([^<]*)<', answer.content.decode())
     assert found is not None and words in found[1], re.findall('class="[a-z ]*error[^<]*<', answer.content.decode())
     assert alice.get("/v1/experiments").json()["experiments"] == []
+
+
+def test_five_fields_are_enough(editor: Visitor, alice: Caller) -> None:
+    dataset, connection = make_dataset(alice, n=10), make_connection(alice, "http://127.0.0.1:9")
+    page = editor.text("experiments/new")
+    shown = re.sub(
+        r"<details.*?</details>", "", page.partition('<form class="stack"')[2].partition("</form>")[0], flags=re.S
+    )
+    names = [name for name in re.findall(r'<(?:input|select|textarea) id="f-([^"]+)"', shown)]
+    assert names == ["name", "dataset", "m0-evaluator", "c0-connection", "c0-prompt"]
+    assert '<details class="data" open' not in page
+    five = {"name": "one prompt", "dataset": dataset, "m0-evaluator": "exact-match-2026-11-01"}
+    five |= {"c0-connection": connection, "c0-prompt": "{{input}}"}
+    assert editor.post("experiments/new", **unchanged(page) | five, make="1").status_code == 302
+    (made,) = alice.get("/v1/experiments").json()["experiments"]
+    assert made["name"] == "one prompt"
+
+
+def test_a_wrong_field_under_advanced_is_shown(editor: Visitor, alice: Caller) -> None:
+    sent = form(make_dataset(alice, n=10), make_connection(alice, "http://127.0.0.1:9"), limit="99", make="1")
+    page = editor.post("experiments/new", **sent).content.decode()
+    fold = page[: page.index('id="e-limit"')].rpartition("<details")[2]
+    assert fold.startswith(' class="data" open>')
+
+
+def test_the_form_marks_what_calls_an_llm_and_the_currency(editor: Visitor, alice: Caller) -> None:
+    make_dataset(alice, n=2)
+    assert "(LLM, needs a connection)</option>" in editor.text("experiments/new")
+    make_connection(alice, "http://127.0.0.1:9")
+    page = editor.text("experiments/new")
+    assert "(LLM)</option>" in page and "needs a connection)" not in page
+    assert "Cost at most (USD)" in page
 
 
 def test_the_form_leads_to_what_a_prompt_needs(editor: Visitor, admin: Visitor, alice: Caller) -> None:

@@ -80,7 +80,7 @@ def test_what_an_answer_took_leads_to_its_trace(reader: Visitor, alice: Caller) 
     runner.post(unit, [{"pos": unit["examples"][0]["pos"], "output": "x", **took}])
 
     text = page(reader, made)
-    assert "30 tokens in, 7 tokens out, cost 0.0025, trace" in text
+    assert "30 tokens in, 7 tokens out, cost 0.0025 USD, trace" in text
     link = re.search(rf'href="/console/([^"]+)">{trace_id}<', text)
     assert link is not None and "answered in here" in reader.text(link[1])
 

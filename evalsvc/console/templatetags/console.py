@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -26,6 +27,12 @@ FEW_FIELDS = 5
 def number_tag(shown: Number | None) -> SafeString:
     """Show a number with its interval."""
     return number_markup(shown if shown is not None else Number(None))
+
+
+@register.simple_tag
+def currency() -> str:
+    """Return the currency of costs and prices."""
+    return str(settings.CURRENCY)
 
 
 @register.simple_tag(name="moment")

@@ -1,10 +1,6 @@
-"""A file of answers is dropped on the page, its columns are checked, and it ends on the chart: in a real browser."""
+"""The page that scores a file, and the form of an experiment, in a real browser."""
 
 from __future__ import annotations
-
-import os
-from pathlib import Path
-from typing import Any
 
 from tests.browser.console.conftest import Signed
 from tests.console.test_evaluate import ROWS
@@ -19,23 +15,24 @@ DROP = """(text) => {
 }"""
 
 
-def shoot(page: Any, name: str) -> None:
-    if folder := os.environ.get("EVALSVC_SHOTS"):
-        page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)
-
-
 def test_a_dropped_file_leads_to_its_intervals(signed: Signed) -> None:
     signed.open("evaluate")
     page = signed.page
-    shoot(page, "evaluate-start")
     page.evaluate(DROP, ROWS)
     page.get_by_role("button", name="Continue").click()
     page.get_by_role("heading", name="Evaluate answers.csv").wait_for()
-    shoot(page, "evaluate-setup")
     assert page.get_by_label("Output", exact=True).input_value() == "answer"
     page.get_by_role("button", name="Evaluate 200 rows").click()
     page.wait_for_url("**/console/experiments/*")
     page.locator("figure.chart").first.wait_for()
-    shoot(page, "evaluate-results")
     assert "hallucination" in signed.browser.text()
     assert not signed.browser.errors
+
+
+def test_a_config_is_added_before_the_first_fields_are_filled(signed: Signed) -> None:
+    signed.open("experiments/new")
+    signed.page.get_by_role("button", name="Add a config").click()
+    signed.page.locator("#f-c1-prompt").wait_for()
+    assert signed.page.locator("#f-limit").is_hidden()
+    signed.page.get_by_text("Advanced: examples").click()
+    assert signed.page.locator("#f-limit").is_visible()

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -40,9 +41,14 @@ ADDRESS = (
     FormField("model", "Model", is_required=True, help="Asked when nothing names another."),
 )
 MONEY = (
-    FormField("price_input_per_million", "Price of a million tokens sent", "number"),
-    FormField("price_output_per_million", "Price of a million tokens written", "number"),
-    FormField("daily_budget", "Daily budget", "number", help="Needs both prices. The day begins at midnight UTC."),
+    FormField("price_input_per_million", f"Price of a million tokens sent ({settings.CURRENCY})", "number"),
+    FormField("price_output_per_million", f"Price of a million tokens written ({settings.CURRENCY})", "number"),
+    FormField(
+        "daily_budget",
+        f"Daily budget ({settings.CURRENCY})",
+        "number",
+        help="Needs both prices. The day begins at midnight UTC.",
+    ),
 )
 LIMITS = (
     FormField("timeout_seconds", "Seconds for one call", "number", value="60"),

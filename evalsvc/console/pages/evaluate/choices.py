@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import Evaluator, ProfileRevision
 from evalsvc.catalog.runnable import AvailableJudges, get_available_judges
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
-from evaluators.base import EvaluatorSpec, Family, Field, Lane, effective_settings
+from evaluators.base import EvaluatorSpec, Family, Field, Lane, Settings, effective_settings
 from evaluators.facts import build_facts
 from evaluators.registry import find_evaluator
 
@@ -57,8 +57,9 @@ def list_choices(account: Account, mapped: Collection[str], checked: Collection[
     selected = suggested if checked is None else checked
     means = get_available_judges(account)
     profiles = list(list_revisions(account=account, filters={"get_last_revision": True})[:MOST_PROFILES])
+    defaults = {(row.profile.family, row.profile.name): row.settings for row in profiles if row.account_id is None}
     choices = [
-        _build_choice(row, family, spec, revision, means, mapped, suggested, selected)
+        _build_choice(row, family, spec, revision, defaults, means, mapped, suggested, selected)
         for row, family, spec in _list_offered(account)
         for revision in _list_profiles(row, profiles)
     ]
@@ -106,6 +107,7 @@ def _build_choice(
     family: Family,
     spec: EvaluatorSpec,
     revision: ProfileRevision | None,
+    defaults: Mapping[tuple[str, str], Settings],
     means: AvailableJudges,
     mapped: Collection[str],
     suggested: Collection[str],
@@ -113,7 +115,8 @@ def _build_choice(
 ) -> EvaluatorChoice:
     alias = row.evaluator_id if row.account_id is not None or not row.aliases else _choose_alias(row)
     value = f"{alias}/{revision.profile.name}" if revision else alias
-    settings = effective_settings(spec, revision.settings if revision else {})
+    default = defaults.get((row.family, row.default_profile or ""), {})
+    settings = effective_settings(spec, revision.settings if revision else default)
     asks_llm = family.lane_of(settings) is Lane.JUDGE
     fields = family.fields_for(settings)
     lacking = [COLUMN_OF.get(field, str(field)) for field in fields if COLUMN_OF.get(field) not in mapped]

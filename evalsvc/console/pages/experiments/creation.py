@@ -16,10 +16,10 @@ from evalsvc.console.pages.experiments.form_fields import (
     CHAT,
     MOST_BLOCKS,
     budget_fields,
+    build_group,
     config_fields,
     errors_at_fields,
     field_source,
-    fill_fields,
     groups_of_fields,
     metric_fields,
     plan_fields,
@@ -42,7 +42,7 @@ BUDGET = ("queries", "cost", "seconds")
 def new_experiment(request: PageRequest) -> HttpResponse:
     """Show the form of a new experiment, preview the experiment, or create it."""
     data = read_fields(request)
-    n_configs, n_metrics = _count(data, "n_configs", 2), _count(data, "n_metrics", 1)
+    n_configs, n_metrics = _count(data, "n_configs", 1), _count(data, "n_metrics", 1)
     if "add_config" in data or "add_metric" in data:
         n_configs = min(MOST_BLOCKS, n_configs + ("add_config" in data))
         n_metrics = min(MOST_BLOCKS, n_metrics + ("add_metric" in data))
@@ -91,8 +91,7 @@ def _form(
 ) -> HttpResponse:
     source, field_errors = field_source(request.visitor.account), errors or {}
     context = {
-        "plan_fields": fill_fields(plan_fields(source), sent, field_errors),
-        "budget_fields": fill_fields(budget_fields(), sent, field_errors),
+        "plan": build_group("Plan", [*plan_fields(source), *budget_fields()], sent, field_errors, prefix="plan"),
         "metrics": groups_of_fields("m", "Metric", n_metrics, metric_fields, source, sent, field_errors),
         "configs": groups_of_fields("c", "Config", n_configs, config_fields, source, sent, field_errors),
         "n_configs": n_configs,

@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.conf import settings
+
 from evalsvc.accounts.models import Account
+from evalsvc.catalog.models import Evaluator
+from evalsvc.catalog.runnable import WEBHOOK, AvailableJudges, get_available_judges, needs_judge
 from evalsvc.catalog.selectors import list_evaluators
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.datasets.selectors import list_datasets
@@ -14,6 +18,7 @@ from evalsvc.experiments.definition.metrics import MEASURED_SOURCES
 from evalsvc.experiments.models import Config, Policy
 from evalsvc.judges.selectors import list_connections
 from evalsvc.rest.problems import FieldError
+from evaluators.registry import find_evaluator
 
 MOST_DATASETS, MOST_BLOCKS = 200, 16
 POINTERS = {
@@ -38,6 +43,9 @@ POINTERS = {
 }
 PROMOTE = (("", "none"), ("yes", "the leader's"))
 CHAT = ("connection", "model", "prompt", "system", "temperature", "max_tokens")
+MAIN = ("name", "dataset")
+MAIN_OF_GROUP = ("evaluator", "connection", "prompt")
+"""With a name and a dataset, all that the simplest experiment needs."""
 METRIC = ("name", "evaluator", "criteria", "source", "better")
 
 
@@ -49,6 +57,28 @@ class FieldGroup:
     fields: Sequence[FormField]
     error: str = ""
     prefix: str = ""
+    start: Sequence[FormField] = ()
+    """The fields as they are before anything was entered."""
+
+    @property
+    def main(self) -> list[FormField]:
+        """Return the fields that the simplest experiment needs."""
+        return [field for field in self.fields if _is_main(field)]
+
+    @property
+    def advanced(self) -> list[FormField]:
+        """Return the other fields."""
+        return [field for field in self.fields if not _is_main(field)]
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether another field is wrong, or is not as it was at the start."""
+        before = {field.name: field.value for field in self.start}
+        return any(field.error or field.value != before[field.name] for field in self.advanced)
+
+
+def _is_main(field: FormField) -> bool:
+    return field.name in MAIN or field.name.partition("-")[2] in MAIN_OF_GROUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +91,25 @@ class FieldSource:
 
 
 def field_source(account: Account) -> FieldSource:
-    """Read what the account can choose from: three queries."""
+    """Read what the account can choose from: four queries."""
     datasets = [
         (str(row.pk), f"{row.name} ({row.n_versions} version{'s' * (row.n_versions != 1)})")
         for row in list_datasets(account=account)[:MOST_DATASETS]
     ]
     connections = [(row.name, f"{row.name}: {row.model}") for row in list_connections(account=account)]
-    evaluators = [(row.evaluator_id, row.name or row.evaluator_id) for row in list_evaluators(account=account)]
+    means = get_available_judges(account)
+    evaluators = [(row.evaluator_id, _describe_evaluator(row, means)) for row in list_evaluators(account=account)]
     return FieldSource(datasets, connections, sorted(evaluators))
+
+
+def _describe_evaluator(row: Evaluator, means: AvailableJudges) -> str:
+    """Return the name of an evaluator, with what it calls and what it lacks."""
+    name, match = row.name or row.evaluator_id, find_evaluator(row.base)
+    if match is None or not needs_judge(*match):
+        return name
+    if match[0].name == WEBHOOK:
+        return f"{name} (webhook)"
+    return f"{name} (LLM)" if means.llm else f"{name} (LLM, needs a connection)"
 
 
 def plan_fields(source: FieldSource) -> list[FormField]:
@@ -112,9 +153,9 @@ def budget_fields() -> list[FormField]:
     """Return the fields of the budget, and those that few change."""
     return [
         FormField("budget_queries", "Queries at most", "number"),
-        FormField("budget_cost", "Cost at most", "number"),
+        FormField("budget_cost", f"Cost at most ({settings.CURRENCY})", "number"),
         FormField("budget_seconds", "Seconds at most", "number"),
-        FormField("level", "Level", "number", help="Empty: 0.95."),
+        FormField("level", "Confidence level", "number", help="Empty: 0.95."),
         FormField(
             "num_shards", "Shards", "number", help="Parts of the examples; policies decide at their ends. Empty: 8."
         ),
@@ -179,15 +220,14 @@ def groups_of_fields(
     prefix: str, title: str, n: int, make: Any, source: FieldSource, sent: Mapping[str, str], errors: Mapping[str, str]
 ) -> list[FieldGroup]:
     """Return the fields of n configs or metrics with what was sent, and what was wrong with it."""
-    return [
-        FieldGroup(
-            f"{title} {i + 1}",
-            fill_fields(make(i, source), sent, errors),
-            errors.get(f"{prefix}{i}", ""),
-            f"{prefix}{i}",
-        )
-        for i in range(n)
-    ]
+    return [build_group(f"{title} {i + 1}", make(i, source), sent, errors, prefix=f"{prefix}{i}") for i in range(n)]
+
+
+def build_group(
+    title: str, fields: Sequence[FormField], sent: Mapping[str, str], errors: Mapping[str, str], *, prefix: str
+) -> FieldGroup:
+    """Return fields with what was sent, and what was wrong with it."""
+    return FieldGroup(title, fill_fields(fields, sent, errors), errors.get(prefix, ""), prefix, fields)
 
 
 def fill_fields(fields: Sequence[FormField], sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:

@@ -15,11 +15,12 @@ from evalsvc.console.parts.addresses import choice
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
+from evalsvc.console.parts.money import format_cost
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, paginate
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, build_overviews
-from evalsvc.experiments.reporting.words import format_validity, headline, number
+from evalsvc.experiments.reporting.words import format_validity, headline
 from evalsvc.experiments.selectors import list_plans
 from evalsvc.reports.page.elements import element, join_parts
 
@@ -73,7 +74,7 @@ def _row(plan: ExperimentPlan, seen: ExperimentOverview, now: datetime) -> Table
         state_markup(plan.state, f"{seen.n_running} running" if seen.n_running else ""),
         _leader(plan, seen),
         f"{seen.n_done} / {seen.n_to_do}",
-        number(seen.cost) if seen.cost else "—",
+        format_cost(seen.cost) if seen.cost else "—",
         time_tag(plan.started_at, now),
     )
     return TableRow(cells, href=reverse("console_experiment", args=[plan.pk]))

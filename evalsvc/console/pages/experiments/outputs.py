@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -192,6 +193,6 @@ def output_facts(row: Mapping[str, Any]) -> str:
         ("latency_ms", "{:.0f} ms"),
         ("input_tokens", "{} tokens in"),
         ("output_tokens", "{} tokens out"),
-        ("cost", "cost {:.4g}"),
+        ("cost", f"cost {{:.4g}} {settings.CURRENCY}"),
     )
     return ", ".join(form.format(row[name]) for name, form in formats if row[name] is not None)

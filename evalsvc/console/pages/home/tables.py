@@ -20,6 +20,7 @@ from evalsvc.console.pages.gates.lists import describe_subject
 from evalsvc.console.pages.home.reader import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import time_tag
+from evalsvc.console.parts.money import format_cost
 from evalsvc.console.parts.numbers import Number, build_number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, parse_order
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
@@ -174,7 +175,7 @@ def running_table(reading: HomeReading) -> PageTable:
                 overview.leading if overview.ahead else "none yet",
                 number_markup(leader_number(overview)),
                 f"{number_text(overview.n_done)} of {number_text(overview.n_to_do)}",
-                number_text(overview.cost),
+                format_cost(overview.cost) if overview.cost else number_text(overview.cost),
             ),
             reverse("console_experiment", args=[plan.pk]),
         )

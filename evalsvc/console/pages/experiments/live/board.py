@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from evalsvc.console.charts.series import MAX_SERIES, sample
 from evalsvc.console.pages.experiments.live.strips import Strip, draw_strip, strip_axis
 from evalsvc.console.pages.experiments.words import ENDED
+from evalsvc.console.parts.money import format_cost
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.endings import describe_endings
@@ -250,7 +251,7 @@ def _row(
         n_error=config["n_error"],
         endings=describe_endings(config["endings"]),
         n_reused=config["n_reused"],
-        cost=number(config["cost"]) if config["cost"] else "",
+        cost=format_cost(config["cost"]) if config["cost"] else "",
         parent=names.get(config["parent_id"], "a deleted config") if config["parent_id"] else "",
         seen=format_seen_examples(estimate, estimate["seen_before_design"]),
         strip=draw_strip(axis, headline(estimate), style, config["name"]),
