@@ -117,8 +117,7 @@ def problems(found: Counter[str], allowed: Counter[str], released: Counter[str] 
     lines = []
     for name in sorted(found | allowed):
         if found[name] > allowed[name]:
-            explanation = EXPLANATIONS[name.split(" ")[0]]
-            lines.append(f"`{name}` {explanation} ({found[name]}; {allowed[name]} allowed).")
+            lines.append(f"`{name}` {EXPLANATIONS[name.split()[0]]} ({found[name]}; {allowed[name]} allowed).")
         elif found[name] < allowed[name]:
             lines.append(f"`{name}` occurs {found[name]} times: lower its line in {LIST.name}.")
     if released is not None and allowed.total() > released.total():
@@ -127,11 +126,12 @@ def problems(found: Counter[str], allowed: Counter[str], released: Counter[str] 
 
 
 def commit_problems(root: Path = CHECKOUT) -> list[str]:
-    """Return what is wrong with the messages of the commits since the last release."""
-    tag = last_tag(root)
-    log = git("log", "--no-merges", "--format=%h%x00%B%x01", f"{tag}..HEAD", root=root) if tag else None
-    commits = [entry.strip("\n").split("\0") for entry in (log or "").split("\1") if entry.strip()]
-    return [f"{sha}: {problem}" for sha, message in commits for problem in message_problems(message)]
+    """Return what is wrong with the messages of the commits since the last release that no later one explains."""
+    # Without a release git knows no commit of this name, and prints nothing.
+    log = git("log", "--no-merges", "--format=%H%x00%B%x01", f"{last_tag(root)}..HEAD", root=root) or ""
+    told = tuple(re.findall(r"^Message-For: (\w{7,})$", log, re.MULTILINE))
+    commits = [entry.strip("\n").split("\0") for entry in log.split("\1") if entry.strip()]
+    return [f"{sha[:8]}: {why}" for sha, text in commits if not sha.startswith(told) for why in message_problems(text)]
 
 
 def main() -> int:

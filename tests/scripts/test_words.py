@@ -80,6 +80,9 @@ def test_commits_since_the_release_are_checked(repository: Path, git: Callable[.
     assert words.commit_problems(repository) == []
     git("commit", "--allow-empty", "--message", "Added a test")
     assert any("names a component" in problem for problem in words.commit_problems(repository))
+    sha = git("rev-parse", "HEAD").strip()
+    git("commit", "--allow-empty", "--message", f"rest: Say why\n\nIt was missing.\n\nMessage-For: {sha[:8]}")
+    assert words.commit_problems(repository) == []
 
 
 def test_the_list_of_the_last_release_is_the_bound(repository: Path, git: Callable[..., str]) -> None:
