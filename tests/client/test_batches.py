@@ -157,3 +157,45 @@ def test_an_evaluation_has_them_all(client: Client) -> None:
     assert result.metrics["right"].strategy == "exact"
     assert result.metrics["squares"].warnings == ("not the sum of its examples",)
     assert all(row.scores["right"].value in (0.0, 1.0) for row in result.rows)
+
+
+def test_batches_are_computed_while_the_run_goes_on(client: Client) -> None:
+    sizes: list[int] = []
+
+    def counted(batch: dict[str, list[Any]]) -> dict[str, Any]:
+        sizes.append(len(batch["output"]))
+        return compute(batch)
+
+    metrics = {"seed": CustomMetric(compute=counted, accumulate=accumulate, batch_size=4)}
+    inputs = [f"q{i}" for i in range(30)]
+    found = list(
+        client.eval_iter(
+            lambda q: "right" if q != "q3" else "wrong", inputs, ["right"] * 30, evaluators=[], metrics=metrics,
+            progress=False, threads=1, micro_batch=3,
+        )
+    )  # fmt: skip
+
+    running = [result.metrics["Accuracy"] for result in found[:-1] if "Accuracy" in result.metrics]
+    assert running
+    assert all(metric.n % 4 == 0 for metric in running)
+    assert [metric.n for metric in running] == sorted(metric.n for metric in running)
+    wide = [metric for metric in running if metric.lower is not None and metric.upper is not None]
+    assert all(metric.lower <= metric.value <= metric.upper for metric in wide)  # type: ignore[operator]
+    last = found[-1].metrics["Accuracy"]
+    assert (last.value, last.n, last.N) == (29 / 30, 30, 30)
+    whole = [size for size in sizes if size > 1]
+    assert whole == [4] * 7 + [2]
+
+
+def test_what_compute_raises_in_a_batch_is_said_while_the_run_goes_on(client: Client) -> None:
+    def broken(batch: dict[str, list[Any]]) -> dict[str, Any]:
+        raise ZeroDivisionError("no pairs")
+
+    metrics = {"seed": CustomMetric(compute=broken, accumulate=accumulate, batch_size=2)}
+    inputs = [f"q{i}" for i in range(6)]
+    found = list(
+        client.eval_iter(lambda q: q, inputs, inputs, evaluators=[], metrics=metrics, progress=False, threads=1)
+    )
+
+    assert found[-1].metrics["seed"].warnings == ("ZeroDivisionError: no pairs",)
+    assert len(found[-1].rows) == 6

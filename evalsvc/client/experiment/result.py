@@ -11,15 +11,16 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.errors import ClientError
-from evalsvc.client.experiment.examples import build_row, from_components
+from evalsvc.client.experiment.examples import build_row, from_components, to_components
 from evalsvc.client.experiment.progress import ProgressBar
 from evalsvc.client.experiment.request import describe
 from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
 from evalsvc.client.pipeline.pipelines import ISOLATED
 from evalsvc.client.results.gaps import ComponentGaps
 from evalsvc.client.results.live import Live, Standing
+from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.results.rows import Row, RowSample, RowScore
-from evalsvc.client.scoring.batches import check_against_type, compute_metrics, rename_taken
+from evalsvc.client.scoring.batches import RunningMetric, check_against_type, rename_taken
 from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import is_computed_at_end
 from evalsvc.client.service.bodies import ExampleBody, ExperimentBody, OutputBody
@@ -53,6 +54,7 @@ class ExperimentResult(Plottable):
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
         self._examples: dict[str, tuple[int, ExampleBody]] | None = None
+        self._running: dict[tuple[str | None, str], RunningMetric] = {}
         primary = self.primary
         self._progress = (
             ProgressBar(primary["name"], higher_is_better=primary.get("higher_is_better", True)) if progress else None
@@ -197,20 +199,24 @@ class ExperimentResult(Plottable):
             rows=sorted(rows, key=lambda row: (row.index is None, row.index or 0, row.pos)),
             client=self._client,
         )
-        if is_final:
-            self._add_computed_metrics(result)
-            if ISOLATED in (self.plan.get("modes") or ()):
-                result.gaps = self._api.components(self.id).get(one.id)
+        self._add_computed_metrics(result, rows)
+        if is_final and ISOLATED in (self.plan.get("modes") or ()):
+            result.gaps = self._api.components(self.id).get(one.id)
         return result
 
-    def _add_computed_metrics(self, result: EvaluationResult) -> None:
-        """Compute the metrics that need the complete result, and check batch metrics against their declared type."""
+    def _add_computed_metrics(self, result: EvaluationResult, arrived: Sequence[Row]) -> None:
+        """Compute the metrics of batches, so far or in the end, and check them against their declared type."""
         level = float(self.plan.get("level") or 0.95)
         for name, metric in self._workers.metrics.items():
             if is_computed_at_end(metric):
-                computed_metrics = compute_metrics(name, metric, result.rows, level=level)
+                running = self._running.setdefault((result.config_id, name), RunningMetric(name, metric))
+                if result.is_final:
+                    computed_metrics = running.finish(result.rows, level=level)
+                else:
+                    running.take(_as_stored(row) for row in arrived if row.is_ok and row.pos not in running.taken)
+                    computed_metrics = running.estimate(level=level) if running.taken else Metrics()
                 result.metrics.update(rename_taken(computed_metrics, result.metrics.keys(), name))
-            elif metric.compute is not None and name in result.metrics:
+            elif result.is_final and metric.compute is not None and name in result.metrics:
                 result.metrics[name] = check_against_type(name, metric, result.rows, result.metrics[name])
 
     def results_of(self, config: str) -> Iterator[EvaluationResult]:
@@ -330,3 +336,10 @@ class ExperimentResult(Plottable):
         if self._failure is not None:
             raise self._failure
         return self
+
+
+def _as_stored(row: Row) -> Row:
+    """Return a row with its output as the service gives it back, which is what metrics get in the end."""
+    stored_row = copy(row)
+    stored_row.output = from_components(to_components(row.output))
+    return stored_row

@@ -12,7 +12,8 @@ Without `accumulate`, the complete result is one batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,20 +41,83 @@ def compute_metrics(name: str, metric: CustomMetric, rows: Sequence[Row], *, lev
     A metric declared algebraic or distributive is checked: its value must be the mean, or the sum, of its values for
     single examples. Then it has an interval; any other value is returned without one.
     """
-    ok_rows = [row for row in rows if row.is_ok]
-    try:
-        values = _compute_values(name, metric, ok_rows)
-        has_type = any(value.kind != "untyped" for value in values.values())
-        singles = _compute_singly(name, metric, ok_rows) if has_type else {}
-    except Exception as exc:
-        # The caller's own code: what it raises must not cost the rows that are there.
-        return Metrics({name: _build_untyped(name, None, ok_rows, rows, f"{type(exc).__name__}: {exc}")})
-    return Metrics(
-        {
-            metric_name: _build_metric(metric_name, typed, singles.get(metric_name), rows, level)
-            for metric_name, typed in values.items()
-        }
-    )
+    return RunningMetric(name, metric).finish(rows, level=level)
+
+
+class RunningMetric:
+    """A metric of batches whose rows come one after the other: `compute` runs once for each full batch.
+
+    Rows are taken in the order in which they have an output. Between the batches `estimate` accumulates what is there,
+    and `finish` computes the remaining rows as a last batch.
+    """
+
+    def __init__(self, name: str, metric: CustomMetric) -> None:
+        self._name, self._metric = name, metric
+        self._rows: list[Row] = []
+        self.taken: set[int] = set()
+        """The positions of the rows that are in batches."""
+        self._results: list[Any] = []
+        self._singles: dict[str, list[float]] = {}
+        self._n_singles = 0
+        self._failure: str | None = None
+
+    def take(self, rows: Iterable[Row], *, is_last: bool = False) -> None:
+        """Compute the batches that are full; with `is_last` also the rest. Without `accumulate` all is one batch."""
+        waiting = [row for row in rows if row.is_ok and row.pos not in self.taken]
+        is_whole = self._metric.accumulate is None
+        size = max(1, len(waiting)) if is_whole else self._metric.batch_size
+        while len(waiting) >= (1 if is_last else size) and not (is_whole and not is_last) and self._failure is None:
+            self._compute(waiting[:size])
+            waiting = waiting[size:]
+
+    def _compute(self, batch: list[Row]) -> None:
+        self._rows += batch
+        self.taken |= {row.pos for row in batch}
+        with self._noting_failures():
+            self._results.append(_compute_batch(self._metric, batch))
+
+    def estimate(self, rows: Sequence[Row] | None = None, *, level: float) -> Metrics:
+        """Return the metrics of the batches so far, `rows` of which are those without an output too."""
+        values: dict[str, TypedValue] = {}
+        with self._noting_failures():
+            if not self._results and self._failure is None:
+                raise ValueError("no outputs to compute it of")
+            if self._failure is None:
+                values = _read_values(self._name, _accumulate(self._metric, self._results), self._metric.kind)
+            if any(value.kind != "untyped" for value in values.values()):
+                self._add_singles()
+        rows = self._rows if rows is None else rows
+        if self._failure is not None:
+            return Metrics({self._name: _build_untyped(self._name, None, self._rows, rows, self._failure)})
+        return Metrics(
+            {
+                key: _build_metric(key, typed, self._singles.get(key), self._rows, rows, level)
+                for key, typed in values.items()
+            }
+        )
+
+    def finish(self, rows: Sequence[Row], *, level: float) -> Metrics:
+        """Return the metrics of all rows. Rows that were taken before and are not of these begin everything anew."""
+        if not self.taken <= {row.pos for row in rows if row.is_ok}:
+            return RunningMetric(self._name, self._metric).finish(rows, level=level)
+        self.take(rows, is_last=True)
+        return self.estimate(rows, level=level)
+
+    def _add_singles(self) -> None:
+        """Compute the metrics of each new row by itself; one that lacks a row has no values."""
+        new_rows = self._rows[self._n_singles :]
+        found = _compute_singly(self._name, self._metric, new_rows)
+        known = self._singles if self._n_singles else {key: list[float]() for key in found}
+        self._singles = {key: [*values, *found[key]] for key, values in known.items() if key in found}
+        self._n_singles = len(self._rows)
+
+    @contextmanager
+    def _noting_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as exc:
+            # The caller's own code: what it raises must not cost the rows that are there.
+            self._failure = f"{type(exc).__name__}: {exc}"
 
 
 def rename_taken(found: Metrics, taken: Collection[str], prefix: str) -> Metrics:
@@ -85,7 +149,8 @@ def compute_for_example(metric: CustomMetric, value: object, output: object, exp
 
 
 def _combine_one(metric: CustomMetric, value: object, output: object, expected: object) -> object:
-    return _combine(metric, [{"input": [value], "output": [output], "expected": [expected]}])
+    batch = {"input": [value], "output": [output], "expected": [expected]}
+    return _accumulate(metric, [_compute_columns(metric, batch)])
 
 
 def check_against_type(name: str, metric: CustomMetric, rows: Sequence[Row], known: Metric) -> Metric:
@@ -108,9 +173,13 @@ def check_against_type(name: str, metric: CustomMetric, rows: Sequence[Row], kno
 
 
 def _build_metric(
-    name: str, typed: TypedValue, singles: Sequence[float] | None, rows: Sequence[Row], level: float
+    name: str,
+    typed: TypedValue,
+    singles: Sequence[float] | None,
+    ok_rows: Sequence[Row],
+    rows: Sequence[Row],
+    level: float,
 ) -> Metric:
-    ok_rows = [row for row in rows if row.is_ok]
     if typed.kind == "untyped" or singles is None:
         return _build_untyped(name, typed.value, ok_rows, rows)
     if not _agrees(typed.kind, typed.value, singles):
@@ -147,33 +216,32 @@ def _agrees(kind: str, value: float, singles: Sequence[float]) -> bool:
 
 
 def _compute_values(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, TypedValue]:
-    if not rows:
-        raise ValueError("no outputs to compute it of")
-    return _read_values(name, _combine(metric, list(_batches(rows, metric))), metric.kind)
+    size = len(rows) if metric.accumulate is None else metric.batch_size
+    results = [_compute_batch(metric, rows[start : start + size]) for start in range(0, len(rows), size)]
+    return _read_values(name, _accumulate(metric, results), metric.kind)
 
 
 def _compute_singly(name: str, metric: CustomMetric, rows: Sequence[Row]) -> dict[str, list[float]]:
     values: dict[str, list[float]] = {}
     for row in rows:
-        alone = _combine_one(metric, row.input, row.output, row.expected)
+        alone = _accumulate(metric, [_compute_batch(metric, [row])])
         for key, typed in _read_values(name, alone, metric.kind).items():
             values.setdefault(key, []).append(typed.value)
     return {key: numbers for key, numbers in values.items() if len(numbers) == len(rows)}
 
 
-def _batches(rows: Sequence[Row], metric: CustomMetric) -> Iterator[dict[str, list[Any]]]:
-    size = len(rows) if metric.accumulate is None else metric.batch_size
-    for start in range(0, len(rows), size):
-        yield {column: [getattr(row, column) for row in rows[start : start + size]] for column in COLUMNS}
+def _compute_batch(metric: CustomMetric, rows: Sequence[Row]) -> Any:
+    return _compute_columns(metric, {column: [getattr(row, column) for row in rows] for column in COLUMNS})
 
 
-def _combine(metric: CustomMetric, batches: Sequence[dict[str, list[Any]]]) -> Any:
+def _compute_columns(metric: CustomMetric, batch: dict[str, list[Any]]) -> Any:
     if metric.compute is None:
         raise ValueError("This metric scores single examples.")
-    results = [metric.compute(batch) for batch in batches]
-    if metric.accumulate is None:
-        return results[0]
-    return metric.accumulate(_join_results(results))
+    return metric.compute(batch)
+
+
+def _accumulate(metric: CustomMetric, results: Sequence[Any]) -> Any:
+    return results[0] if metric.accumulate is None else metric.accumulate(_join_results(results))
 
 
 def _join_results(results: Sequence[Any]) -> Any:
