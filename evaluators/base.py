@@ -68,7 +68,8 @@ class Sample:
     answers; a match with any one counts as right. `answer` is the output with its place or value, if it was sent as
     more than text. `baseline_output` is the answer of another application or version, to compare the output with.
     `unread` contains the fields with invalid values, and `attached` the media type of a picture or a recording that
-    belongs to a field; `attachments` are the pictures and recordings themselves, as sent.
+    belongs to a field; `attachments` are the pictures and recordings themselves, as sent. `strips_thinking` is whether
+    closed blocks of thinking before the output are left out of what is judged.
     """
 
     input: str | None = None
@@ -83,6 +84,7 @@ class Sample:
     unread: Mapping[Field, InvalidField] = field(default_factory=lambda: NOTHING_UNREAD)
     attached: Mapping[Field, str] = field(default_factory=lambda: NOTHING_ATTACHED)
     attachments: tuple[Attachment, ...] = ()
+    strips_thinking: bool = True
 
     @property
     def gold(self) -> str | None:

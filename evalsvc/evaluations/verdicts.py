@@ -7,7 +7,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +18,7 @@ from django.conf import settings as django_settings
 from evalsvc.documents import find_unstorable
 from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.judges.calls import loop
+from evalsvc.judges.calls.endings import split_thinking
 from evalsvc.tenancy.outages import is_outage
 from evaluators.base import CannotScore, EvaluatorSpec, Family, Lane, Sample, Score, Settings, TransientError
 from evaluators.budget import allowed
@@ -82,6 +83,27 @@ def verdict_from_message(row: Mapping[str, Any]) -> Verdict:
 def validation_error(code: str, message: str, extra: Mapping[str, object] | None = None) -> Verdict:
     """Return the verdict of an evaluator that cannot run, however often it is tried."""
     return Verdict("validation_error", error_code=code, error_message=message, extra=extra)
+
+
+def strip_thinking(sample: Sample) -> tuple[Sample, int]:
+    """Return the sample without the thinking before its output, and how many characters of the output that leaves out.
+
+    An output that holds nothing but thinking, or thinking that is not closed, stays as it is.
+    """
+    output = sample.output
+    if not output or not sample.strips_thinking or sample.answer is not None:
+        return sample, 0
+    answer, thinking = split_thinking(output)
+    if not thinking or not answer:
+        return sample, 0
+    return replace(sample, output=answer), len(output.rstrip()) - len(answer)
+
+
+def shift_spans(verdict: Verdict, n_chars: int) -> Verdict:
+    """Return a verdict on a stripped output with its spans in the output as it was sent."""
+    if not n_chars or not verdict.spans:
+        return verdict
+    return replace(verdict, spans=[[position + n_chars for position in span] for span in verdict.spans])
 
 
 def score_sample(

@@ -28,6 +28,8 @@ from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.verdicts import (
     PENDING,
     score_sample,
+    shift_spans,
+    strip_thinking,
     validate_inputs,
     validation_error,
     verdict_from_message,
@@ -202,6 +204,7 @@ def score_inline(account_id: int, call: EvaluateCall, entries: list[PlannedEvalu
 
 def _score_in_turn(call: EvaluateCall, entries: list[PlannedEvaluation]) -> None:
     began = time.monotonic()
+    sample, n_stripped = strip_thinking(call.sample)
     with allowed(INLINE_SECONDS) as allowance:
         for entry in entries:
             if allowance.is_exceeded or time.monotonic() - began > INLINE_SECONDS:
@@ -209,12 +212,12 @@ def _score_in_turn(call: EvaluateCall, entries: list[PlannedEvaluation]) -> None
                 continue
             assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
             run = entry.resolved
-            verdict = score_sample(run.family, run.spec, run.settings, call.sample, entry.wanted.explain)
+            verdict = score_sample(run.family, run.spec, run.settings, sample, entry.wanted.explain)
             # A "too long for inline" verdict is discarded, since a worker has more time.
             if allowance.is_exceeded:
                 leave_to_workers(entry)
             else:
-                entry.verdict = verdict
+                entry.verdict = shift_spans(verdict, n_stripped)
 
 
 def leave_to_workers(entry: PlannedEvaluation) -> None:

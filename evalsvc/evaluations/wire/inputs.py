@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -201,7 +202,8 @@ def sample_from_row(row: Any) -> Sample:
     if marks := extras.get("context_marks"):
         pairs = zip(row.contexts, marks, strict=True)
         fields["contexts"] = [text if mark is None else {**mark, "text": text} for text, mark in pairs]
-    return build_sample({**fields, **get_extra_inputs(extras), "attachments": extras.get("attachments")})
+    sample = build_sample({**fields, **get_extra_inputs(extras), "attachments": extras.get("attachments")})
+    return replace(sample, strips_thinking=extras.get("strip_thinking", True))
 
 
 def get_extra_inputs(extras: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import msgspec
@@ -59,6 +59,7 @@ class Body(InputSpellings, kw_only=True):
     evaluators: Sequence[EvaluatorRef]
     explain: bool | Explain | None = None
     capture: Capture | None = None
+    strip_thinking: bool | None = None
     confidence_interval_strategy: str | dict[str, Any] | None = None
     config: str | int | None = None
     app: str | None = None
@@ -140,7 +141,7 @@ def read_call(body: bytes) -> EvaluateCall:
     """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
     raw, may_warn = decode_noting_unknown(body, _strict_decoder, _decoder)
     fields = fields_in(raw)
-    sample = build_sample(fields)
+    sample = replace(build_sample(fields), strips_thinking=raw.strip_thinking is not False)
     interval, interval_errors = parse_interval_options(
         raw.confidence_interval_strategy, "/confidence_interval_strategy"
     )
@@ -164,7 +165,9 @@ def read_call(body: bytes) -> EvaluateCall:
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
-        extras=add_interval_options(build_extras(raw, fields, sample), interval, id_text(raw.config)),
+        extras=add_interval_options(
+            build_extras(raw, fields, sample), interval, id_text(raw.config), raw.strip_thinking is not False
+        ),
         tags=raw.tags,
         dataset_id=id_text(raw.dataset_id),
         dataset_sample_id=id_text(raw.dataset_sample_id),
@@ -187,10 +190,14 @@ def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[KeyWarning
 
 
 def add_interval_options(
-    extras: dict[str, Any] | None, interval: IntervalOptions, config: str | None
+    extras: dict[str, Any] | None, interval: IntervalOptions, config: str | None, strips_thinking: bool
 ) -> dict[str, object] | None:
-    """Add what a stored request needs to be answered again with the same interval."""
-    options = {"interval": interval.to_json() or None, "config": config}
+    """Add what a stored request needs to be judged by workers, and answered again with the same interval."""
+    options = {
+        "interval": interval.to_json() or None,
+        "config": config,
+        "strip_thinking": None if strips_thinking else False,
+    }
     members = {name: value for name, value in options.items() if value is not None}
     return {**(extras or {}), **members} if members else extras
 

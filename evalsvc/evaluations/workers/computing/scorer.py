@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from evalsvc.evaluations.verdicts import Verdict, score_sample, validation_error
+from evalsvc.evaluations.verdicts import Verdict, score_sample, shift_spans, strip_thinking, validation_error
 from evalsvc.evaluations.workers.attempts import evaluator_for
 from evalsvc.evaluations.workers.deadline import computing
 from evaluators.base import Sample, effective_settings
@@ -23,9 +23,10 @@ def compute_evaluation(
         return evaluator
     family, spec = evaluator
     run_settings = effective_settings(spec, profile_settings)
+    sample, n_stripped = strip_thinking(sample)
     try:
         with computing(settings.COMPUTE_SECONDS):
-            return score_sample(family, spec, run_settings, sample, explain)
+            return shift_spans(score_sample(family, spec, run_settings, sample, explain), n_stripped)
     except OverBudget as exc:
         # Raised too late for the family to handle it, or outside the family's own error handling.
         return validation_error(exc.code, exc.detail)

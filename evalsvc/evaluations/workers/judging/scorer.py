@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
-from evalsvc.evaluations.verdicts import Verdict, judge_sample
+from evalsvc.evaluations.verdicts import Verdict, judge_sample, shift_spans, strip_thinking
 from evalsvc.evaluations.wire.inputs import sample_from_row
 from evalsvc.evaluations.workers.attempts import evaluator_for
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, ClaimedInputs
@@ -66,6 +66,7 @@ async def _run_judge(work: Work) -> Verdict:
         return evaluator
     family, spec = evaluator
     merged_settings = effective_settings(spec, work.settings)
-    return await judge_sample(
-        family, spec, merged_settings, work.sample, claimed.explain, gateway_for(claimed.account_id)
-    )
+    sample, n_stripped = strip_thinking(work.sample)
+    gateway = gateway_for(claimed.account_id)
+    verdict = await judge_sample(family, spec, merged_settings, sample, claimed.explain, gateway)
+    return shift_spans(verdict, n_stripped)
