@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from benchmarks.stub_llm import RunningStub
 from tests.caller import Caller
 from tests.experiments.shapes import lease
-from tests.factories import make_dataset, make_experiment, ok
+from tests.factories import make_connection, make_dataset, make_experiment, ok
 
 COMPARISONS = "/v1/comparisons"
 BY_ACCURACY = {"metric": "accuracy"}
@@ -87,3 +89,10 @@ def judging_all() -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
+
+
+def by_llm(caller: Caller, stub: RunningStub, manner: str = "pass", **connection: Any) -> dict[str, Any]:
+    """A judge that nobody has asked before: `pass` prefers the longer answer."""
+    stub.reset()
+    name = make_connection(caller, stub.base_url, model=f"stub-judge-{manner}", **connection)
+    return {"connection": name, "criteria": f"The longer one is better. {uuid.uuid4().hex}"}

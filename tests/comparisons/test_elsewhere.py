@@ -6,8 +6,16 @@ from typing import Any
 
 from benchmarks.stub_llm import RunningStub
 from tests.caller import Caller
-from tests.comparisons.shapes import COMPARISONS, answer_all, answered, compare, judgements, shown, work_off
-from tests.comparisons.test_pairwise import by_llm
+from tests.comparisons.shapes import (
+    COMPARISONS,
+    answer_all,
+    answered,
+    by_llm,
+    compare,
+    judgements,
+    shown,
+    work_off,
+)
 from tests.experiments.conftest import run_units
 from tests.experiments.shapes import lease
 from tests.factories import make_dataset, make_experiment, make_profile, ok

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
-from typing import Any
-
 import pytest
 
 from benchmarks.stub_llm import RunningStub
 from tests.caller import Caller
-from tests.comparisons.shapes import answered, compare, judgements, work_off
-from tests.factories import make_connection, make_profile
-
-
-def by_llm(caller: Caller, stub: RunningStub, manner: str = "pass", **connection: Any) -> dict[str, Any]:
-    """A judge that nobody has asked before: `pass` prefers the longer answer."""
-    stub.reset()
-    name = make_connection(caller, stub.base_url, model=f"stub-judge-{manner}", **connection)
-    return {"connection": name, "criteria": f"The longer one is better. {uuid.uuid4().hex}"}
+from tests.comparisons.shapes import answered, by_llm, compare, judgements, work_off
+from tests.factories import make_profile
 
 
 def test_each_pair_is_asked_in_both_orders(alice: Caller, stub: RunningStub) -> None:

@@ -10,15 +10,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.forms import unchanged
+from tests.console.output_files import GOLD, HEADER, ROWS, WORSE
 from tests.factories import ok
-
-HEADER = "question,answer,context\n"
-ROWS = HEADER + "".join(
-    f"What costs ticket {i}?,Ticket {i} costs {i} euros.,Ticket {i} costs {i + (i % 10 == 0)} euros.\n"
-    for i in range(1, 201)
-)
-GOLD = "id,question,answer,ground_truth\n" + "".join(f"q{i},What is {i}?,{i},{i}\n" for i in range(1, 31))
-WORSE = "id,question,answer,ground_truth\n" + "".join(f"q{i},What is {i}?,{i % 20},{i}\n" for i in range(1, 31))
 
 
 def upload(person: Visitor, text: str, name: str = "answers.csv") -> Any:

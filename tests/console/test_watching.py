@@ -49,8 +49,8 @@ def test_unchanged_and_drawn_polls_ask_who_it_is_and_nothing_else(reader: Visito
 
 
 def test_a_changed_poll_of_a_lone_watcher_reads_each_kind_of_row_once(reader: Visitor, alice: Caller) -> None:
-    """Who it is, the account, the tag, the plan, its configs, their sums, looks and decisions; pairs by their sums,
-    those with the leader as a whole, and the evidence."""
+    """Who it is, the account, the tag, the plan, its configs, their sums, endings, looks and decisions; pairs by their
+    sums, those with the leader as a whole, and the evidence."""
     made = running(alice)
     for i in range(2):
         post_next(Runner(alice, made, i), lambda e: e["expected"])
@@ -58,7 +58,7 @@ def test_a_changed_poll_of_a_lone_watcher_reads_each_kind_of_row_once(reader: Vi
     shared.forget_all()
 
     asked = queries_of(lambda: poll(reader, made, '"another.1"'))
-    assert len(asked) == 11, asked
+    assert len(asked) == 12, asked
     assert (
         sum("FROM experiments_experimentplan" in one or 'FROM "experiments_experimentplan"' in one for one in asked)
         == 2

@@ -23,6 +23,7 @@ DESCRIPTIONS = {
     "evaluators": "What to run; each entry gets one result, in this order.",
     "capture": "What to keep. Default: `all` with `app` or `experiment_id`, else `none`.",
     "confidence_interval_strategy": "The interval to compute over the history before this request.",
+    "strip_thinking": "Whether closed blocks of thinking before the output are left out. Default: true.",
     "app": "The application; not together with `experiment_id`.",
 }
 

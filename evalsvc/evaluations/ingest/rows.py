@@ -59,7 +59,7 @@ class ScoreRow(msgspec.Struct, kw_only=True):
     explanation_duration: timedelta | None = None
     metric_name: Text | None = None
     metric_description: str | None = None
-    value_range: tuple[float, float] | None = None
+    value_range: Annotated[list[float], Meta(min_length=2, max_length=2)] | None = None
     dataset_id: Identifier = None
     dataset_sample_id: Identifier = None
     created_at: datetime | None = None
@@ -208,7 +208,7 @@ def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score")
             yield FieldError(f"/{name}", "A duration lies between nothing and a year.")
 
 
-def range_errors(value_range: tuple[float, float] | None, score: float | None, score_name: str) -> Iterator[FieldError]:
+def range_errors(value_range: Sequence[float] | None, score: float | None, score_name: str) -> Iterator[FieldError]:
     """Reject a range that has no width or that the score lies outside of."""
     if value_range is None:
         return

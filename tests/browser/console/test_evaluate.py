@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.browser.console.conftest import Signed
-from tests.console.test_evaluate import ROWS
+from tests.console.output_files import ROWS
 
 DROP = """(text) => {
     const data = new DataTransfer();
