@@ -47,7 +47,7 @@ def split_thinking(text: str) -> tuple[str, str]:
             return "", "\n".join((*parts, rest[match.end() :].strip()))
         parts.append(rest[match.end() : found[0]].strip())
         rest = rest[found[1] :]
-    if not parts and rest.lstrip()[:1] not in ("{", "[") and (end := _bare_end.search(rest)):
+    if not parts and "</" in rest and rest.lstrip()[:1] not in ("{", "[") and (end := _bare_end.search(rest)):
         before = rest[: end.start()]
         if "<think>" not in before.lower():
             parts, rest = [before.strip()], rest[end.end() :]
