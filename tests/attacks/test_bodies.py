@@ -39,13 +39,14 @@ OTHERS = (
         "dataset_id",
         "dataset_sample_id",
         "tags",
+        "strip_thinking",
     ),
 )
 REFERENCE = ("evaluator", "evaluator_id", "criteria", "profile_name", "explain_strategy", "profile_inline")
 WRONG: dict[str, Any] = {"number": 1.5, "bool": True, "list": [[1]], "object": {"a": {"b": 1}}}
 ALLOWED = {
     *[(name, "object") for name in ("evaluated_model_params", "profile_inline")],
-    ("explain", "bool"),
+    *[(name, "bool") for name in ("explain", "strip_thinking")],
 }
 
 
