@@ -17,6 +17,8 @@ from benchmarks.slices import Slice, all_succeeded, check, requests_to, take, wa
 from benchmarks.versions import NOW, PARENT, Side, sides
 
 FIVE = ("exact-match", "exact-match-normalised", "exact-match-contains", "exact-match-numeric", "pii")
+# A gold answer without a number is an error of the numeric comparison, and no score.
+TEXTS = {"evaluated_model_output": "Paris 75001", "evaluated_model_gold_answer": "Paris 75001"}
 GOAL_MS = 5.0
 # A request through a queue takes longer, so that its slices have to.
 SECONDS = {"web": 0.6, "queued": 1.5}
@@ -25,7 +27,7 @@ SECONDS = {"web": 0.6, "queued": 1.5}
 def bodies() -> list[dict[str, object]]:
     """Return one call of the five, without an interval: both ways would compute the same."""
     wanted = [{"evaluator": name, "explain_strategy": "never"} for name in FIVE]
-    return [BODY | {"evaluators": wanted, "confidence_interval_strategy": "none"}]
+    return [BODY | TEXTS | {"evaluators": wanted, "confidence_interval_strategy": "none"}]
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
