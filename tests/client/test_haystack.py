@@ -187,7 +187,7 @@ class First:
 
 @pytest.mark.parametrize("wrap", [Pipeline.from_haystack, lambda made: made])
 def test_a_text_goes_to_the_only_required_input(client: Client, wrap: Any) -> None:
-    texts = [one["query"] for one in INPUTS]
+    texts = [fields["query"] for fields in INPUTS]
     expected = [{"documents": [city]} for city in CAPITALS.values()]
 
     found = client.eval(wrap(pipeline(First())), texts, list(CAPITALS.values()), evaluators=["em"], progress=False)

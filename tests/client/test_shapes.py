@@ -194,7 +194,7 @@ class Engine:
         return str_or_query_bundle.upper()
 
 
-class Asked:
+class Question:
     def query(self, question: str, k: int = 1) -> Any:
         return question, k
 
@@ -208,7 +208,7 @@ class Asked:
         (Late(), {"input": "a"}, {"input": "a"}),
         (Engine(), "a", "A"),
         (Engine(), {"query": "a"}, "A"),
-        (Asked(), {"question": "a", "k": 2}, ("a", 2)),
+        (Question(), {"question": "a", "k": 2}, ("a", 2)),
     ],
 )
 def test_methods_of_frameworks_are_called(loop: Loop, runnable: Any, value: Any, output: Any) -> None:

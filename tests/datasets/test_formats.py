@@ -327,7 +327,7 @@ def test_results_of_two_runs_of_promptfoo_have_the_same_ids(alice: Caller) -> No
         result |= {"id": f"other{i}", "latencyMs": 99}
     runs[1]["results"]["results"].append(runs[1]["results"]["results"][0] | {"promptIdx": 1})
 
-    first, second = ([row["id"] for row in read(alice, as_document(one), "results.json")[1]] for one in runs)
+    first, second = ([row["id"] for row in read(alice, as_document(run), "results.json")[1]] for run in runs)
 
     assert (first, second) == (["0", "1", "2", "3", "4"], ["0", "1", "2", "3", "4", "0:1"])
 

@@ -36,14 +36,14 @@ IDENTIFIERS = (
 def test_an_adjacent_word_does_not_hide_it(text: str, card: str) -> None:
     said = text.format(card)
 
-    [found] = [one for one in find_entities(said) if one.entity is Entity.CREDIT_CARD]
+    [found] = [entity for entity in find_entities(said) if entity.entity is Entity.CREDIT_CARD]
 
     assert said[found.start : found.end] == card
 
 
 @pytest.mark.parametrize("text", IDENTIFIERS)
 def test_an_identifier_is_no_card(text: str) -> None:
-    assert Entity.CREDIT_CARD not in {one.entity for one in find_entities(text)}
+    assert Entity.CREDIT_CARD not in {found.entity for found in find_entities(text)}
 
 
 @pytest.mark.parametrize("name", ["pii", "pii-broad"])
