@@ -52,7 +52,7 @@ def test_another_body_and_another_account_are_not_joined(alice: Caller, charlie:
 
 def test_after_ten_seconds_a_first_try_is_new(alice: Caller) -> None:
     retry = send(alice, "1")["id"]
-    (key,) = get_shared_client().keys(f"overtaking:{{{alice.account.pk}}}:*")
+    (key,) = get_shared_client().keys(f"try:{{{alice.account.pk}}}:*")
     assert 0 < get_shared_client().ttl(key) <= 10
 
     rows = EvaluationRequest.objects.using("system").filter(account_id=alice.account.pk, pk=int(retry))
@@ -68,4 +68,4 @@ def test_a_key_of_the_caller_s_own_goes_first(alice: Caller) -> None:
 def test_what_is_not_kept_leaves_no_note(alice: Caller) -> None:
     send(alice, "1", QUICK | {"capture": "none"})
 
-    assert get_shared_client().keys(f"overtaking:{{{alice.account.pk}}}:*") == []
+    assert get_shared_client().keys(f"try:{{{alice.account.pk}}}:*") == []

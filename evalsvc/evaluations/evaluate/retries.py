@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import cast
 
 from django.conf import settings
 from django.db import connection, connections
+from django.utils import timezone
 from redis.exceptions import RedisError
 
-from evalsvc.accounts.access.rate_limiter import expect_repeats
 from evalsvc.evaluations.database.locks import LOCK_REQUESTS
 from evalsvc.evaluations.database.round_trips import raw_connection
 from evalsvc.infra.redis import get_shared_client
@@ -20,7 +22,10 @@ from evalsvc.tenancy.scope import account_scope, current_role, id_at
 
 log = logging.getLogger(__name__)
 RETRY_WINDOW_SECONDS = 600
-OVERTAKEN_SECONDS = 10
+CLAIM_SECONDS = 10
+"""How long a first try may be scored before its retry no longer waits, and by how much a retry may overtake it."""
+FIRST_TRY, RETRY = b"first", b"retry"
+MAX_PAUSE_SECONDS = 0.25
 FIND_MANY = """
 SELECT a.place, r.request_id, r.try_again
 FROM unnest(%s::bigint[], %s::int[], %s::text[]) WITH ORDINALITY a(digest, n, sign, place),
@@ -74,31 +79,54 @@ def find_retried(
     results.
     """
     is_overtaken = evidence is RetryEvidence.OVERTAKEN
-    oldest = id_at(now, back_seconds=OVERTAKEN_SECONDS if is_overtaken else RETRY_WINDOW_SECONDS)
+    oldest = id_at(now, back_seconds=CLAIM_SECONDS if is_overtaken else RETRY_WINDOW_SECONDS)
     sign = RetryEvidence.HEADER if is_overtaken else evidence
     return find_repeated(account_id, fingerprint, n_results=n_results, evidence=sign, oldest=oldest)
 
 
-def note_retry(account_id: int, fingerprint: int) -> None:
-    """Record a retry that arrived before its first try, so that the first try is recognised when it arrives."""
+def claim_first_try(account_id: int, fingerprint: int) -> bool:
+    """Claim a call before it is scored, so that its retry waits for it; return whether a retry came first."""
+    return _exchange_claim(account_id, fingerprint, FIRST_TRY) == RETRY
+
+
+def await_first_try(*, account_id: int, fingerprint: int, n_results: int) -> None:
+    """Return when the first try of a retry is stored, has failed, or is not known; afterwards the retry is claimed.
+
+    A first try whose process was killed is waited for until its claim expires.
+    """
+    pause_seconds = 0.01
+    while _exchange_claim(account_id, fingerprint, RETRY, nx=True) == FIRST_TRY:
+        sign, now = RetryEvidence.HEADER, timezone.now()
+        with account_scope(account_id):
+            found = find_retried(
+                account_id=account_id, fingerprint=fingerprint, n_results=n_results, evidence=sign, now=now
+            )
+        if found:
+            return
+        time.sleep(pause_seconds)
+        pause_seconds = min(2 * pause_seconds, MAX_PAUSE_SECONDS)
+
+
+def release_try(account_id: int, fingerprint: int) -> None:
+    """Drop the claim of a try that failed, so that the next one does not wait for it."""
     try:
-        get_shared_client().set(_overtaking(account_id, fingerprint), 1, ex=OVERTAKEN_SECONDS)
+        get_shared_client().delete(_claim_name(account_id, fingerprint))
     except RedisError:
-        log.warning("account %s: a call overtaken by its retry counts twice: Redis is unavailable", account_id)
-        return
-    expect_repeats(account_id, seconds=RETRY_WINDOW_SECONDS)
+        log.warning("account %s: a failed call stays claimed for seconds: Redis is unavailable", account_id)
 
 
-def is_overtaken(account_id: int, fingerprint: int) -> bool:
-    """Return whether a first try arrived after its retry; consumes the record, so the next equal call is a new one."""
+def _exchange_claim(account_id: int, fingerprint: int, value: bytes, *, nx: bool = False) -> bytes | None:
+    """Write a claim and return the one that was there; with `nx`, an existing one stays."""
+    name = _claim_name(account_id, fingerprint)
     try:
-        return bool(get_shared_client().getdel(_overtaking(account_id, fingerprint)))
+        return cast("bytes | None", get_shared_client().set(name, value, ex=CLAIM_SECONDS, get=True, nx=nx))
     except RedisError:
-        return False
+        log.warning("account %s: a retry may count twice: Redis is unavailable", account_id)
+        return None
 
 
-def _overtaking(account_id: int, fingerprint: int) -> str:
-    return f"overtaking:{{{account_id}}}:{fingerprint}"
+def _claim_name(account_id: int, fingerprint: int) -> str:
+    return f"try:{{{account_id}}}:{fingerprint}"
 
 
 @dataclass(frozen=True, slots=True)

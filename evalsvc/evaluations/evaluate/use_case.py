@@ -20,9 +20,10 @@ from evalsvc.evaluations.evaluate.retries import (
     RETRY_WINDOW_SECONDS,
     RepeatOf,
     RetryEvidence,
+    await_first_try,
+    claim_first_try,
     find_retried,
-    is_overtaken,
-    note_retry,
+    release_try,
     reopen,
 )
 from evalsvc.evaluations.evaluate.rows import AcceptedCall, PlannedEvaluation
@@ -74,13 +75,18 @@ def evaluate(caller: Requester, asked: EvaluateRequest, *, claim: Claim | None, 
     entries = accept.plan_evaluations(account_id=account_id, epoch=caller.admission.epoch, call=asked.call)
     accept.refuse_unrunnable(account_id, caller.admission.epoch, entries)
     # A new Idempotency-Key is a new request, whatever its body; an old one was answered before it came here.
-    evidence = None if claim else retry_evidence(asked, entries) or _overtaken(caller, asked)
+    evidence = None if claim else retry_evidence(asked, entries) or _claim_first_try(account_id, asked, entries)
+    if evidence is RetryEvidence.HEADER and is_stored(asked, entries):
+        await_first_try(account_id=account_id, fingerprint=asked.fingerprint, n_results=len(entries))
     with lock_equal_calls(account_id, asked.fingerprint) if evidence else nullcontext():
         earlier = None if claim else _find_earlier(caller, asked, evidence, len(entries))
         if earlier is None:
-            if evidence is RetryEvidence.HEADER and is_stored(asked, entries):
-                note_retry(account_id, asked.fingerprint)
-            answer, accepted_call = _accept(caller, asked, entries, claim)
+            try:
+                answer, accepted_call = _accept(caller, asked, entries, claim)
+            except Exception:
+                if claim is None and asked.is_retry is not None:
+                    release_try(account_id, asked.fingerprint)
+                raise
         else:
             reopened = reopen(account_id=account_id, request_id=earlier.request_id) if earlier.try_again else []
     if earlier is None:
@@ -112,14 +118,11 @@ def is_stored(asked: EvaluateRequest, entries: list[PlannedEvaluation]) -> bool:
     return asked.call.capture != "none" or asked.prefer.respond_async or any(map(is_queued, entries))
 
 
-def _overtaken(caller: Requester, asked: EvaluateRequest) -> RetryEvidence | None:
-    """Return evidence for a first try that its retry overtook.
-
-    Skipped if the account is not expected to repeat calls.
-    """
-    if asked.is_retry is not False or not caller.admission.expects_repeats:
+def _claim_first_try(account_id: int, asked: EvaluateRequest, entries: list[PlannedEvaluation]) -> RetryEvidence | None:
+    """Claim a first try of a client that counts its tries; return evidence if its retry overtook it."""
+    if asked.is_retry is not False or not is_stored(asked, entries):
         return None
-    return RetryEvidence.OVERTAKEN if is_overtaken(caller.account.pk, asked.fingerprint) else None
+    return RetryEvidence.OVERTAKEN if claim_first_try(account_id, asked.fingerprint) else None
 
 
 def is_queued(entry: PlannedEvaluation) -> bool:
