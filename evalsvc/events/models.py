@@ -21,6 +21,7 @@ class EventType(models.TextChoices):
     DECISION_MADE = "decision.made", "A config of an experiment was stopped or brought back"
     BUDGET_NEAR_END = "budget.near_end", "A connection has spent most of its daily budget"
     CONNECTION_FAILING = "connection.failing", "A connection is left alone, as its calls fail"
+    ENDPOINT_DISABLED = "endpoint.disabled", "Another endpoint was disabled, as nothing could be delivered to it"
 
 
 TEST = "endpoint.test"
@@ -35,6 +36,10 @@ def new_event_id() -> str:
 class EventEndpoint(TenantModel):
     """A server of the account that subscribes to events."""
 
+    class DisabledReason(models.TextChoices):
+        GONE = "gone", "The receiver answered 410 (Gone)."
+        FAILING = "failing", "Nothing could be delivered for a day."
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     url = models.CharField(max_length=2048)
     event_types = ArrayField(models.CharField(max_length=40, choices=EventType.choices))
@@ -43,6 +48,8 @@ class EventEndpoint(TenantModel):
     )
     per_hour = models.PositiveIntegerField(default=100, help_text="Deliveries begun in any hour; more are left out.")
     is_enabled = models.BooleanField(default=True)
+    disabled_reason = models.CharField(max_length=10, choices=DisabledReason.choices, null=True, editable=False)
+    """Why the service disabled it; null when a person did, or nobody."""
     secret = models.BinaryField(editable=False)
     """Encrypted, as is the previous one."""
     last4 = models.CharField(max_length=4, editable=False)

@@ -22,7 +22,7 @@ MOST_LEFT_OUT = 1000
 """What the rate limit has left out is counted so far; a busy application has more of it than of all else."""
 # What the rate limit has left out is counted apart: among the newest it would hide what has not arrived.
 STANDINGS = """
-SELECT e.id, e.url, e.is_enabled,
+SELECT e.id, e.url, e.is_enabled, e.disabled_reason,
   count(*) FILTER (WHERE d.status = 'delivered'),
   count(*) FILTER (WHERE d.status = 'failed'),
   count(*) FILTER (WHERE d.status = 'pending' AND d.n_attempts > 0),
@@ -60,6 +60,8 @@ class EndpointHealth:
     id: uuid.UUID
     url: str
     is_enabled: bool
+    disabled_reason: str | None
+    """Why the service disabled it; None when it is enabled, or was switched off by a person."""
     n_delivered: int
     n_failed: int
     n_retried: int
@@ -81,14 +83,16 @@ class EndpointHealth:
     @property
     def is_failing(self) -> bool:
         """Whether nothing has arrived since a delivery failed."""
+        if self.disabled_reason is not None:
+            return True
         if not self.is_enabled or self.missing_at is None:
             return False
         return self.delivered_at is None or self.delivered_at <= self.missing_at
 
     @property
     def wants_a_look(self) -> bool:
-        """Whether something has not arrived at an endpoint that is switched on."""
-        return self.is_enabled and self.missing_at is not None
+        """Whether something has not arrived at an endpoint that no person switched off."""
+        return self.disabled_reason is not None or (self.is_enabled and self.missing_at is not None)
 
 
 def list_endpoint_health(*, account: Account, now: datetime) -> Sequence[EndpointHealth]:

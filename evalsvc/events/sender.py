@@ -14,17 +14,21 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 
 import orjson
-from django.db import connections
+from django.db import connections, transaction
+from django.db.models import Max, Min
 from prometheus_client import Counter
 
-from evalsvc.events.models import EventDelivery, EventEndpoint
+from evalsvc.accounts.services import record_audit
+from evalsvc.events.models import EventDelivery, EventEndpoint, EventType
+from evalsvc.events.outbox import record_event
 from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret
 from evalsvc.judges.connections.secrets import unseal
 from evalsvc.judges.webhooks.secrets import signing_key
 from evalsvc.judges.webhooks.signing import signed_headers
 from evalsvc.outbound.client import post_json
 from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.tenancy.scope import SYSTEM
+from evalsvc.tenancy.scope import SYSTEM, role_scope
+from evaluators.base import JSONValue
 
 SENT = Counter("evalsvc_event_deliveries_total", "Attempts to deliver an event.", ["outcome"])
 MOST, MOST_OF_ENDPOINT = 64, 8
@@ -160,3 +164,31 @@ def _note(delivery: EventDelivery, attempt: Attempt, now: datetime) -> None:
     rows = EventDelivery.objects.using(SYSTEM).filter(pk=delivery.pk, n_attempts=delivery.n_attempts, status="pending")
     rows.update(status=status, **changes)
     SENT.labels("retry" if status == EventDelivery.Status.PENDING else status).inc()
+    if attempt.status == HTTPStatus.GONE:
+        _disable(delivery.endpoint, EventEndpoint.DisabledReason.GONE)
+    elif status == EventDelivery.Status.FAILED and _has_failed_for_a_day(delivery, next_at):
+        _disable(delivery.endpoint, EventEndpoint.DisabledReason.FAILING)
+
+
+def _has_failed_for_a_day(delivery: EventDelivery, next_at: datetime) -> bool:
+    """Return whether nothing has been delivered to the endpoint since the first try of a delivery of a day ago."""
+    rows = EventDelivery.objects.using(SYSTEM).filter(endpoint=delivery.endpoint)
+    delivered = rows.filter(status=EventDelivery.Status.DELIVERED).aggregate(at=Max("finished_at"))["at"]
+    failed = rows.filter(status=EventDelivery.Status.FAILED)
+    if delivered is not None:
+        failed = failed.filter(first_at__gt=delivered)
+    first_at = failed.aggregate(at=Min("first_at"))["at"]
+    return first_at is not None and next_at > first_at + PATIENCE
+
+
+def _disable(endpoint: EventEndpoint, reason: EventEndpoint.DisabledReason) -> None:
+    """Disable an endpoint, once; other endpoints of the account are told."""
+    with role_scope(SYSTEM), transaction.atomic(using=SYSTEM):
+        # An endpoint that was revised since the delivery was read is given another chance.
+        rows = EventEndpoint.objects.filter(pk=endpoint.pk, is_enabled=True, revised_at=endpoint.revised_at)
+        if not rows.update(is_enabled=False, disabled_reason=reason):
+            return
+        account, target = endpoint.account, str(endpoint.pk)
+        record_audit(account=account, actor="system", action="event_endpoint.disabled", target=target, reason=reason)
+        data: dict[str, JSONValue] = {"endpoint_id": target, "reason": str(reason)}
+        record_event(account_id=account.pk, type=EventType.ENDPOINT_DISABLED, data=data)

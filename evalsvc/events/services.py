@@ -54,7 +54,9 @@ def revise_endpoint(
     _check(account, changes)
     with account_scope(account.pk):
         get_endpoint(account=account, id=endpoint.pk, lock=True)
-        EventEndpoint.objects.filter(account=account, pk=endpoint.pk).update(**changes, revised_at=Now())
+        # Whoever switches an endpoint on or off has seen why the service disabled it.
+        seen = {"disabled_reason": None} if "is_enabled" in changes else {}
+        EventEndpoint.objects.filter(account=account, pk=endpoint.pk).update(**changes, **seen, revised_at=Now())
         fields = ", ".join(sorted(changes))
         record_audit(
             account=account, actor=actor, action="event_endpoint.changed", target=str(endpoint.pk), fields=fields

@@ -128,6 +128,7 @@ def test_delivered_again_it_is_well(alice: Caller, editor: Visitor, server: Serv
     assert "given up" in editor.text("webhooks")
 
     server.says({})
+    ok(alice.patch(f"/v1/event-endpoints/{made['id']}", {"is_enabled": True}))
     editor.post(f"webhooks/{made['id']}/again")
     told()
 
@@ -277,3 +278,10 @@ def test_hostile_addresses_stay_text_and_queries_are_few(alice: Caller, reader: 
 
 
 __all__ = ["nothing_is_due", "server"]
+
+
+def test_home_and_the_page_say_why_the_service_disabled_it(alice: Caller, admin: Visitor, server: Server) -> None:
+    id = refusing(alice, server, 410)["id"]
+
+    for path in ("", "webhooks", f"webhooks/{id}"):
+        assert "Disabled: The receiver answered 410 (Gone)." in admin.text(path), path

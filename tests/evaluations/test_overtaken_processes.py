@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -24,9 +23,13 @@ TEXT = "The capital of France is Paris. " * 200
 def clients(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[httpx.Client]]:
     """Clients of two web processes of one service."""
     folder = tmp_path_factory.mktemp("web")
-    with serving(folder / "first.log") as first, serving(folder / "second.log") as second:
-        with httpx.Client(base_url=first, timeout=100) as client, httpx.Client(base_url=second, timeout=100) as other:
-            yield [client, other]
+    with (
+        serving(folder / "first.log") as first,
+        serving(folder / "second.log") as second,
+        httpx.Client(base_url=first, timeout=100) as client,
+        httpx.Client(base_url=second, timeout=100) as other,
+    ):
+        yield [client, other]
 
 
 @pytest.mark.parametrize("log_id", [None, "6f0f1f5e"], ids=["plain", "named"])

@@ -65,7 +65,7 @@ def test_a_receiver_that_is_down_for_an_hour_gets_it_under_the_same_id(alice: Ca
 
 
 def test_after_a_day_it_has_failed_and_a_replay_sends_the_same(alice: Caller, server: Server) -> None:
-    new_endpoint(alice, url=server.url)
+    made = new_endpoint(alice, url=server.url)
     server.says(status(500))
     fail(alice)
     for hours in (0, 2, 6, 12, 23.9, 30):
@@ -74,6 +74,7 @@ def test_after_a_day_it_has_failed_and_a_replay_sends_the_same(alice: Caller, se
     server.says({})
     told(hours=40)
     n_before = len(server.seen)
+    alice.patch(f"{ENDPOINTS}/{made['id']}", {"is_enabled": True})
     assert alice.post(f"{DELIVERIES}/{failed['id']}/replay").status_code == 200
     told()
 

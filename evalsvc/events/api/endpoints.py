@@ -37,6 +37,7 @@ class EventEndpointOut(AnswerShape):
     rules: EventRulesOut
     per_hour: int
     is_enabled: bool
+    disabled_reason: str | None
     last4: str
     previous_until: Moment | None
     created_at: Moment

@@ -14,7 +14,7 @@ from evalsvc.console.pages.connections.words import format_cause
 from evalsvc.console.pages.history.words import describe_drift
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reader import HomeReading, read_home
-from evalsvc.console.pages.webhooks.words import Cause, get_cause, missing_words
+from evalsvc.console.pages.webhooks.words import Cause, get_cause_of_health, missing_words
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
 from evalsvc.events.selectors import EndpointHealth
@@ -70,10 +70,7 @@ def _format_shifts(reading: HomeReading) -> list[tuple[str, str, str]]:
 
 def _webhooks(reading: HomeReading) -> list[tuple[EndpointHealth, str, Cause]]:
     """Return each webhook at which something has not arrived: what is missing, why, and the remedy."""
-    return [
-        (webhook, missing_words(webhook), get_cause(webhook.last_status, webhook.last_error))
-        for webhook in reading.webhooks
-    ]
+    return [(webhook, missing_words(webhook), get_cause_of_health(webhook)) for webhook in reading.webhooks]
 
 
 def _call(request: PageRequest, reading: HomeReading) -> ApiCall:

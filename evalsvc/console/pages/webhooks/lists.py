@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
-from evalsvc.console.pages.webhooks.words import format_health, get_cause, missing_words
+from evalsvc.console.pages.webhooks.words import format_health, get_cause_of_health, missing_words
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -43,7 +43,7 @@ def webhooks_page(request: PageRequest) -> HttpResponse:
 
 def _row(one: EndpointHealth, now: datetime) -> TableRow:
     state, tone = format_health(one)
-    cause = get_cause(one.last_status, one.last_error) if one.wants_a_look else None
+    cause = get_cause_of_health(one) if one.wants_a_look else None
     cause_markup = join_parts([cause.says, " ", element("strong", cause.remedy)]) if cause else "—"
     cells = (
         element("bdi", one.url),

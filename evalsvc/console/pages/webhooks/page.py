@@ -18,7 +18,7 @@ from evalsvc.console.pages.webhooks.words import (
     cause_of_delivery,
     format_health,
     format_left_out,
-    get_cause,
+    get_cause_of_health,
     get_state,
 )
 from evalsvc.console.parts.addresses import address_with, choice
@@ -77,7 +77,7 @@ def webhook_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "state": state,
         "tone": tone,
         "left_out": format_left_out(health),
-        "cause": get_cause(health.last_status, health.last_error),
+        "cause": get_cause_of_health(health),
         "fields": [
             FormField("status", "State", "select", status, [("", "all"), *((state, state) for state in STATES)])
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from evalsvc.events.models import EventDelivery
+from evalsvc.events.models import EventDelivery, EventEndpoint
 from evalsvc.events.selectors import MOST_LEFT_OUT, EndpointHealth
 
 AGAIN = "then deliver again."
@@ -75,8 +75,18 @@ def get_state(row: EventDelivery) -> tuple[str, str]:
     return ("will be tried again", "warn") if row.n_attempts else ("on its way", "live")
 
 
+def get_cause_of_health(health: EndpointHealth) -> Cause:
+    """Return why something has not arrived at a webhook, or why the service disabled it."""
+    if health.disabled_reason is None:
+        return get_cause(health.last_status, health.last_error)
+    reason = EventEndpoint.DisabledReason(health.disabled_reason)
+    return Cause(f"Disabled: {reason.label}", "Repair the receiver or edit the address; then switch the webhook on.")
+
+
 def format_health(one: EndpointHealth) -> tuple[str, str]:
     """Return a webhook's status as a word, and its tone."""
+    if one.disabled_reason is not None:
+        return "disabled", "bad"
     if not one.is_enabled:
         return "off", ""
     if one.is_failing:
