@@ -52,7 +52,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY el
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
 SESSION_COOKIE_HTTPONLY = True
 SESSION_ENGINE = "evalsvc.accounts.access.session_store"  # Django's, read together with who it lets in
-SECURE_SSL_REDIRECT = False  # /v1 is refused over plain http instead: a redirect would have leaked the key already
+SECURE_SSL_REDIRECT = False  # plain http is refused: a redirect would have leaked the key already
 SECURE_HSTS_SECONDS = env_int("EVALSVC_HSTS_SECONDS", 31_536_000) if REQUIRE_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = REQUIRE_HTTPS
 # Hard to undo, and binds every host of the domain, so it is left to the domain owner to enable.
@@ -76,7 +76,7 @@ EMAIL_USE_TLS = env_bool("EVALSVC_SMTP_STARTTLS", True)
 EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = env_str("EVALSVC_SMTP_FROM", "evalsvc@localhost")
 PASSWORD_RESET_TIMEOUT = 3600
-OIDC_ISSUER = env_str("EVALSVC_OIDC_ISSUER", "")  # empty: no single sign-on
+OIDC_ISSUER = env_origin("EVALSVC_OIDC_ISSUER", "")  # empty: no single sign-on
 OIDC_CLIENT_ID = env_str("EVALSVC_OIDC_CLIENT_ID", "")
 OIDC_CLIENT_SECRET = env_str("EVALSVC_OIDC_CLIENT_SECRET", "")
 OIDC_LABEL = env_str("EVALSVC_OIDC_LABEL", "single sign-on")
@@ -211,6 +211,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "evalsvc.accounts.signing_in.passwords.DistinctCharactersValidator"},
 ]
 # The library of sign-in (ADR 86). Attempts are counted by evalsvc.accounts.access.signin, for all processes together.
 ACCOUNT_ADAPTER = "evalsvc.accounts.signing_in.library.SignInAdapter"

@@ -215,6 +215,13 @@ def test_plain_http_is_refused(alice: Caller) -> None:
 
 
 @override_settings(REQUIRE_HTTPS=True)
+@pytest.mark.parametrize("path", ["/", "/console/sign-in", "/console/", "/admin/login/", "/docs/", "/static/nope.css"])
+def test_pages_over_plain_http_are_refused(path: str) -> None:
+    assert_problem(anonymous(path), "https_required")
+    assert anonymous(path, secure=True).status_code != 403
+
+
+@override_settings(REQUIRE_HTTPS=True)
 def test_plain_http_is_refused_below_a_path_too(alice: Caller) -> None:
     answer = anonymous("/v1/whoami", HTTP_X_API_KEY=alice.key, SCRIPT_NAME="/evaluations")
 

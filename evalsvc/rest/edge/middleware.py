@@ -44,7 +44,7 @@ def needs_page(request: HttpRequest) -> bool:
 
 
 class RequestMiddleware:
-    """Give the request its id and the answer its policy, refuse /v1 over plain http, count and time the answer."""
+    """Give the request its id and the answer its policy, refuse plain http, count and time the answer."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -78,14 +78,14 @@ def get_account_id(request: HttpRequest) -> int | None:
 
 
 def refuse_request(request: HttpRequest) -> Problem | None:
-    """Return why no view may see this request: a host that is not ours, or a key sent over plain http."""
+    """Return why no view may see this request: a host that is not ours, or plain http where https is required."""
     if is_probe(request):
         return None
     try:
         request.get_host()
     except DisallowedHost:
         return Problem("The Host header names no host of this service.", code="bad_request")
-    if settings.REQUIRE_HTTPS and is_api(request) and not request.is_secure():
+    if settings.REQUIRE_HTTPS and not request.is_secure():
         return Problem(code="https_required")
     return None
 
