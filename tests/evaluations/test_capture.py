@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.workers.lane import work_off
 from tests.conftest import Caller, scores_of
 from tests.factories import new_experiment
 
@@ -47,6 +48,48 @@ def test_none_outranks_app_and_leaves_no_row(alice: Caller) -> None:
 
     assert found_by_search(alice) == []
     assert not EvaluationRequest.objects.using("system").filter(account_id=alice.account.pk).exists()
+
+
+TEXTS = ("input", "output", "contexts", "gold", "system_prompt", "extras", "tags")
+
+
+def stored_texts(request_id: str) -> dict[str, Any]:
+    """Return the texts of a stored request that are not blank."""
+    row = EvaluationRequest.objects.using("system").values(*TEXTS).get(pk=int(request_id))
+    return {name: text for name, text in row.items() if text is not None}
+
+
+@pytest.mark.parametrize("word", ["none", "fails-only"])
+def test_what_is_not_captured_is_blanked_with_its_last_verdict(alice: Caller, word: str) -> None:
+    body = {
+        "evaluators": [{"evaluator": "toxicity"}],
+        "output": "Good morning.",
+        "tags": {"team": "a"},
+        "capture": word,
+    }
+    made = alice.post("/v1/evaluate", body, Prefer="respond-async").json()
+    assert stored_texts(made["id"]) == {"output": "Good morning.", "tags": {"team": "a"}}
+    work_off(account_id=alice.account.pk, request_id=int(made["id"]), lane="cpu", expected_attempts=0)
+
+    assert stored_texts(made["id"]) == {}
+    (result,) = alice.get(f"/v1/evaluate/{made['id']}").json()["results"]
+    assert (result["status"], result["evaluation_result"]["pass"]) == ("success", True)
+
+
+@pytest.mark.parametrize("word", ["none", "fails-only"])
+def test_inline_verdicts_that_are_not_captured_leave_no_text(alice: Caller, word: str) -> None:
+    body = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "capture": word}
+    made = alice.post("/v1/evaluate", body, Prefer="respond-async").json()
+
+    assert stored_texts(made["id"]) == {}
+    assert alice.get(f"/v1/evaluate/{made['id']}").json()["results"][0]["status"] == "success"
+
+
+def test_a_captured_fail_keeps_its_texts(alice: Caller) -> None:
+    body = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Rome", "capture": "fails-only"}
+    made = alice.post("/v1/evaluate", body, Prefer="respond-async").json()
+
+    assert stored_texts(made["id"]) == {"output": "Paris", "gold": "Rome"}
 
 
 @pytest.mark.parametrize(("place", "n_kept"), [("", 0), ("app", 1), ("experiment_id", 1), ("project_name", 0)])

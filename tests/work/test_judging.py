@@ -17,7 +17,7 @@ from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.evaluate.replies import Waiter, reply_dispatcher
 from evalsvc.evaluations.maintenance import sweep
 from evalsvc.evaluations.maintenance.sweep import LaneRef
-from evalsvc.evaluations.models import EvaluationTag
+from evalsvc.evaluations.models import EvaluationRequest, EvaluationTag
 from evalsvc.evaluations.tasks import score_lane
 from evalsvc.evaluations.verdicts import RetryableError, Verdict
 from evalsvc.evaluations.workers import lane
@@ -364,6 +364,8 @@ def test_capture_none_is_purged_an_hour_after_its_verdict(alice: Caller) -> None
     recorder.record([(one, SUCCESS) for one in claim()])
 
     assert alice.get(f"/v1/evaluate/{request_id}").json()["results"][0]["status"] == "success"
+    request = EvaluationRequest.objects.using("system").get(pk=request_id)
+    assert (request.input, request.output, request.contexts, request.gold, request.tags) == (None,) * 5
     assert scores_of(alice, "judge") == []
     with connections["system"].cursor() as cursor:
         sql = "UPDATE evaluations_evaluationrequest SET completed_at = '2001-01-01' WHERE id = %s"

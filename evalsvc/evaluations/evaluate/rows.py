@@ -70,9 +70,7 @@ def request_row(accepted: AcceptedCall, fingerprint: int, *, batch_id: int | Non
         "project_id": placement.project_id,
         "app": placement.app,
         "experiment_id": placement.experiment_id,
-        **input_columns(call.sample),
-        "extras": call.extras,
-        "tags": call.tags,
+        **(_text_columns(call) if _needs_texts(accepted) else {}),
         "dataset_id": call.dataset_id,
         "dataset_sample_id": call.dataset_sample_id,
         "sample_hash": sample_hash,
@@ -82,6 +80,15 @@ def request_row(accepted: AcceptedCall, fingerprint: int, *, batch_id: int | Non
         "span_id": call.span_id,
         **({"pending_answered_at": timezone.now()} if accepted.is_answered_pending else {}),
     }
+
+
+def _needs_texts(accepted: AcceptedCall) -> bool:
+    """Return whether a worker is to read the texts of a call, or capture selects one of its verdicts."""
+    return bool(accepted.pending_lanes) or any(is_kept(accepted.call, entry) for entry in accepted.entries)
+
+
+def _text_columns(call: EvaluateCall) -> dict[str, object]:
+    return {**input_columns(call.sample), "extras": call.extras, "tags": call.tags}
 
 
 def evaluation_row(call: EvaluateCall, entry: PlannedEvaluation) -> dict[str, object]:

@@ -192,6 +192,17 @@ BEGIN
     RETURNING e.*;
 END $$;
 
+-- Blank the texts of finished requests of which nothing was captured; their verdicts can be fetched for an hour.
+CREATE OR REPLACE FUNCTION blank_uncaptured(p_account bigint, p_requests bigint[], p_first bigint, p_final bigint)
+RETURNS void LANGUAGE sql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+  UPDATE evaluations_evaluationrequest q
+  SET input = NULL, output = NULL, contexts = NULL, gold = NULL, system_prompt = NULL, extras = NULL, tags = NULL
+  WHERE q.account_id = p_account AND q.id = ANY(p_requests) AND q.id BETWEEN p_first AND p_final
+    AND q.capture <> 'all' AND q.completed_at IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM evaluations_evaluation e WHERE e.account_id = p_account AND e.request_id = q.id AND e.captured
+        AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id));
+$$;
+
 -- Write verdicts of pending evaluations, their history scores, and, after the last one, the request's completion.
 -- What has an answer keeps it: the second of two workers changes nothing. Returns the positions that were written.
 CREATE OR REPLACE FUNCTION finish_evaluations(p_account bigint, p_request bigint, p_verdicts jsonb)
@@ -237,5 +248,8 @@ BEGIN
     SELECT 1 FROM evaluations_evaluation e
     WHERE e.account_id = p_account AND e.request_id = p_request AND e.status || '' = 'pending'
       AND e.id >= ids_from(p_request) AND e.id < ids_until(p_request));
+  IF mode <> 'all' THEN
+    PERFORM blank_uncaptured(p_account, ARRAY[p_request], p_request, p_request);
+  END IF;
   RETURN coalesce(finished, '{}');
 END $$;

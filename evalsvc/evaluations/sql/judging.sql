@@ -257,6 +257,7 @@ BEGIN
       AND q.completed_at IS NULL AND 0 = (
         SELECT count(*) FROM evaluations_evaluation e WHERE e.account_id = part.account AND e.request_id = q.id
           AND e.status || '' = 'pending' AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id));
+    PERFORM blank_uncaptured(part.account, part.requests, part.first, part.final);
     RETURN QUERY
       SELECT u.request, array_agg(u.place ORDER BY u.place) FROM unnest(finished, places) AS u(request, place) GROUP BY u.request;
   END LOOP;
