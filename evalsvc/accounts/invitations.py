@@ -15,12 +15,12 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text, same_secret
-from evalsvc.accounts.access.signin import count_attempt
+from evalsvc.accounts.access.signin import count_link_attempt, refund_attempt
 from evalsvc.accounts.models import Account, Invitation, Member, User
 from evalsvc.accounts.selectors import annotate_actors, read_account
 from evalsvc.accounts.services import record_audit
 from evalsvc.rest.bodies.names import clean_name
-from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evalsvc.tenancy.scope import APP, account_scope
 
 MAX_OPEN = 200
@@ -112,8 +112,7 @@ def find_invitation(*, token: str, address: str, now: datetime) -> PendingInvita
     Raises `too_many_requests` for an IP address from which too many came.
     """
     counter = f"invitation-ip:{hashlib.sha256(address.encode()).hexdigest()}"
-    if not count_attempt({counter: TRIES_PER_ADDRESS}):
-        raise Problem(code="too_many_requests")
+    count_link_attempt({counter: TRIES_PER_ADDRESS})
     match = _shape.fullmatch(token)
     if match is None:
         return None
@@ -123,6 +122,7 @@ def find_invitation(*, token: str, address: str, now: datetime) -> PendingInvita
         row = cursor.fetchone()
     if row is None or not same_secret(DOMAIN + text.secret, bytes(row[5])) or row[6] <= now:
         return None
+    refund_attempt({counter: TRIES_PER_ADDRESS})
     id, account_id, account_name, email, role, _, expires_at = row
     return PendingInvitation(id, account_id, account_name, email, Member.Role(role), expires_at)
 

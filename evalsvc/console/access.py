@@ -229,7 +229,10 @@ def refuse_unreadable(request: HttpRequest) -> None:
 def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Write a problem as a page. Missing and foreign rows get the same one."""
     detail = DETAILS.get(problem.row.status, f"{problem.detail} {problem.row.remedy}")
-    return console_message(request, status=problem.row.status, title=problem.row.title, detail=detail)
+    response = console_message(request, status=problem.row.status, title=problem.row.title, detail=detail)
+    for name, value in problem.headers.items():
+        response.headers[name] = value
+    return response
 
 
 def console_message(

@@ -13,7 +13,7 @@ from django.db import connections
 from django.utils import timezone
 
 from evalsvc.accounts.access.keys import KeyText, hash_secret, new_key_text, same_secret
-from evalsvc.accounts.access.signin import count_attempt
+from evalsvc.accounts.access.signin import count_link_attempt, refund_attempt
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
 from evalsvc.rest.bodies.names import clean_name
@@ -102,13 +102,15 @@ def holder_of_token(token: str, *, review_id: uuid.UUID, address: str) -> LinkHo
     Raises `too_many_requests` for an address from which too many came that were none.
     """
     counter = f"review-link-ip:{hashlib.sha256(address.encode()).hexdigest()}"
-    if not count_attempt({counter: TRIES_PER_ADDRESS}):
-        raise Problem(code="too_many_requests")
+    count_link_attempt({counter: TRIES_PER_ADDRESS})
     match = _shape.fullmatch(token)
     if match is None:
         return None
     text = KeyText(*match.groups())
-    return _find(text.public, review_id, secret=text.secret)
+    holder = _find(text.public, review_id, secret=text.secret)
+    if holder is not None:
+        refund_attempt({counter: TRIES_PER_ADDRESS})
+    return holder
 
 
 def seal_holder(holder: LinkHolder) -> str:
@@ -123,8 +125,8 @@ def holder_of_cookie(cookie: str, *, review_id: uuid.UUID) -> LinkHolder | None:
     except signing.BadSignature:
         return None
     holder = _find(str(public), review_id, secret=None)
-    if holder is not None and not count_attempt({f"review-link:{holder.link_id}": ACTS_PER_LINK}):
-        raise Problem(code="too_many_requests")
+    if holder is not None:
+        count_link_attempt({f"review-link:{holder.link_id}": ACTS_PER_LINK})
     return holder
 
 

@@ -147,6 +147,8 @@ def test_a_bad_password_is_told_at_its_field(admin: Visitor, alice: Caller) -> N
     assert answer.status_code == 422 and "e-password" in answer.content.decode()
     assert 'value="Ann"' in answer.content.decode() and ">short<" not in answer.content.decode()
     assert email not in members_of(alice.account)
+    uniform = Client().post(link, {"name": "Ann", "password": "a" * 12})
+    assert uniform.status_code == 422 and "at least 5 different characters" in uniform.content.decode()
     assert Client().post(link, {"password": GOOD}).status_code == 302
 
 
@@ -229,7 +231,10 @@ def test_an_invited_person_needs_the_forms_token(admin: Visitor, alice: Caller) 
 def test_many_tries_of_an_address_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalsvc.accounts.invitations.TRIES_PER_ADDRESS", 0)
 
-    assert Client(REMOTE_ADDR="203.0.113.9").get("/console/invitations/x").status_code == 429
+    response = Client(REMOTE_ADDR="203.0.113.9").get("/console/invitations/x")
+
+    assert response.status_code == 429
+    assert 0 < int(response.headers["Retry-After"]) <= 900
 
 
 def test_another_account_is_shown_once_it_was_joined(admin: Visitor, stranger: Visitor, alice: Caller) -> None:

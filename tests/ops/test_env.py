@@ -104,6 +104,7 @@ def test_ports_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
         ("EVALSVC_RPM_LIMIT", "-1", "must be at least 0, not -1"),
         ("EVALSVC_MAX_BODY_BYTES", "0", "must be at least 1, not 0"),
         ("EVALSVC_OUTBOUND_PORTS", "all", "must be ports"),
+        ("EVALSVC_OIDC_ISSUER", "all", "must be an address like https://"),
     ],
 )
 def test_no_process_starts_with_a_setting_that_protects_nothing(name: str, value: str, says: str) -> None:

@@ -188,10 +188,18 @@ def test_it_cannot_be_guessed(alice: Caller) -> None:
 def test_guesses_are_counted(alice: Caller) -> None:
     review, _ = review_of_outputs(alice)
     client = Client(REMOTE_ADDR="203.0.113.77")
-    codes = [client.get(f"/reviews/{review['id']}/enter/x").status_code for _ in range(101)]
+    answers = [client.get(f"/reviews/{review['id']}/enter/x") for _ in range(101)]
 
-    assert codes[0] == 404
-    assert codes[-1] == 429
+    assert answers[0].status_code == 404
+    assert answers[-1].status_code == 429
+    assert 0 < int(answers[-1].headers["Retry-After"]) <= 900
+
+
+def test_people_behind_one_address_do_not_lock_each_other_out(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    path, client = path_of(new_link(alice, review)), Client(REMOTE_ADDR="203.0.113.78")
+
+    assert {client.get(path).status_code for _ in range(101)} == {200}
 
 
 def test_a_forged_cookie_opens_nothing(alice: Caller) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Iterable
 
 from django.conf import settings
 from django.http import HttpRequest
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import get_shared_client
+from evalsvc.rest.problems import Problem
 
 log = logging.getLogger(__name__)
 MAX_FAILURES = 10  # of one e-mail address from one IP address, and of one person's codes from anywhere
@@ -124,10 +126,26 @@ def clear_failures(counters: dict[str, int]) -> None:
     The count of the IP address, where it is another, loses only this attempt: other people may use the same address.
     """
     first_key, *of_ip = counters
+    _take_back(cleared=[first_key], reduced=of_ip)
+
+
+def count_link_attempt(counters: dict[str, int]) -> None:
+    """Count an attempt to open a link. Raises `too_many_requests` if a counter is above its limit."""
+    if not count_attempt(counters):
+        raise Problem(code="too_many_requests", headers={"Retry-After": str(seconds_locked(counters))})
+
+
+def refund_attempt(counters: dict[str, int]) -> None:
+    """Take an attempt back that has succeeded, so that people behind one IP address do not lock each other out."""
+    _take_back(cleared=[], reduced=counters)
+
+
+def _take_back(*, cleared: Iterable[str], reduced: Iterable[str]) -> None:
     try:
         with get_shared_client().pipeline(transaction=True) as pipe:
-            pipe.delete(first_key)
-            for key in of_ip:
+            for key in cleared:
+                pipe.delete(key)
+            for key in reduced:
                 # Where it has ended since the attempt, a counter that never ends would come of it.
                 pipe.set(key, 0, ex=LOCK_SECONDS, nx=True)
                 pipe.decr(key)

@@ -13,6 +13,21 @@ from evalsvc.accounts.signing_in.factors import lock_person
 from evalsvc.accounts.signing_in.sessions import end_sessions, note_session
 from evalsvc.accounts.signing_in.trail import record_of_person
 
+MIN_DISTINCT = 5
+
+
+class DistinctCharactersValidator:
+    """Refuses passwords of very few characters, such as `aaaaaaaaaaaa`, which no list of common passwords has."""
+
+    def validate(self, password: str, user: User | None = None) -> None:
+        """Raise ValidationError if there are too few."""
+        if len(set(password)) < MIN_DISTINCT:
+            raise ValidationError(self.get_help_text(), code="password_too_uniform")
+
+    def get_help_text(self) -> str:
+        """Return the requirement."""
+        return f"Your password must contain at least {MIN_DISTINCT} different characters."
+
 
 def password_faults(user: User, password: str, again: str) -> list[str]:
     """Return what is wrong with a new password, in sentences."""

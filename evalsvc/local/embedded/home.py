@@ -47,7 +47,7 @@ def prepare_home(home: Path) -> Path:
 
 
 def _token() -> str:
-    return secrets.token_urlsafe(32)
+    return secrets.token_urlsafe(48)
 
 
 def _fernet_key() -> str:

@@ -184,7 +184,10 @@ def queue_refused(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Write what a service has refused as a page for reviewers."""
     if problem.code == "review_closed":
         return queue_message(request, "This review is closed", "Thank you. Nobody can answer it any more.", 410)
-    return queue_message(request, problem.row.title, problem.row.remedy, problem.row.status)
+    response = queue_message(request, problem.row.title, problem.row.remedy, problem.row.status)
+    for name, value in problem.headers.items():
+        response.headers[name] = value
+    return response
 
 
 def queue_message(request: HttpRequest, title: str, detail: str, status: int) -> HttpResponse:
