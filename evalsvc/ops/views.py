@@ -41,7 +41,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     A draining process returns 503 and `draining`. Without workers or their broker the status is 200 and `degraded`:
     requests that need them are stored, and processed once they are available again.
     """
-    needed = {"database": database_answers(), "redis": redis_answers()}
+    needed = {"database": database_takes_writes(), "redis": redis_answers()}
     working: dict[str, bool | None] = {"broker": needed["redis"] if broker_is_redis() else broker_answers()}
     working |= workers_answer() if needed["redis"] else dict.fromkeys(alive.PARTS)
     ready, complete = all(needed.values()), all(working.values())
@@ -57,11 +57,14 @@ def readyz(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def database_answers() -> bool:
-    """Return whether PostgreSQL answers and has the rows of the migrations."""
+def database_takes_writes() -> bool:
+    """Return whether PostgreSQL answers, takes writes, and has the rows of the migrations."""
     try:
         with connections[APP].cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM catalog_profile WHERE account_id IS NULL")
+            cursor.execute(
+                "SELECT count(*) > 0 AND NOT current_setting('transaction_read_only')::boolean"
+                " FROM catalog_profile WHERE account_id IS NULL"
+            )
             return bool(cursor.fetchone()[0])
     except Exception:  # a probe reports every failure as its answer
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,6 +20,7 @@ from evalsvc.problems import FieldError, Invalid, NotFound, Problem, escape
 from evalsvc.rest.basics.body_errors import BodyFailed
 from evalsvc.rest.basics.request_id import current_request_id
 from evalsvc.rest.basics.routes import path_hint
+from evalsvc.tenancy.outages import explain_outage
 
 log = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"
@@ -79,7 +81,7 @@ def as_problem(exc: BaseException) -> Problem | None:
             return Problem(code="bad_request")
         case OperationalError() | InterfaceError() | PoolTimeout() | RedisError():
             log.warning("service unavailable", exc_info=exc)
-            return Problem(code="unavailable", headers={"Retry-After": "2"})
+            return Problem(explain_outage(exc), code="unavailable", headers={"Retry-After": "2"})
     return None
 
 
@@ -125,5 +127,6 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's handler500."""
-    return problem_response(Problem())
+    """Django's handler500: what middleware raises comes here too, so a database that is away is told from a bug."""
+    exc = sys.exception()
+    return problem_response((as_problem(exc) if exc else None) or Problem())

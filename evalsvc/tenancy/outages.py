@@ -8,6 +8,12 @@ from redis import exceptions as redis_errors
 # SQLSTATE classes for the state of the server, not for the statement: connection failure, rollback because of another
 # transaction, insufficient resources, object in use, shutdown.
 PASSING = ("08", "40", "53", "55", "57")
+REASONS = {
+    "25006": "The database is read-only at the moment.",
+    "53100": "The disk of the database is full.",
+    "53300": "The database has no connection left.",
+}
+"""By SQLSTATE: what an operator can act on. The first is a state of the server too."""
 
 
 class Outage(Exception):
@@ -24,4 +30,9 @@ def is_outage(exc: Exception) -> bool:
 def is_refusal(exc: Error) -> bool:
     """Return whether the server has permanently rejected the statement, so that a retry is useless."""
     state = getattr(exc.__cause__, "sqlstate", None)
-    return state is not None and state[:2] not in PASSING
+    return state is not None and state[:2] not in PASSING and state not in REASONS
+
+
+def explain_outage(exc: BaseException) -> str:
+    """Return why the database cannot serve a request at the moment; empty if its error does not tell."""
+    return REASONS.get(getattr(exc.__cause__, "sqlstate", None) or "", "")

@@ -5,8 +5,12 @@ from __future__ import annotations
 import select
 from typing import Any, ClassVar
 
+from django.db import OperationalError
 from django.db.backends.postgresql import base
+from django.db.utils import DatabaseErrorWrapper
+from django.utils.functional import cached_property
 from psycopg import Connection
+from psycopg.errors import ReadOnlySqlTransaction
 from psycopg_pool import ConnectionPool
 
 
@@ -46,8 +50,28 @@ class PromptPool(ConnectionPool[Any]):
                 self._maybe_grow_pool()
 
 
+class ErrorWrapper(DatabaseErrorWrapper):
+    """Django's translation of errors; a write to a read-only database is an OperationalError too.
+
+    PostgreSQL gives it the class of invalid transaction states, but it is a state of the server: a standby after a
+    failover, or a provider that stops writes before the disk is full.
+    """
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
+        """Raise Django's error for one of psycopg's."""
+        if isinstance(error, ReadOnlySqlTransaction):
+            self.wrapper.errors_occurred = True
+            raise OperationalError(*error.args).with_traceback(trace) from error
+        super().__exit__(kind, error, trace)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """PostgreSQL, pooled."""
+
+    @cached_property
+    def wrap_database_errors(self) -> ErrorWrapper:
+        """Return the context that translates errors."""
+        return ErrorWrapper(self)
 
     _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]]
 
