@@ -14,6 +14,7 @@ from evalsvc.local.supervisor.children.child import ChildSpec
 from evalsvc.local.supervisor.children.forked import Fork
 from evalsvc.local.supervisor.roster import (
     OTLP,
+    PORT_SECONDS,
     START_VARIABLE,
     WEB,
     WORKERS,
@@ -96,7 +97,7 @@ def run_receiver(site: ServiceSite, ready: Path) -> None:
     from evalsvc.telemetry.receiver.server import serve
 
     refuse_foreign_functions()
-    serve(site.host, int(os.environ["EVALSVC_OTLP_GRPC_PORT"]), ready=ready)
+    serve(site.host, int(os.environ["EVALSVC_OTLP_GRPC_PORT"]), ready=ready, patience_seconds=PORT_SECONDS)
 
 
 def run_gunicorn(listener: int) -> None:

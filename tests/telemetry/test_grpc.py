@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from evalsvc.accounts.models import Account
+from evalsvc.local.supervisor.roster import listen_on_free_port
 from evalsvc.telemetry.receiver.exports import EXPORTS
 from tests.conftest import CHECKOUT, Caller, new_caller, wait_until
 from tests.docs.conftest import web
@@ -222,6 +224,30 @@ def test_a_port_that_is_taken_is_said(address: str) -> None:
 
     assert done.returncode == 1
     assert f"127.0.0.1:{port} cannot be listened on" in done.stderr
+
+
+PATIENT = """
+import django, os, pathlib, sys
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsvc.settings")
+django.setup()
+from evalsvc.telemetry.receiver.server import serve
+serve("127.0.0.1", int(sys.argv[1]), ready=pathlib.Path(sys.argv[2]), patience_seconds=60)
+"""
+
+
+def test_a_port_that_is_taken_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    with listen_on_free_port("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        command = [sys.executable, "-c", PATIENT, f"{port}", str(ready)]
+        process = subprocess.Popen(command, cwd=CHECKOUT, start_new_session=True)
+        time.sleep(2)
+        assert process.poll() is None and not ready.exists()
+    try:
+        wait_until(lambda: ready.exists() and ready.read_text() == f"{port}")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(100) == 0
 
 
 def test_the_services_are_those_of_the_protocol() -> None:

@@ -91,13 +91,14 @@ class Start:
     lock: HomeLock
     resources: contextlib.ExitStack
     _listener: socket.socket = field(init=False)
+    _otlp_listener: socket.socket | None = field(init=False, default=None)
     _otlp_port: int | None = field(init=False)
     _front: CaddyFront | None = field(init=False, default=None)
     _start: str = field(init=False, default_factory=lambda: uuid.uuid4().hex)
 
     def run(self) -> None:
         url = self._listen()
-        self._otlp_port = self._free_otlp_port()
+        self._otlp_port = self._reserve_otlp_port()
         self._front = self._open_front()
         urls = self.backends.predict_urls()
         env, owner_env = self._environments(urls)
@@ -114,6 +115,8 @@ class Start:
             self.options.checkout, self.home, has_demo, self.backends, self.supervisor, self.progress
         )
         account = preparation.run(urls, owner_env)
+        if self._otlp_listener is not None:
+            self._otlp_listener.close()
         roster.go_file(self.home).touch()
         self._wait_for(service)
         address = url if front is None else self._wait_for_front(front)
@@ -195,15 +198,16 @@ class Start:
             write=self.progress.write,
         )
 
-    def _free_otlp_port(self) -> int | None:
-        """Find a port for OTLP over gRPC. gRPC listens by itself: it takes no socket that is bound already."""
+    def _reserve_otlp_port(self) -> int | None:
+        """Hold a port for OTLP over gRPC until the receiver starts: gRPC takes no socket that is bound already."""
         if self.options.otlp_port is None:
             return None
         if importlib.util.find_spec("grpc") is None:
             self.progress.write("  no OTLP over gRPC: the extra `grpc` is not installed")
             return None
-        with roster.listen_on_free_port(self._host, self.options.otlp_port) as listener:
-            return int(listener.getsockname()[1])
+        listener = roster.listen_on_free_port(self._host, self.options.otlp_port)
+        self._otlp_listener = self.resources.enter_context(listener)
+        return int(listener.getsockname()[1])
 
     def _tell_otlp(self, url: str) -> None:
         if self._otlp_port is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ MOST_WAITING = 256
 MESSAGE_SECONDS = 10
 """For the message of a call that has begun; who takes longer loses its thread."""
 GRACE_SECONDS = 15
+PAUSE_SECONDS = 0.2
+"""Between two tries to listen on a port that is taken."""
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 log = logging.getLogger(__name__)
@@ -132,16 +135,26 @@ def bind(server: Any, host: str, port: int) -> int:
     return bound
 
 
-def serve(host: str, port: int, *, ready: Path | None = None) -> None:
+def serve(host: str, port: int, *, ready: Path | None = None, patience_seconds: float = 0) -> None:
     """Serve until SIGTERM or SIGINT; then let calls end. In the main thread of a process that never forks.
 
-    The file `ready` is written with the port when exports are taken. Raises OSError for a port that is taken.
+    The file `ready` is written with the port when exports are taken. Raises OSError for a port that stays taken for
+    `patience_seconds`.
     """
     # Blocked before any thread starts, so that only this thread receives the signals.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     receiver = Receiver()
     server = make_server(receiver)
-    port = bind(server, host, port)
+    deadline_at = time.monotonic() + patience_seconds
+    while True:
+        try:
+            port = bind(server, host, port)
+            break
+        except OSError:
+            if time.monotonic() >= deadline_at:
+                raise
+        if signal.sigtimedwait(STOP_SIGNALS, PAUSE_SECONDS) is not None:
+            return
     server.start()
     log.info("OTLP over gRPC listening on port %s of %s", port, host)
     if ready is not None:
