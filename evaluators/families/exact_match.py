@@ -32,6 +32,7 @@ from evaluators.text.values import holds_truth, same_value
 from evaluators.values import ALL_PARTS, ANSWERS
 
 Compare: TypeAlias = Callable[[AnswerText, AnswerText, bool], Score]
+SameValue: TypeAlias = Callable[[AnswerText, AnswerText], bool]
 STRICT = "strict"
 NORMALISED = "normalised"
 NUMERIC = "numeric"
@@ -57,10 +58,20 @@ class ExactMatch(Family):
     managed_profiles = (ManagedProfile("exact-match", "Compares as the evaluator's id says."),)
     evaluators = (
         EvaluatorSpec(
-            id="exact-match-2026-11-01",
+            id="exact-match-2026-11-28",
             name="Exact match",
-            description="Every character counts: case, spaces and punctuation included.",
+            description="Every character counts: case, spaces and punctuation included; true is also Yes.",
             aliases=("exact-match",),
+            default_profile="exact-match",
+            settings={"mode": STRICT, "rules": EXPRESSIONS},
+            formula="1 where output and gold answer are the same characters, number or boolean",
+            output_types=ANSWERS,
+            components=ALL_PARTS,
+        ),
+        EvaluatorSpec(
+            id="exact-match-2026-11-01",
+            name="Exact match, earlier",
+            description="The same, but a boolean equals only the words true and false in small letters.",
             default_profile="exact-match",
             settings={"mode": STRICT},
             formula="1 where output and gold answer are the same characters",
@@ -165,29 +176,42 @@ def _compare_each(
 
 
 def _strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    return _compare_values(said, gold, same_value, explain=explain) or _equal(said.text, gold.text, explain=explain)
+
+
+def _first_strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    compared = _compare_values(said, gold, first_rules.same_value, explain=explain)
+    return compared or _equal(said.text, gold.text, explain=explain)
+
+
+def _compare_values(said: AnswerText, gold: AnswerText, is_same: SameValue, *, explain: bool) -> Score | None:
+    """Compare as numbers or booleans; None of two texts."""
     if said.value is None and gold.value is None:
-        return _equal(said.text, gold.text, explain=explain)
-    equal = same_value(said, gold)
+        return None
+    equal = is_same(said, gold)
     verb = "equals" if equal else "differs from"
     return _score(equal, f"The output {verb} the gold answer as a number or a boolean." if explain else None)
 
 
 def _normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
-    if isinstance(gold.value, bool):
-        output = AnswerText(normalise_answer(said.text))
-        if same_value(output, gold):
-            return _strict(output, gold, explain)
-    return _compare_normalised(said, gold, normalise_answer, explain=explain)
+    normalised = normalise_answer(said.text)
+    output = AnswerText(normalised) if isinstance(gold.value, bool) and said.value is None else said
+    compared = _compare_values(output, gold, same_value, explain=explain)
+    if compared is not None and compared.passed:
+        return compared
+    return _equal_normalised(normalised, normalise_answer(gold.text), explain=explain)
 
 
 def _first_normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
-    return _compare_normalised(said, gold, first_rules.normalise_answer, explain=explain)
+    compared = _compare_values(said, gold, first_rules.same_value, explain=explain)
+    if compared is not None and compared.passed:
+        return compared
+    output, wanted = first_rules.normalise_answer(said.text), first_rules.normalise_answer(gold.text)
+    return _equal_normalised(output, wanted, explain=explain)
 
 
-def _compare_normalised(said: AnswerText, gold: AnswerText, normalise: Callable[[str], str], *, explain: bool) -> Score:
-    if (said.value is not None or gold.value is not None) and same_value(said, gold):
-        return _strict(said, gold, explain)
-    return _equal(normalise(said.text), normalise(gold.text), when=" after normalisation", explain=explain)
+def _equal_normalised(output: str, gold: str, *, explain: bool) -> Score:
+    return _equal(output, gold, when=" after normalisation", explain=explain)
 
 
 def _equal(output: str, gold: str, *, when: str = "", explain: bool) -> Score:
@@ -274,7 +298,7 @@ _COMPARED: dict[str, Compare] = {
     CONTAINS: _contains,
 }
 _FIRST_COMPARED: dict[str, Compare] = {
-    STRICT: _strict,
+    STRICT: _first_strict,
     NORMALISED: _first_normalised,
     NUMERIC: _first_numeric,
     CONTAINS: _first_contains,

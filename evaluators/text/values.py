@@ -13,26 +13,26 @@ MAX_LITERAL = 400
 TRUTH_WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 
-def same_value(one: AnswerText, other: AnswerText) -> bool:
+def same_value(one: AnswerText, other: AnswerText, *, reads_words: bool = True) -> bool:
     """Return whether two answers, at least one of them a number or a boolean, have the same value.
 
     42, 42.0 and the text "42" are equal; a boolean is not a number, so true is not 1. A boolean equals the words for
-    it, `true` and `yes` or `false` and `no`, in capitals or not. Any other text that is not a JSON number has no value,
-    so "forty-two" is not 42.
+    it, `true` and `yes` or `false` and `no`, in capitals or not; without `reads_words`, only JSON's `true` and `false`.
+    Any other text that is not a JSON number has no value, so "forty-two" is not 42.
     """
-    left, right = typed_value(one), typed_value(other)
+    left, right = (typed_value(answer, reads_words=reads_words) for answer in (one, other))
     if left is None or right is None or isinstance(left, bool) is not isinstance(right, bool):
         return False
     return left == right
 
 
-def typed_value(answer: AnswerText) -> float | bool | None:
+def typed_value(answer: AnswerText, *, reads_words: bool = True) -> float | bool | None:
     """Return the number or the boolean that an answer is, or that its text spells; None when it is neither."""
     if answer.value is not None:
         return answer.value
     if len(answer.text) > MAX_LITERAL:
         return None
-    if (truth := TRUTH_WORDS.get(answer.text.strip().casefold())) is not None:
+    if reads_words and (truth := TRUTH_WORDS.get(answer.text.strip().casefold())) is not None:
         return truth
     try:
         value = json.loads(answer.text)

@@ -25,7 +25,7 @@ def resolve(name: str) -> tuple[Family, EvaluatorSpec]:
     return pair
 
 
-def score(name: str, output: str, gold: str) -> Score:
+def score(name: str, output: str, gold: str | bool) -> Score:
     family, spec = resolve(name)
     return family.score(make_sample(output=output, gold=gold), effective_settings(spec, {}))
 
@@ -406,14 +406,41 @@ def test_an_answer_contains_what_it_equals(text: str, more: str) -> None:
         ("exact-match-contains-2026-11-20", "The answer is (A).", "A", 0.0),
         ("exact-match-contains-2026-11-20", "I'd say B", "D", 1.0),
         ("exact-match-contains-2026-11-20", "1,000 men", "1000", 1.0),
+        ("exact-match-2026-11-01", "true", True, 1.0),
+        ("exact-match-2026-11-01", "True", True, 0.0),
+        ("exact-match-2026-11-01", "Yes", True, 0.0),
+        ("exact-match-normalised-2026-11-01", "True", True, 1.0),
+        ("exact-match-normalised-2026-11-01", "Yes", True, 0.0),
+        ("exact-match-normalised-2026-11-01", "no", False, 0.0),
+        ("exact-match-contains-2026-11-20", "It is true.", True, 1.0),
+        ("exact-match-contains-2026-11-20", "True, or false?", True, 1.0),
+        ("exact-match-contains-2026-11-20", "Yes.", True, 0.0),
     ],
 )
-def test_earlier_ids_keep_their_verdicts(id: str, output: str, gold: str, value: float) -> None:
+def test_earlier_ids_keep_their_verdicts(id: str, output: str, gold: str | bool, value: float) -> None:
     assert score(id, output, gold).value == value
 
 
+@pytest.mark.parametrize(
+    ("mode", "output", "gold", "value"),
+    [
+        *(("", output, True, 1.0) for output in ("true", "True", "TRUE", "Yes", "yes\n")),
+        *(("", output, False, 1.0) for output in ("false", "False", "No")),
+        *(("", output, True, 0.0) for output in ("false", "No", "1", "Yes.", "")),
+        *(("-normalised", output, True, 1.0) for output in ("Yes.", "**True**", "true")),
+        *(("-normalised", output, True, 0.0) for output in ("No.", "Yes, it is", "1")),
+        *(("-contains", output, True, 1.0) for output in ("Yes, it is.", "The answer is True.")),
+        *(("-contains", output, True, 0.0) for output in ("No.", "True, or false?", "Yesterday", "untrue")),
+        ("-contains", "No, it is not.", False, 1.0),
+    ],
+)
+def test_booleans_are_found_in_their_words(mode: str, output: str, gold: bool, value: float) -> None:
+    assert score(f"exact-match{mode}", output, gold).value == value
+    assert score(f"exact-match{mode}-2026-11-28", output, gold).value == value
+
+
 def test_the_mode_comes_from_the_evaluator_s_id() -> None:
-    assert score("exact-match-2026-11-01", "Paris", "paris").passed is False
+    assert score("exact-match-2026-11-28", "Paris", "paris").passed is False
     assert score("exact-match-normalised-2026-11-01", "Paris", "paris").passed is True
     assert score("exact-match-normalized", "Paris", "paris").passed is True
 
