@@ -65,6 +65,17 @@ _MENTIONS: dict[str, JSONValue] = {
     "ignore_case": True,
 }
 
+_CHECK = EvaluatorSpec(
+    id="custom-2026-11-28",
+    name="Custom check",
+    description="The check that the profile describes.",
+    aliases=("custom",),
+    settings=NUMBERS,
+    formula="what the check measures",
+    output_types=OUTPUT_TYPES,
+    components=ALL_PARTS,
+)
+
 
 class Custom(Family):
     """Run one check that a profile describes: of strings, patterns, JSON, numbers, likeness, or composed of others.
@@ -144,23 +155,11 @@ class Custom(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="custom-2026-11-28",
-            name="Custom check",
-            description="The check that the profile describes.",
-            aliases=("custom",),
-            settings=NUMBERS,
-            formula="what the check measures",
-            output_types=OUTPUT_TYPES,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _CHECK,
+        _CHECK.former(
             id="custom-2026-11-20",
             name="Custom check, earlier",
             description="The same, but numeric checks read runs of digits only: 3/4 is 4.",
-            formula="what the check measures",
-            output_types=OUTPUT_TYPES,
-            components=ALL_PARTS,
         ),
     )
 

@@ -41,6 +41,51 @@ FIRST_TOLERANCE = Decimal("0.000001")
 EXPRESSIONS = "expressions"
 """The rules since 2026-11-28; without this setting an id keeps those that it began with."""
 
+_STRICT = EvaluatorSpec(
+    id="exact-match-2026-11-28",
+    name="Exact match",
+    description="Every character counts: case, spaces and punctuation included; true is also Yes.",
+    aliases=("exact-match",),
+    default_profile="exact-match",
+    settings={"mode": STRICT, "rules": EXPRESSIONS},
+    formula="1 where output and gold answer are the same characters, number or boolean",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
+_NORMALISED = EvaluatorSpec(
+    id="exact-match-normalised-2026-11-28",
+    name="Exact match, normalised",
+    description="Width, case, English articles, spacing and punctuation do not count; marks in numbers do.",
+    aliases=("exact-match-normalised", "exact-match-normalized"),
+    default_profile="exact-match",
+    settings={"mode": NORMALISED, "rules": EXPRESSIONS},
+    formula="1 where both are equal when normalised",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
+_NUMERIC = EvaluatorSpec(
+    id="exact-match-numeric-2026-11-28",
+    name="Exact match, numeric",
+    description="The last number of the output is that of the gold answer, to a millionth.",
+    aliases=("exact-match-numeric",),
+    default_profile="exact-match",
+    settings={"mode": NUMERIC, "rules": EXPRESSIONS},
+    formula="1 where their last numbers are equal",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
+_CONTAINED = EvaluatorSpec(
+    id="exact-match-contains-2026-11-28",
+    name="Exact match, contained",
+    description="The output holds the gold answer as whole words, after normalisation; a letter as a choice.",
+    aliases=("exact-match-contains",),
+    default_profile="exact-match",
+    settings={"mode": CONTAINS, "rules": EXPRESSIONS},
+    formula="1 where the output holds the gold answer",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
+
 
 class ExactMatch(Family):
     """Compare the output with the gold answer, in the mode given by the evaluator's id.
@@ -57,89 +102,34 @@ class ExactMatch(Family):
     settings_schema = object_schema({})
     managed_profiles = (ManagedProfile("exact-match", "Compares as the evaluator's id says."),)
     evaluators = (
-        EvaluatorSpec(
-            id="exact-match-2026-11-28",
-            name="Exact match",
-            description="Every character counts: case, spaces and punctuation included; true is also Yes.",
-            aliases=("exact-match",),
-            default_profile="exact-match",
-            settings={"mode": STRICT, "rules": EXPRESSIONS},
-            formula="1 where output and gold answer are the same characters, number or boolean",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _STRICT,
+        _STRICT.former(
             id="exact-match-2026-11-01",
             name="Exact match, earlier",
             description="The same, but a boolean equals only the words true and false in small letters.",
-            default_profile="exact-match",
             settings={"mode": STRICT},
             formula="1 where output and gold answer are the same characters",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
-        EvaluatorSpec(
-            id="exact-match-normalised-2026-11-28",
-            name="Exact match, normalised",
-            description="Width, case, English articles, spacing and punctuation do not count; marks in numbers do.",
-            aliases=("exact-match-normalised", "exact-match-normalized"),
-            default_profile="exact-match",
-            settings={"mode": NORMALISED, "rules": EXPRESSIONS},
-            formula="1 where both are equal when normalised",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _NORMALISED,
+        _NORMALISED.former(
             id="exact-match-normalised-2026-11-01",
             name="Exact match, normalised, earlier",
             description="Width, case, English articles, punctuation (signs excepted) and spacing do not count.",
-            default_profile="exact-match",
             settings={"mode": NORMALISED},
-            formula="1 where both are equal when normalised",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
-        EvaluatorSpec(
-            id="exact-match-numeric-2026-11-28",
-            name="Exact match, numeric",
-            description="The last number of the output is that of the gold answer, to a millionth.",
-            aliases=("exact-match-numeric",),
-            default_profile="exact-match",
-            settings={"mode": NUMERIC, "rules": EXPRESSIONS},
-            formula="1 where their last numbers are equal",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _NUMERIC,
+        _NUMERIC.former(
             id="exact-match-numeric-2026-11-20",
             name="Exact match, numeric, earlier",
             description="The last number of the output is the last number of the gold answer, to a millionth.",
-            default_profile="exact-match",
             settings={"mode": NUMERIC},
-            formula="1 where their last numbers are equal",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
-        EvaluatorSpec(
-            id="exact-match-contains-2026-11-28",
-            name="Exact match, contained",
-            description="The output holds the gold answer as whole words, after normalisation; a letter as a choice.",
-            aliases=("exact-match-contains",),
-            default_profile="exact-match",
-            settings={"mode": CONTAINS, "rules": EXPRESSIONS},
-            formula="1 where the output holds the gold answer",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _CONTAINED,
+        _CONTAINED.former(
             id="exact-match-contains-2026-11-20",
             name="Exact match, contained, earlier",
             description="The output holds the gold answer as whole words, after normalisation.",
-            default_profile="exact-match",
             settings={"mode": CONTAINS},
-            formula="1 where the output holds the gold answer",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
     )
 

@@ -90,6 +90,18 @@ def _binary_profile(name: str, description: str, settings: Settings) -> ManagedP
     return ManagedProfile(name, text, {**settings, "pass_threshold": 1.0}, earlier=(settings,))
 
 
+_METRICS = EvaluatorSpec(
+    id="metrics-2026-11-28",
+    name="Text metrics",
+    description="The metric that the profile names; 1 is full agreement with the gold answer.",
+    aliases=("metrics",),
+    settings={"rules": IDS_IN_TEXTS},
+    formula="the metric that the profile names",
+    output_types=OUTPUT_TYPES,
+    components=ALL_PARTS,
+)
+
+
 class Metrics(Family):
     """Compute a text metric between output and gold answer, or a ranking metric over retrieved texts.
 
@@ -147,23 +159,11 @@ class Metrics(Family):
         *_ranking_profiles(),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="metrics-2026-11-28",
-            name="Text metrics",
-            description="The metric that the profile names; 1 is full agreement with the gold answer.",
-            aliases=("metrics",),
-            settings={"rules": IDS_IN_TEXTS},
-            formula="the metric that the profile names",
-            output_types=OUTPUT_TYPES,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _METRICS,
+        _METRICS.former(
             id="metrics-2026-11-01",
             name="Text metrics, earlier",
             description="The same, but ranking metrics match a text with texts alone, never with a document's id.",
-            formula="the metric that the profile names",
-            output_types=OUTPUT_TYPES,
-            components=ALL_PARTS,
         ),
     )
 

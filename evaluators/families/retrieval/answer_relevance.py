@@ -74,6 +74,18 @@ _BY_JUDGE = EvaluatorSpec(
     judge_calls=SAMPLED,
 )
 
+_SMALL = EvaluatorSpec(
+    id="retrieval-answer-relevance-2026-11-28",
+    name="Answer relevance, small",
+    description="A small sentence model and the words of the question; reads English.",
+    aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
+    default_profile="answer-relevance",
+    settings={**READS_ENGLISH, "rules": BARE_ANSWERS},
+    components=("generator",),
+    formula="how well the output answers the question",
+    output_types=(GENERATED,),
+)
+
 
 class AnswerRelevance(Family):
     """Score how near the output is to the question, by a small model of English, its words and the kind of answer.
@@ -100,35 +112,17 @@ class AnswerRelevance(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="retrieval-answer-relevance-2026-11-28",
-            name="Answer relevance, small",
-            description="A small sentence model and the words of the question; reads English.",
-            aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
-            default_profile="answer-relevance",
-            settings={**READS_ENGLISH, "rules": BARE_ANSWERS},
-            components=("generator",),
-            formula="how well the output answers the question",
-            output_types=(GENERATED,),
-        ),
-        EvaluatorSpec(
+        _SMALL,
+        _SMALL.former(
             id="retrieval-answer-relevance-2026-11-23",
             name="Answer relevance, small, former",
             description="The same, but a bare yes or no often fails, and fewer ways to decline are known.",
-            default_profile="answer-relevance",
             settings={**READS_ENGLISH, "rules": ANSWERS},
-            components=("generator",),
-            formula="how well the output answers the question",
-            output_types=(GENERATED,),
         ),
-        EvaluatorSpec(
+        _SMALL.former(
             id="retrieval-answer-relevance-2026-11-20",
             name="Answer relevance, any Latin script",
             description="The same with a lower line, for any text in Latin letters; what asks back may pass.",
-            default_profile="answer-relevance",
-            components=("generator",),
-            formula="how well the output answers the question",
-            output_types=(GENERATED,),
         ),
         _BY_JUDGE,
         find_before_strict(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-20"),
