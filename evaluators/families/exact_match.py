@@ -258,7 +258,7 @@ def _explain_comparison(said: Number | Expression | None, *, equal: bool) -> str
 
 def _contains(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
     if isinstance(gold.value, bool):
-        return _score_contained(holds_truth(said.text, gold.value, is_held=contained), explain=explain)
+        return _score_contained(holds_truth(said.text, gold.value), explain=explain)
     return _score_contained(contained(said.text, gold.text), explain=explain)
 
 

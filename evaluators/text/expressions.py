@@ -48,7 +48,7 @@ _SIZE = r"""(?P<sizes>
   | [kKMB](?!\w) | (?(money)\x20?[mMbB](?!\w)|(?!)) | [万萬億亿]
 )?"""
 _ATOM = re.compile(
-    rf"""(?P<sign>(?<![\w)\]}}])[-+\u2013]|(?<=[=(\[{{])[-\u2013]\x20|(?<==\x20)[-\u2013]\x20)?(?:(?P<money>\\?[$€£¥₹]\s?)(?P<inner>[-+])?)?
+    rf"""(?P<sign>(?<![\w)\]}}])[-+\u2013]|(?<![\d)\]}}]\x20)(?<!\w)(?i:minus|negative)\x20|(?<=[=(\[{{])[-\u2013]\x20|(?<==\x20)[-\u2013]\x20)?(?:(?P<money>\\?[$€£¥₹]\s?)(?P<inner>[-+])?)?
     (?:
       \\[dtc]?frac\s?(?:\{{\s?(?P<top>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_top>\d))
         \s?(?:\{{\s?(?P<bottom>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_bottom>\d))
@@ -61,7 +61,7 @@ _ATOM = re.compile(
     re.VERBOSE,
 )
 _OPERATIONS = {
-    **dict.fromkeys(("+",), "+"),
+    **dict.fromkeys(("+", "plus"), "+"),
     **dict.fromkeys(("*", "\u00d7", "x", "\u00b7", "\u22c5", "\u2219", "\\times", "\\cdot"), "*"),
     **dict.fromkeys(("/", "\u00f7", "\u2044", "\u2215", "\\div"), "/"),
 }
@@ -84,7 +84,7 @@ _BEFORE = re.compile(
 _AFTER = re.compile(
     r"""\s?\^ | [)\]}]+\s?\^ | \s?(?:\u03c0|\\pi|pi\b|\u221a|\\sqrt|\\[dtc]?frac) | [+\u00d7\u00f7\u00b7](?=[\w(\\{])
     | \*(?=[A-Za-z(\\]) | \x20(?:[+\u00d7\u00f7*]|\\times|\\cdot)\x20[\w(\\] | (?:/|-|\x20-\x20|\x20/\x20)[xyzn]\b
-    | [xyzn]\x20?[-+*/^](?=[\x20\w])""",
+    | [xyzn]\x20?[-+*/^](?=[\x20\w]) | [xyzn](?=[$}]|\\\))""",
     re.VERBOSE,
 )
 _CLOSING = re.compile(r"[\s$]*(?:(?:\\right)?\s*\\?(?P<bracket>[)\]}])|\.?[\s$]*\Z)")
@@ -258,7 +258,7 @@ def _read_join(gap: str, *, is_listed: bool) -> str:
     is_even = gap.startswith(" ") is gap.endswith(" ")
     if mark in _OPERATIONS and (is_even or mark.startswith("\\")):
         return _OPERATIONS[mark]
-    if mark == "-" and is_even and gap != mark:
+    if mark in ("-", "minus") and is_even and gap != mark:
         return "-"
     if (mark in _RANGE and gap == mark) or (mark == ":" and is_even):
         return "to" if mark in _RANGE else mark

@@ -98,6 +98,12 @@ def test_strict_counts_every_character(output: str, gold: str) -> None:
         ('"C#"', "c#"),
         ("3–5", "3-5"),
         ("1'000", "1000"),
+        ("1\u202f000", "1000"),
+        ("½", "1/2"),
+        ("2½", "2 1/2"),
+        ("10²", "10^2"),
+        ("m²", "m2"),
+        ("H₂O", "H2O"),
     ],
 )
 def test_normalised_forgives(output: str, gold: str) -> None:
@@ -142,6 +148,9 @@ def test_normalised_forgives(output: str, gold: str) -> None:
         ("Vitamin A", "Vitamin"),
         ("A, C", "C"),
         ("😀", "😢"),
+        ("10²", "102"),
+        ("2½", "21/2"),
+        ("½", "12"),
     ],
 )
 def test_normalised_keeps_apart(output: str, gold: str) -> None:
@@ -208,6 +217,13 @@ def test_normalised_keeps_apart(output: str, gold: str) -> None:
         ("2 and 1/2 cups", "2.5"),
         ("x = - 7", "-7"),
         (r"\frac{-1}{2}", "-0.5"),
+        ("minus 7 degrees", "-7"),
+        ("Negative 7", "-7"),
+        ("10 minus 7", "3"),
+        ("5 plus 6", "11"),
+        ("10~000", "10000"),
+        (r"\boxed{12~345}", "12345"),
+        ("1~234~567", "1234567"),
     ],
 )
 def test_numeric_reads_the_last_number(output: str, gold: str) -> None:
@@ -245,6 +261,10 @@ def test_numeric_reads_the_last_number(output: str, gold: str) -> None:
         ("10-5", "5"),
         ("3–8", "8"),
         ("10:30", "30"),
+        ("10~20", "20"),
+        ("100~200", "100200"),
+        ("minus 7", "7"),
+        ("$2y$", "2"),
         ("2024-01-15", "15"),
         ("1.2.3", "3"),
         ("(3, 4)", "4"),
@@ -431,7 +451,11 @@ def test_earlier_ids_keep_their_verdicts(id: str, output: str, gold: str | bool,
         *(("-normalised", output, True, 0.0) for output in ("No.", "Yes, it is", "1")),
         *(("-contains", output, True, 1.0) for output in ("Yes, it is.", "The answer is True.")),
         *(("-contains", output, True, 0.0) for output in ("No.", "True, or false?", "Yesterday", "untrue")),
-        ("-contains", "No, it is not.", False, 1.0),
+        *(("-contains", output, True, 0.0) for output in ("Not true.", "It isn\u2019t true", "Yes and no", "no doubt")),
+        *(("-contains", output, True, 1.0) for output in ("Yes, there is no doubt.", "It is not false.", "__True__")),
+        *(("-contains", output, False, 1.0) for output in ("No, it is not.", "No, that's not true.", "not quite true")),
+        *(("-contains", output, False, 1.0) for output in ("The answer is no because of rain", "**No**", "I say no")),
+        *(("-contains", output, False, 0.0) for output in ("There is no evidence.", "Yes. No doubt.", "Noah")),
     ],
 )
 def test_booleans_are_found_in_their_words(mode: str, output: str, gold: bool, value: float) -> None:
