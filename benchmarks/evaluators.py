@@ -92,7 +92,7 @@ def sample_of(n_chars: int, seed: int) -> Sample:
             "input": text_of(60, seed + 2_000_000),
             "output": output,
             "contexts": contexts,
-            "gold": text_of(min(n_chars, 400), seed + 3_000_000),
+            "gold": f"{text_of(min(n_chars, 400), seed + 3_000_000)}. It is 42.",
             "gold_contexts": contexts[:1],
             "top_k_contexts": contexts,
         }

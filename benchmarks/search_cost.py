@@ -56,7 +56,7 @@ def captures(account_id: int, n: int) -> tuple[float, float]:
     request = {"capture": "all", "strategy": "none", "fingerprint": 1, "input": "x" * 200, "output": "y" * 200}
     request |= {"app": "bench", "project_id": "00000000-0000-4000-8000-000000000001"}
     evaluation = {
-        "position": 0, "evaluator_id": "exact-match-2026-11-01", "family": "exact-match", "explain_strategy": "always",
+        "position": 0, "evaluator_id": "exact-match-2026-11-28", "family": "exact-match", "explain_strategy": "always",
         "profile_id": "00000000-0000-4000-9000-000000000001", "profile_name": "patronus:exact-match", "status": "success",
         "profile_revision": 1, "score": 1.0, "passed": True, "captured": True, "in_history": True, "lane": "inline",
     }  # fmt: skip

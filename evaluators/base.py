@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
@@ -208,6 +208,20 @@ class EvaluatorSpec:
     formula: str = ""
     output_types: tuple[str, ...] = ()
     judge_calls: str = NO_CALLS
+
+    def former(
+        self, *, id: str, name: str, description: str, settings: Settings | None = None, formula: str = ""
+    ) -> EvaluatorSpec:
+        """Return an earlier evaluator of the same kind, with settings of its own; no alias answers to it any more."""
+        return replace(
+            self,
+            id=id,
+            name=name,
+            description=description,
+            aliases=(),
+            settings=settings or {},
+            formula=formula or self.formula,
+        )
 
 
 def effective_settings(spec: EvaluatorSpec, profile_settings: Settings) -> dict[str, JSONValue]:

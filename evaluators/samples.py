@@ -223,15 +223,17 @@ def _golds(gold: Any, golds: Any, unread: Rest) -> tuple[AnswerText, ...] | None
 def _several(value: Any) -> Iterable[Any]:
     """Return the accepted answers in a value.
 
-    Each entry of a list is an answer. An object with `text` is one answer, or SQuAD's parallel lists of texts and
-    starts; an object with one other member is unwrapped to that member's value.
+    Each entry of a list is an answer, but content blocks of a message are one together. An object with `text` is one
+    answer, or SQuAD's parallel lists of texts and starts; an object with one other member is unwrapped to that member's
+    value.
     """
     if isinstance(value, Mapping) and len(value) == 1 and "text" not in value:
         (value,) = value.values()
     if isinstance(value, Mapping) and _is_list(value.get("text")):
         return _parallel(value)
     if _is_list(value):
-        entries: Sequence[Any] = value
+        text = join_blocks(value)
+        entries: Sequence[Any] = value if text is None else (text,)
         return entries
     return () if value is None else (value,)
 

@@ -29,7 +29,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 FOLDER = CHECKOUT / "docs" / "screenshots"
 ACCOUNT = "Demo history"
 HISTORY = (
-    "histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&scope.app=support"
+    "histories/one?evaluator=exact-match-2026-11-28&profile=patronus:exact-match&scope.app=support"
     "&strategy=wilson&of=pass"
 )
 WIDE, PHONE = (1400, 900), (400, 800)

@@ -166,8 +166,10 @@ def _run(settings: Settings, sample: Sample, pointer: str, leaves: list[JSONValu
         outcome = KINDS[kind].run(settings, sample)
         leaves.append(_build_leaf(settings, pointer, outcome))
         return outcome
+    fixed = {name: settings[name] for name in numeric.NUMBERS if name in settings}
     outcomes = [
-        _run(member, sample, f"{pointer}/checks/{index}", leaves) for index, member in enumerate(_members(settings))
+        _run({**member, **fixed}, sample, f"{pointer}/checks/{index}", leaves)
+        for index, member in enumerate(_members(settings))
     ]
     return _compose(kind, settings, outcomes)
 

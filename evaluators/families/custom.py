@@ -23,6 +23,7 @@ from evaluators.base import (
 from evaluators.cards.texts import plain as card_texts
 from evaluators.checks.grader_settings import grader_problems
 from evaluators.checks.graders import ASKING, Ask, asks_model, grade, is_grader, model_graders, uses_embedding
+from evaluators.checks.kinds.numeric import NUMBERS
 from evaluators.checks.outcome import Outcome
 from evaluators.checks.references import fields_named, fields_named_as_json
 from evaluators.checks.run import (
@@ -63,6 +64,17 @@ _MENTIONS: dict[str, JSONValue] = {
     "value": "{{gold}}",
     "ignore_case": True,
 }
+
+_CHECK = EvaluatorSpec(
+    id="custom-2026-11-28",
+    name="Custom check",
+    description="The check that the profile describes.",
+    aliases=("custom",),
+    settings=NUMBERS,
+    formula="what the check measures",
+    output_types=OUTPUT_TYPES,
+    components=ALL_PARTS,
+)
 
 
 class Custom(Family):
@@ -143,14 +155,11 @@ class Custom(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
+        _CHECK,
+        _CHECK.former(
             id="custom-2026-11-20",
-            name="Custom check",
-            description="The check that the profile describes.",
-            aliases=("custom",),
-            formula="what the check measures",
-            output_types=OUTPUT_TYPES,
-            components=ALL_PARTS,
+            name="Custom check, earlier",
+            description="The same, but numeric checks read runs of digits only: 3/4 is 4.",
         ),
     )
 

@@ -32,6 +32,7 @@ from evaluators.text.values import holds_truth, same_value
 from evaluators.values import ALL_PARTS, ANSWERS
 
 Compare: TypeAlias = Callable[[AnswerText, AnswerText, bool], Score]
+SameValue: TypeAlias = Callable[[AnswerText, AnswerText], bool]
 STRICT = "strict"
 NORMALISED = "normalised"
 NUMERIC = "numeric"
@@ -39,6 +40,51 @@ CONTAINS = "contains"
 FIRST_TOLERANCE = Decimal("0.000001")
 EXPRESSIONS = "expressions"
 """The rules since 2026-11-28; without this setting an id keeps those that it began with."""
+
+_STRICT = EvaluatorSpec(
+    id="exact-match-2026-11-28",
+    name="Exact match",
+    description="Every character counts: case, spaces and punctuation included; true is also Yes.",
+    aliases=("exact-match",),
+    default_profile="exact-match",
+    settings={"mode": STRICT, "rules": EXPRESSIONS},
+    formula="1 where output and gold answer are the same characters, number or boolean",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
+_NORMALISED = EvaluatorSpec(
+    id="exact-match-normalised-2026-11-28",
+    name="Exact match, normalised",
+    description="Width, case, English articles, spacing and punctuation do not count; marks in numbers do.",
+    aliases=("exact-match-normalised", "exact-match-normalized"),
+    default_profile="exact-match",
+    settings={"mode": NORMALISED, "rules": EXPRESSIONS},
+    formula="1 where both are equal when normalised",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
+_NUMERIC = EvaluatorSpec(
+    id="exact-match-numeric-2026-11-28",
+    name="Exact match, numeric",
+    description="The last number of the output is that of the gold answer, to a millionth.",
+    aliases=("exact-match-numeric",),
+    default_profile="exact-match",
+    settings={"mode": NUMERIC, "rules": EXPRESSIONS},
+    formula="1 where their last numbers are equal",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
+_CONTAINED = EvaluatorSpec(
+    id="exact-match-contains-2026-11-28",
+    name="Exact match, contained",
+    description="The output holds the gold answer as whole words, after normalisation; a letter as a choice.",
+    aliases=("exact-match-contains",),
+    default_profile="exact-match",
+    settings={"mode": CONTAINS, "rules": EXPRESSIONS},
+    formula="1 where the output holds the gold answer",
+    output_types=ANSWERS,
+    components=ALL_PARTS,
+)
 
 
 class ExactMatch(Family):
@@ -56,79 +102,34 @@ class ExactMatch(Family):
     settings_schema = object_schema({})
     managed_profiles = (ManagedProfile("exact-match", "Compares as the evaluator's id says."),)
     evaluators = (
-        EvaluatorSpec(
+        _STRICT,
+        _STRICT.former(
             id="exact-match-2026-11-01",
-            name="Exact match",
-            description="Every character counts: case, spaces and punctuation included.",
-            aliases=("exact-match",),
-            default_profile="exact-match",
+            name="Exact match, earlier",
+            description="The same, but a boolean equals only the words true and false in small letters.",
             settings={"mode": STRICT},
             formula="1 where output and gold answer are the same characters",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
-        EvaluatorSpec(
-            id="exact-match-normalised-2026-11-28",
-            name="Exact match, normalised",
-            description="Width, case, English articles, spacing and punctuation do not count; marks in numbers do.",
-            aliases=("exact-match-normalised", "exact-match-normalized"),
-            default_profile="exact-match",
-            settings={"mode": NORMALISED, "rules": EXPRESSIONS},
-            formula="1 where both are equal when normalised",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _NORMALISED,
+        _NORMALISED.former(
             id="exact-match-normalised-2026-11-01",
             name="Exact match, normalised, earlier",
             description="Width, case, English articles, punctuation (signs excepted) and spacing do not count.",
-            default_profile="exact-match",
             settings={"mode": NORMALISED},
-            formula="1 where both are equal when normalised",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
-        EvaluatorSpec(
-            id="exact-match-numeric-2026-11-28",
-            name="Exact match, numeric",
-            description="The last number of the output is that of the gold answer, to a millionth.",
-            aliases=("exact-match-numeric",),
-            default_profile="exact-match",
-            settings={"mode": NUMERIC, "rules": EXPRESSIONS},
-            formula="1 where their last numbers are equal",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _NUMERIC,
+        _NUMERIC.former(
             id="exact-match-numeric-2026-11-20",
             name="Exact match, numeric, earlier",
             description="The last number of the output is the last number of the gold answer, to a millionth.",
-            default_profile="exact-match",
             settings={"mode": NUMERIC},
-            formula="1 where their last numbers are equal",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
-        EvaluatorSpec(
-            id="exact-match-contains-2026-11-28",
-            name="Exact match, contained",
-            description="The output holds the gold answer as whole words, after normalisation; a letter as a choice.",
-            aliases=("exact-match-contains",),
-            default_profile="exact-match",
-            settings={"mode": CONTAINS, "rules": EXPRESSIONS},
-            formula="1 where the output holds the gold answer",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
-        ),
-        EvaluatorSpec(
+        _CONTAINED,
+        _CONTAINED.former(
             id="exact-match-contains-2026-11-20",
             name="Exact match, contained, earlier",
             description="The output holds the gold answer as whole words, after normalisation.",
-            default_profile="exact-match",
             settings={"mode": CONTAINS},
-            formula="1 where the output holds the gold answer",
-            output_types=ANSWERS,
-            components=ALL_PARTS,
         ),
     )
 
@@ -165,29 +166,42 @@ def _compare_each(
 
 
 def _strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    return _compare_values(said, gold, same_value, explain=explain) or _equal(said.text, gold.text, explain=explain)
+
+
+def _first_strict(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
+    compared = _compare_values(said, gold, first_rules.same_value, explain=explain)
+    return compared or _equal(said.text, gold.text, explain=explain)
+
+
+def _compare_values(said: AnswerText, gold: AnswerText, is_same: SameValue, *, explain: bool) -> Score | None:
+    """Compare as numbers or booleans; None of two texts."""
     if said.value is None and gold.value is None:
-        return _equal(said.text, gold.text, explain=explain)
-    equal = same_value(said, gold)
+        return None
+    equal = is_same(said, gold)
     verb = "equals" if equal else "differs from"
     return _score(equal, f"The output {verb} the gold answer as a number or a boolean." if explain else None)
 
 
 def _normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
-    if isinstance(gold.value, bool):
-        output = AnswerText(normalise_answer(said.text))
-        if same_value(output, gold):
-            return _strict(output, gold, explain)
-    return _compare_normalised(said, gold, normalise_answer, explain=explain)
+    normalised = normalise_answer(said.text)
+    output = AnswerText(normalised) if isinstance(gold.value, bool) and said.value is None else said
+    compared = _compare_values(output, gold, same_value, explain=explain)
+    if compared is not None and compared.passed:
+        return compared
+    return _equal_normalised(normalised, normalise_answer(gold.text), explain=explain)
 
 
 def _first_normalised(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
-    return _compare_normalised(said, gold, first_rules.normalise_answer, explain=explain)
+    compared = _compare_values(said, gold, first_rules.same_value, explain=explain)
+    if compared is not None and compared.passed:
+        return compared
+    output, wanted = first_rules.normalise_answer(said.text), first_rules.normalise_answer(gold.text)
+    return _equal_normalised(output, wanted, explain=explain)
 
 
-def _compare_normalised(said: AnswerText, gold: AnswerText, normalise: Callable[[str], str], *, explain: bool) -> Score:
-    if (said.value is not None or gold.value is not None) and same_value(said, gold):
-        return _strict(said, gold, explain)
-    return _equal(normalise(said.text), normalise(gold.text), when=" after normalisation", explain=explain)
+def _equal_normalised(output: str, gold: str, *, explain: bool) -> Score:
+    return _equal(output, gold, when=" after normalisation", explain=explain)
 
 
 def _equal(output: str, gold: str, *, when: str = "", explain: bool) -> Score:
@@ -244,7 +258,7 @@ def _explain_comparison(said: Number | Expression | None, *, equal: bool) -> str
 
 def _contains(said: AnswerText, gold: AnswerText, explain: bool) -> Score:
     if isinstance(gold.value, bool):
-        return _score_contained(holds_truth(said.text, gold.value, is_held=contained), explain=explain)
+        return _score_contained(holds_truth(said.text, gold.value), explain=explain)
     return _score_contained(contained(said.text, gold.text), explain=explain)
 
 
@@ -274,7 +288,7 @@ _COMPARED: dict[str, Compare] = {
     CONTAINS: _contains,
 }
 _FIRST_COMPARED: dict[str, Compare] = {
-    STRICT: _strict,
+    STRICT: _first_strict,
     NORMALISED: _first_normalised,
     NUMERIC: _first_numeric,
     CONTAINS: _first_contains,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from evaluators.base import (
     CannotScore,
     EvaluatorSpec,
@@ -91,13 +89,10 @@ class PairwiseJudge(Family):
     )
     evaluators = (
         _BOTH_ORDERS,
-        replace(
-            _BOTH_ORDERS,
+        _BOTH_ORDERS.former(
             id="judge-pairwise-2026-11-23",
             name="Judge, pairwise, former",
             description="The same, but orders that disagree and forbidden ties pass at a threshold of 0.5.",
-            aliases=(),
-            settings={},
         ),
     )
 

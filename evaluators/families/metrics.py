@@ -30,6 +30,8 @@ from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, OUTPUT_T
 
 SAS = "sas"
 SCOPED = ("squad_em", "squad_f1")
+IDS_IN_TEXTS = "ids-in-texts"
+"""The rules since 2026-11-28: of ranking metrics, a text may name a document by its id."""
 MAX_CHARS = 1_000_000
 """Output and gold answer together. The API refuses requests well below this."""
 FACTS: dict[str, Facts] = {
@@ -86,6 +88,18 @@ def _binary_profile(name: str, description: str, settings: Settings) -> ManagedP
     """Return a profile of a score that can only be 0 or 1: 1 passes. Its first revision had no threshold."""
     text = f"{description}. Passes with a score of 1."
     return ManagedProfile(name, text, {**settings, "pass_threshold": 1.0}, earlier=(settings,))
+
+
+_METRICS = EvaluatorSpec(
+    id="metrics-2026-11-28",
+    name="Text metrics",
+    description="The metric that the profile names; 1 is full agreement with the gold answer.",
+    aliases=("metrics",),
+    settings={"rules": IDS_IN_TEXTS},
+    formula="the metric that the profile names",
+    output_types=OUTPUT_TYPES,
+    components=ALL_PARTS,
+)
 
 
 class Metrics(Family):
@@ -145,14 +159,11 @@ class Metrics(Family):
         *_ranking_profiles(),
     )
     evaluators = (
-        EvaluatorSpec(
+        _METRICS,
+        _METRICS.former(
             id="metrics-2026-11-01",
-            name="Text metrics",
-            description="The metric that the profile names; 1 is full agreement with the gold answer.",
-            aliases=("metrics",),
-            formula="the metric that the profile names",
-            output_types=OUTPUT_TYPES,
-            components=ALL_PARTS,
+            name="Text metrics, earlier",
+            description="The same, but ranking metrics match a text with texts alone, never with a document's id.",
         ),
     )
 
@@ -227,7 +238,8 @@ def find_metric_profile(name: str) -> str | None:
 def _measure(metric: str, sample: Sample, settings: Settings) -> MeasuredText:
     if metric in RETRIEVAL_METRICS:
         k = settings.get("k")
-        return retrieval(metric, sample, k if isinstance(k, int) else None)
+        reads_ids = settings.get("rules") == IDS_IN_TEXTS
+        return retrieval(metric, sample, k if isinstance(k, int) else None, reads_ids=reads_ids)
     output, golds = sample.output or "", sample.gold_texts or ("",)
     if len(output) + sum(map(len, golds)) > MAX_CHARS:
         raise too_long(f"Output and gold answers are longer than {MAX_CHARS} characters together.")

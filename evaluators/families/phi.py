@@ -38,6 +38,18 @@ The head of `elsewhere` also knows medical words about machines, business, place
 """
 _HEADS = {EARLY: "phi-early", ELSEWHERE: "phi-elsewhere"}
 
+_SMALL = EvaluatorSpec(
+    id="phi-2026-11-28",
+    name="Protected health information, small",
+    description="A small model of English that tells clinical text about a person from other text.",
+    aliases=("phi",),
+    default_profile="detect-protected-health-information",
+    settings={**READS_ENGLISH, "variant": ELSEWHERE},
+    formula="1 - chance that the worst passage is health information",
+    output_types=ANSWERS,
+    components=GENERATOR,
+)
+
 
 class Phi(Family):
     """Score 1 minus the probability that the output's worst passage is about the health of a person, by its meaning.
@@ -65,35 +77,17 @@ class Phi(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="phi-2026-11-28",
-            name="Protected health information, small",
-            description="A small model of English that tells clinical text about a person from other text.",
-            aliases=("phi",),
-            default_profile="detect-protected-health-information",
-            settings={**READS_ENGLISH, "variant": ELSEWHERE},
-            formula="1 - chance that the worst passage is health information",
-            output_types=ANSWERS,
-            components=GENERATOR,
-        ),
-        EvaluatorSpec(
+        _SMALL,
+        _SMALL.former(
             id="phi-2026-11-23",
             name="Protected health information, small, former",
             description="The same, but medical words in other senses fail more often.",
-            default_profile="detect-protected-health-information",
             settings={**READS_ENGLISH, "variant": EARLY},
-            formula="1 - chance that the worst passage is health information",
-            output_types=ANSWERS,
-            components=GENERATOR,
         ),
-        EvaluatorSpec(
+        _SMALL.former(
             id="phi-2026-11-20",
             name="Protected health information, any Latin script",
             description="The same model, which also scores other languages in Latin letters, and means little there.",
-            default_profile="detect-protected-health-information",
-            formula="1 - chance that the worst passage is health information",
-            output_types=ANSWERS,
-            components=GENERATOR,
         ),
     )
 

@@ -54,6 +54,29 @@ _BY_JUDGE = EvaluatorSpec(
     judge_calls=ONE_CALL,
 )
 
+_STRUCTURED = EvaluatorSpec(
+    id="pii-2026-11-28",
+    name="Personal data, structured",
+    description="Patterns with validators, in any script: check digits, numbering plans, words near a number.",
+    aliases=("pii",),
+    default_profile="detect-pii",
+    settings={"rules": ADJACENT_WORDS},
+    formula="1 where no personal data is found",
+    output_types=ANSWERS,
+    components=GENERATOR,
+)
+_BROAD = EvaluatorSpec(
+    id="pii-broad-2026-11-28",
+    name="Personal data, names and addresses included",
+    description="The structured kinds, names of people by a small model of English, and postal addresses.",
+    aliases=("pii-broad",),
+    default_profile="detect-pii",
+    settings={"variant": BROAD, "rules": ADJACENT_WORDS},
+    formula="1 where no personal data, name or address is found",
+    output_types=ANSWERS,
+    components=GENERATOR,
+)
+
 
 class Pii(Family):
     """Detect personal data in a checkable format; the broad variant also detects names and postal addresses.
@@ -90,66 +113,30 @@ class Pii(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="pii-2026-11-28",
-            name="Personal data, structured",
-            description="Patterns with validators, in any script: check digits, numbering plans, words near a number.",
-            aliases=("pii",),
-            default_profile="detect-pii",
-            settings={"rules": ADJACENT_WORDS},
-            formula="1 where no personal data is found",
-            output_types=ANSWERS,
-            components=GENERATOR,
-        ),
-        EvaluatorSpec(
+        _STRUCTURED,
+        _STRUCTURED.former(
             id="pii-2026-11-23",
             name="Personal data, structured, former",
             description="The same, but a card with a word next to it is missed.",
-            default_profile="detect-pii",
             settings={"rules": ANY_SCRIPT},
-            formula="1 where no personal data is found",
-            output_types=ANSWERS,
-            components=GENERATOR,
         ),
-        EvaluatorSpec(
+        _STRUCTURED.former(
             id="pii-2026-11-01",
             name="Personal data, structured, earlier",
             description="The rules of before: numbers beside letters of other scripts are missed.",
-            default_profile="detect-pii",
-            formula="1 where no personal data is found",
-            output_types=ANSWERS,
-            components=GENERATOR,
         ),
-        EvaluatorSpec(
-            id="pii-broad-2026-11-28",
-            name="Personal data, names and addresses included",
-            description="The structured kinds, names of people by a small model of English, and postal addresses.",
-            aliases=("pii-broad",),
-            default_profile="detect-pii",
-            settings={"variant": BROAD, "rules": ADJACENT_WORDS},
-            formula="1 where no personal data, name or address is found",
-            output_types=ANSWERS,
-            components=GENERATOR,
-        ),
-        EvaluatorSpec(
+        _BROAD,
+        _BROAD.former(
             id="pii-broad-2026-11-23",
             name="Personal data, names and addresses included, former",
             description="The same, but a card with a word next to it is missed.",
-            default_profile="detect-pii",
             settings={"variant": BROAD, "rules": ANY_SCRIPT},
-            formula="1 where no personal data, name or address is found",
-            output_types=ANSWERS,
-            components=GENERATOR,
         ),
-        EvaluatorSpec(
+        _BROAD.former(
             id="pii-broad-2026-11-20",
             name="Personal data, names and addresses included, earlier",
             description="The same with the rules of before for numbers and addresses.",
-            default_profile="detect-pii",
             settings={"variant": BROAD},
-            formula="1 where no personal data, name or address is found",
-            output_types=ANSWERS,
-            components=GENERATOR,
         ),
         _BY_JUDGE,
         find_before_strict(_BY_JUDGE, "pii-judge-2026-11-20"),

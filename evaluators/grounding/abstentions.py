@@ -152,8 +152,15 @@ _PATTERNS = (
     rf"|{_HERE})\b",
     rf"\b{_WH}\b.{{1,80}}?\b(?:{_BE}{_NOT}(?: \w+ly)? {_TOLD}|(?:is|remains?|are) (?:unclear|unknown|unspecified"
     r"|open|uncertain))\b",
-    r"\A\W*(?:unknown|no answer|no idea|unanswerable|n/?a|no information|not enough information"
-    r"|insufficient (?:information|context))\W*\Z",
+    r"\bleft (?:unspecified|unstated|unsaid|unmentioned|undisclosed|undefined|unanswered)\b",
+    # Nothing but that.
+    r"\A\W*(?:(?:sorry|unfortunately)\W+)?(?:i\s+)?(?:unknown|unclear|undetermined|unspecified|unanswerable|idk|dunno"
+    r"|n/?a|no (?:answer|idea|clue|info|information|data)|(?:not enough|insufficient) (?:info|information|data|context)"
+    r"|(?:am |['\u2019]m )?not (?:sure|certain|known|answerable)|(?:do not|don['\u2019]?t) know"
+    r"|(?:cannot|can['\u2019]?t|can not|could not|couldn['\u2019]t|(?:am )?unable to)"
+    r" (?:answer|say|tell|determine|know)(?: (?:this|that|it|the question|for sure))?|cannot be (?:answered|determined)"
+    r"|(?:the )?(?:info|information|data|answer)(?: is)? (?:not (?:available|found|provided|given|known)|unavailable"
+    r"|unknown))\W*\Z",
     rf"\A\W*(?:not|nothing|none)(?: \w+ly)? {_TOLD}\b(?=.{{0,40}}\b{_TEXT}\b|\W*\Z)",
     rf"\A\W*(?:it|they|these|this|he|she)?\W*(?:do|does|did|don|doesn|didn){_NOT}(?: \w+ly)? (?:say|mention|state"
     r"|specify|tell|indicate|elaborate)\b",
@@ -211,13 +218,47 @@ _AFFIRMS = re.compile(
     r"|claims)\b",
     re.IGNORECASE,
 )
+# What a question may be said to ask for, in other words than its own.
+_TOPICS = tuple(
+    (re.compile(pattern, re.IGNORECASE), words)
+    for pattern, words in (
+        (
+            r"\bhow much\b|\bcosts?\b|\bprices?\b|\bfees?\b",
+            "price prices pricing cost costs fee fees amount admission entry",
+        ),
+        (
+            r"\bwhen\b|\b(?:what|which|how) (?:year|date|time|day|month|long)\b",
+            "date dates year time day month duration",
+        ),
+        (r"\bwhere\b", "location place address city country whereabouts"),
+        (r"\bwho(?:m|se)?\b", "name names person people identity"),
+        (r"\bwhy\b", "reason reasons cause causes explanation"),
+        (
+            r"\bhow (?:many|often|old|far|tall|high|deep|wide|big|large|heavy|fast)\b",
+            "number count figure total size age distance height length weight speed frequency",
+        ),
+    )
+)
+_EXACT = "exact exactly precise precisely specific specifically actual detail details"
+# Beside an abstention, what a text has in its place: "The passage only talks about the opening".
+_SPEAKS = r"(?:talks?|speaks?|deals?|tells?(?: (?:us|you|me))?|about|gives? (?:information|details))"
+_FOCUSES = r"(?:focus(?:es|ed)?|concentrates?|centers?)"
+_HAS_ANOTHER_TOPIC = re.compile(
+    rf"\A\W*(?:the |this |these |that |your |my |all )?(?:provided |given |retrieved )?(?:{_TEXT}|it|they)\b"
+    r"(?: provided| given)?(?: (?:is|are))?(?: (?:only|just|merely|solely|mainly|primarily|mostly))?"
+    rf" (?:{_FOCUSES} (?:only |mainly )?on|{_SPEAKS}(?: (?:only|just|mainly))?(?: (?:about|on|with|of))?)\b",
+    re.IGNORECASE,
+)
+_AND_DOES_NOT_TELL = re.compile(
+    rf"\A\W*(?:(?:it|they)\b\W*)?(?:do|does|did|don|doesn|didn){_NOT}(?: \w+ly)? {_TELL}\b", re.IGNORECASE
+)
 _NO_ABSTENTION = re.compile(r"\bnot? (?:only|doubt|just|merely)\b|\bn['\u2019]t (?:only|just)\b", re.IGNORECASE)
 # One of these is in each abstention; a search in lower case is quick.
 _HINT = re.compile(
     r"n['\u2019]?t\b|\b(?:no|not|none|nothing|neither|nor|never|nowhere|cannot|cant|unable|un\w{2,12}|silent"
     r"|lack\w*|insufficient"
     r"|impossible|missing|absent|omit\w*|fail\w*|neglect\w*|outside|beyond|leaves?|devoid|void|without|little"
-    r"|stops?|guess\w*"
+    r"|stops?|guess\w*|idk|dunno"
     r"|speculation|partly|ambiguous|no ?body|too|hardly|barely|n/?a)\b"
 )
 _AUX = r"(?:is|are|was|were|has|have|had|do|does|did|can|could|will|would|may|might|must|should)"
@@ -305,7 +346,11 @@ def split_abstention(
         return [(span, True)]
     if not _HINT.search(sentence.lower()):
         return None
-    clauses = [(part, _abstains(text[slice(*part)], question, known)) for part in _split_clauses(text, span)]
+    is_of_a_text = _HAS_ANOTHER_TOPIC.search(sentence) is not None
+    clauses = [
+        (part, _abstains(text[slice(*part)], question, known, is_of_a_text=is_of_a_text))
+        for part in _split_clauses(text, span)
+    ]
     return clauses if any(is_abstention for _, is_abstention in clauses) else None
 
 
@@ -314,9 +359,12 @@ def is_idle(clause: str, question: str) -> bool:
     if any(map(str.isdigit, clause)) and not set(_figures(clause)).issubset(_figures(question)):
         return False
     words = split_words(clause)
-    if _is_topic(clause, words):
+    if _is_topic(clause, words) or _HAS_ANOTHER_TOPIC.search(clause):
         return True
-    return _ADVICE.search(clause) is not None or _IDLE.union(split_words(question)).issuperset(words)
+    if _ADVICE.search(clause):
+        return True
+    asked = {stem(word) for word in split_words(question)}
+    return all(word in _IDLE or stem(word) in asked for word in words)
 
 
 def _is_topic(clause: str, words: list[str]) -> bool:
@@ -337,7 +385,7 @@ def _split_clauses(text: str, span: Span) -> Iterator[Span]:
         yield start, end
 
 
-def _abstains(clause: str, question: str, known: Container[str]) -> bool:
+def _abstains(clause: str, question: str, known: Container[str], *, is_of_a_text: bool) -> bool:
     words = split_words(clause)
     if len(words) > MAX_WORDS or _NO_ABSTENTION.search(clause) or _copies(words, question, known):
         return False
@@ -345,8 +393,15 @@ def _abstains(clause: str, question: str, known: Container[str]) -> bool:
         return False
     if _ABSTAINS.search(clause) or _TEXT_DOES_NOT.search(clause) or _denies_telling(clause):
         return True
+    if is_of_a_text and _AND_DOES_NOT_TELL.search(clause):
+        return True
     match = _OF_THE_QUESTION.search(clause)
-    return match is not None and is_idle(clause[: match.start()] + clause[match.end() :], question)
+    return match is not None and is_idle(clause[: match.start()] + clause[match.end() :], _add_topics(question))
+
+
+def _add_topics(question: str) -> str:
+    topics = [words for pattern, words in _TOPICS if pattern.search(question[:MAX_CHARS])]
+    return " ".join((question, _EXACT, *topics))
 
 
 def _copies(words: Sequence[str], question: str, known: Container[str]) -> bool:

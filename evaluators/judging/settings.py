@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from evaluators.base import EvaluatorSpec, JSONValue, Settings
 from evaluators.settings import THRESHOLD, number_setting
@@ -85,7 +84,7 @@ def find_before_strict(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
     """Return the evaluator as it was before 2026-11-23, under its id of then: nothing else answers to it any more."""
     settings = {name: value for name, value in spec.settings.items() if name not in STRICT}
     description = f"{spec.description} As it was before the rules of 2026-11-23."
-    return replace(spec, id=id, name=f"{spec.name}, former", description=description, aliases=(), settings=settings)
+    return spec.former(id=id, name=f"{spec.name}, former", description=description, settings=settings)
 
 
 def judge_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:

@@ -35,10 +35,36 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"\b(?:true or false|yes or no|whether or not)\b", re.IGNORECASE)
+_INDIRECT = re.compile(
+    r"\b(?:whether|(?:know|wonder|wondering|say|tell (?:me|us)|check|confirm|verify) if)\b", re.IGNORECASE
+)
+# "Oslo is in Norway?", "Any news?"; not "And the capital is what?".
+_DECLARED = re.compile(
+    rf"\A[^?]*\b{_VERB}(?:n?['\u2019]?t)?\b[^?]*\?\W*\Z|\A\W*(?:any\w*|ever)\b[^?]*\?\W*\Z", re.IGNORECASE
+)
+_RELATIVE = re.compile(
+    r"\b(?:the|an?|this|that|those|these)\s+\w+\s+(?:who|whom|whose|which|where|when)\b(?!\W*\Z)", re.IGNORECASE
+)
+_QUESTION_WORD = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
 _FOR_MORE = re.compile(
     r"\b(?:you|anyone|anybody|somebody|someone|please)\s+(?:\w+\s+)?(?:tell|explain|describe|show|name|list|give"
-    r"|write|help"
-    r"|say|know|remember|recommend|suggest|summari[sz]e|translate|compare|provide)\b",
+    r"|write|help|say|know|remember|recommend|suggest|summari[sz]e|translate|compare|provide)\b",
+    re.IGNORECASE,
+)
+_PLAIN = word_set("yes yeah yep yup yea no nope nah sure certainly definitely absolutely indeed ok okay")
+# Before the word stand fillers, a clause that a comma ends or a preposition: "In which year ...?".
+_ASKS_FOR_MORE = re.compile(
+    r"\A\W*(?:(?:hi|hello|hey|so|and|but|also|then|ok|okay|well|please|sorry|or)\b\W*){0,3}"
+    r"(?:[^?,]{1,120},\W*)?(?:(?:in|at|on|by|for|from|to|with|of|about|since|until)\s+)?"
+    r"(?:who|whom|whose|what|which|when|where|why|how)\b(?!\s+(?:about|if|not)\b)",
+    re.IGNORECASE,
+)
+_ENDS_ASKING = re.compile(
+    r"\b(?:who|whom|what|which|when|where|why|how(?:\s+(?:much|many|long|old|far|often))?)\W*\Z", re.IGNORECASE
+)
+_WANTS_A_WORD = re.compile(
+    r"\b(?:say|said|mean|means|word|translat\w*|answer\w*|reply|replied|respon\w*|return\w*|print\w*|output|opposite"
+    r"|votes?|voted|yes|no)\b",
     re.IGNORECASE,
 )
 _CHOICE = re.compile(r"\bor\b(?!\s+(?:not|no|any\w*|so|more|less|something|else)\b)", re.IGNORECASE)
@@ -52,6 +78,20 @@ def is_bare_answer(output: str, question: str) -> bool:
     return _AFTER.union(split_words(question[:MAX_CHARS])).issuperset(words) and asks_yes_or_no(question)
 
 
+def misses_question(output: str, question: str) -> bool:
+    """Return whether an output is a bare yes or no to a question for something else: "Yes" to "Who wrote Emma?"."""
+    words = split_words(output[:MAX_CHARS])
+    if not words or len(words) > MAX_WORDS or words[0] not in _PLAIN or not _AFTER.union(_PLAIN).issuperset(words):
+        return False
+    sentences = [question[slice(*span)] for span in split_sentences(question)]
+    asked = next((sentence for sentence in reversed(sentences) if "?" in sentence), sentences[-1] if sentences else "")
+    if len(asked) > MAX_CHARS or asks_yes_or_no(question) or _WANTS_A_WORD.search(question[:MAX_CHARS]):
+        return False
+    if _ASKS_FOR_MORE.match(asked) or _ENDS_ASKING.search(asked):
+        return True
+    return _FOR_MORE.search(asked) is not None and _QUESTION_WORD.search(asked) is not None
+
+
 def asks_yes_or_no(question: str) -> bool:
     """Return whether the last sentence of an input can be answered by yes or no, in English.
 
@@ -63,4 +103,9 @@ def asks_yes_or_no(question: str) -> bool:
     asked = question[slice(*spans[-1])]
     if _NAMED.search(asked):
         return True
-    return bool(_ASKS.match(asked) or _TAG.search(asked)) and not (_FOR_MORE.search(asked) or _CHOICE.search(asked))
+    asks_for_a_word = _QUESTION_WORD.search(_RELATIVE.sub(" ", asked))
+    if _INDIRECT.search(asked):
+        return not asks_for_a_word
+    if not (_ASKS.match(asked) or _TAG.search(asked) or (_DECLARED.match(asked) and not asks_for_a_word)):
+        return False
+    return not (_FOR_MORE.search(asked) or _CHOICE.search(asked))

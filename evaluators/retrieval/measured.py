@@ -19,15 +19,16 @@ _NAMES = {
 }
 
 
-def retrieval(metric: str, sample: Sample, k: int | None) -> MeasuredText:
+def retrieval(metric: str, sample: Sample, k: int | None, *, reads_ids: bool = True) -> MeasuredText:
     """Measure the retrieved contexts, in the order of their ranks, against those that should have been retrieved.
 
+    With `reads_ids`, texts may be ids of documents.
     Raises CannotScore: `input_too_long` for too many, `wrong_type` where they have nothing to be matched by.
     """
     retrieved, relevant = sample.contexts or (), sample.gold_contexts or ()
     if len(retrieved) + len(relevant) > MAX_TEXTS:
         raise CannotScore("input_too_long", f"There are more than {MAX_TEXTS} passages.")
-    result = rank_passages(retrieved, relevant)
+    result = rank_passages(retrieved, relevant, reads_ids=reads_ids)
     value = measure(metric, result, k)
     return MeasuredText(value, _because(metric, value, result, k), _extra(result, k))
 

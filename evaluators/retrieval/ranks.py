@@ -1,14 +1,14 @@
 """Ranking metrics over retrieved passages, computed by ir-measures, and nDCG by its formula.
 
-Passages are matched by id if every passage on both sides has one, else by text, character for character. A text that
-equals an id of the other side is an id. Passages with
-neither an id nor a non-space character are dropped on both sides, and the ranks close up. A passage that is retrieved
-twice occupies both ranks and is credited at the first.
+Passages are matched by id if every passage on both sides has one, else by text, character for character. A text may
+name a document by its id. Passages with neither an id nor a non-space character are dropped on both sides, and the
+ranks close up. A passage that is retrieved twice occupies both ranks and is credited at the first.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +18,7 @@ from evaluators.base import CannotScore, Field, Passage
 
 QUERY = "q"
 BY_ID, BY_TEXT = "id", "text"
+_LIKE_AN_ID = re.compile(r"(?=\D*\d)\S{1,200}").fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +40,21 @@ class RankedPassages:
         return sum(grade > 0 for grade in self.grades.values())
 
 
-def rank_passages(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> RankedPassages:
+def rank_passages(
+    retrieved: Sequence[Passage], relevant: Sequence[Passage], *, reads_ids: bool = True
+) -> RankedPassages:
     """Prepare a list for `measure`. A passage without a grade has 1; of a repeated one the best grade counts.
 
-    A grade of zero or below is a passage that was judged and is not relevant, as trec_eval has it. Raises
-    CannotScore("wrong_type") where one side is known by ids alone and the other has none, or mixes ids with texts.
+    A grade of zero or below is a passage that was judged and is not relevant, as trec_eval has it. With `reads_ids`,
+    texts that are ids are read as ids. Raises CannotScore("wrong_type") where one side is known by ids alone and the
+    other has none, or mixes ids with texts.
     """
     retrieved, relevant = _assign_names(retrieved), _assign_names(relevant)
-    retrieved, relevant = (
-        _read_ids(retrieved, relevant, Field.CONTEXT),
-        _read_ids(relevant, retrieved, Field.GOLD_CONTEXT),
-    )
+    if reads_ids:
+        retrieved, relevant = (
+            _read_ids(retrieved, relevant, Field.CONTEXT),
+            _read_ids(relevant, retrieved, Field.GOLD_CONTEXT),
+        )
     matched_by = _matched_by(retrieved, relevant)
     name_of = _id if matched_by == BY_ID else _text
     names = tuple(name for passage in retrieved if (name := name_of(passage)).strip())
@@ -72,7 +77,7 @@ def _read_ids(passages: list[Passage], others: Sequence[Passage], field: Field) 
     """Return texts that are ids of the other side as ids: a retriever or an expectation may name its documents only."""
     texts = {passage.text for passage in passages if not _id(passage)}
     ids = {_id(passage) for passage in others} - {""}
-    if texts.isdisjoint(ids):
+    if texts.isdisjoint(ids) and not _are_ids(passages, others):
         return passages
     if len(texts) < len({(passage.text, passage.id) for passage in passages}) or not all(map(_id, others)):
         raise CannotScore(
@@ -81,6 +86,12 @@ def _read_ids(passages: list[Passage], others: Sequence[Passage], field: Field) 
     if texts & {passage.text for passage in others} - ids:
         raise CannotScore("wrong_type", f"`{field}` mixes ids of documents with their texts.")
     return [Passage("", passage.text, passage.relevance, passage.metadata) for passage in passages]
+
+
+def _are_ids(passages: Sequence[Passage], others: Sequence[Passage]) -> bool:
+    """Return whether texts look like ids and face documents known by ids alone: a retriever that found none of them."""
+    is_bare = all(_id(passage) and not passage.text for passage in others)
+    return bool(others) and is_bare and all(not _id(passage) and _LIKE_AN_ID(passage.text) for passage in passages)
 
 
 def _matched_by(retrieved: Sequence[Passage], relevant: Sequence[Passage]) -> str:

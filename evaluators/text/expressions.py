@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from itertools import islice
 from typing import TypeAlias
 
 from evaluators.base import Span
@@ -47,7 +48,7 @@ _SIZE = r"""(?P<sizes>
   | [kKMB](?!\w) | (?(money)\x20?[mMbB](?!\w)|(?!)) | [万萬億亿]
 )?"""
 _ATOM = re.compile(
-    rf"""(?P<sign>(?<![\w)\]}}])[-+\u2013]|(?<=[=(\[{{])[-\u2013]\x20|(?<==\x20)[-\u2013]\x20)?(?:(?P<money>\\?[$€£¥₹]\s?)(?P<inner>[-+])?)?
+    rf"""(?P<sign>(?<![\w)\]}}])[-+\u2013]|(?<![\d)\]}}]\x20)(?<!\w)(?i:minus|negative)\x20|(?<=[=(\[{{])[-\u2013]\x20|(?<==\x20)[-\u2013]\x20)?(?:(?P<money>\\?[$€£¥₹]\s?)(?P<inner>[-+])?)?
     (?:
       \\[dtc]?frac\s?(?:\{{\s?(?P<top>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_top>\d))
         \s?(?:\{{\s?(?P<bottom>-?\d{{1,300}}(?:\.\d{{1,300}})?)\s?\}}|(?P<short_bottom>\d))
@@ -60,11 +61,11 @@ _ATOM = re.compile(
     re.VERBOSE,
 )
 _OPERATIONS = {
-    **dict.fromkeys(("+",), "+"),
+    **dict.fromkeys(("+", "plus"), "+"),
     **dict.fromkeys(("*", "\u00d7", "x", "\u00b7", "\u22c5", "\u2219", "\\times", "\\cdot"), "*"),
     **dict.fromkeys(("/", "\u00f7", "\u2044", "\u2215", "\\div"), "/"),
 }
-_RANGE = ("-", "\u2013", "\u2014")
+_RANGE = ("-", "\u2013", "\u2014", "~", "\u301c")
 _LIST_MARKS = (",", ";", "and", "or", ", and", ", or", "&")
 _UNIT = re.compile(r"\\?%|[°€£]C?")
 _RAISED_OR_LOWERED = re.compile(r"(?:\^|[A-Za-z)\]}]_)[{(]?\s?\Z")
@@ -82,10 +83,12 @@ _BEFORE = re.compile(
 )
 _AFTER = re.compile(
     r"""\s?\^ | [)\]}]+\s?\^ | \s?(?:\u03c0|\\pi|pi\b|\u221a|\\sqrt|\\[dtc]?frac) | [+\u00d7\u00f7\u00b7](?=[\w(\\{])
-    | \*(?=[A-Za-z(\\]) | \x20(?:[+\u00d7\u00f7*]|\\times|\\cdot)\x20[\w(\\] | (?:/|-|\x20-\x20|\x20/\x20)[xyzn]\b""",
+    | \*(?=[A-Za-z(\\]) | \x20(?:[+\u00d7\u00f7*]|\\times|\\cdot)\x20[\w(\\] | (?:/|-|\x20-\x20|\x20/\x20)[xyzn]\b
+    | [xyzn]\x20?[-+*/^](?=[\x20\w]) | [xyzn](?=[$}]|\\\))""",
     re.VERBOSE,
 )
 _CLOSING = re.compile(r"[\s$]*(?:(?:\\right)?\s*\\?(?P<bracket>[)\]}])|\.?[\s$]*\Z)")
+_TIED = re.compile(r"(?<![\d~.,])[1-9]\d{0,2}(?:(?:~\d{3}){2,100}|~0\d\d|~\d{3}(?=[$}]))(?![\d~])")
 _BOX = re.compile(r"\\f?boxed\s?\{|\\fbox\s?\{")
 _MARKED = re.compile(r"####[ \t]?(?=[-+$€£¥₹\\\d.])(?!\d{1,2}[.):]\s+\S)([^\n]+)")
 
@@ -104,7 +107,7 @@ class Expression:
 
 def read_answer(text: str) -> Expression | None:
     r"""Return what a text answers with: the last expression in its last `\boxed{}`, after `####`, or at all."""
-    folded = fold_digits(text)
+    folded = _fold(text)
     start, end = _find_answer(folded)
     found = _read_last(folded[start:end])
     if found is None:
@@ -112,14 +115,47 @@ def read_answer(text: str) -> Expression | None:
     return Expression(found.values, found.joins, (found.span[0] + start, found.span[1] + start))
 
 
-def is_near(one: Expression, other: Expression) -> bool:
-    """Return whether two expressions are equal to a millionth; below 1, to a millionth of the larger one."""
+def read_first(text: str) -> Expression | None:
+    """Return the first expression of a text; of a list, its first number."""
+    folded = _fold(text)
+    atoms = list(islice(_find_atoms(folded, 0), MAX_ATOMS))
+    for n_atoms in range(len(atoms), 0, -1):
+        found = _read_end(folded, atoms[:n_atoms], is_listed=False)
+        if found.span[0] == atoms[0].start():
+            return found
+    return None
+
+
+def read_sole(text: str) -> Expression | None:
+    """Return the expression that makes up a text, apart from spaces, per cent signs and a final point, or None."""
+    found = read_answer(text)
+    if found is None:
+        return None
+    start, end = found.span
+    return None if (text[:start] + text[end:]).strip(" \t\r\n%.") else found
+
+
+def is_near(one: Expression, other: Expression, tolerance: Decimal | None = None) -> bool:
+    """Return whether two expressions are equal to a millionth; below 1, to a millionth of the larger one.
+
+    A `tolerance` holds as it is, whatever the size of the numbers.
+    """
     if not one.values or one.joins != other.joins:
         return False
     return all(
-        apart(left, right) <= TOLERANCE * min(Decimal(1), max(abs(left), abs(right)))
+        apart(left, right) <= (_get_tolerance(left, right) if tolerance is None else tolerance)
         for left, right in zip(one.values, other.values, strict=True)
     )
+
+
+def _get_tolerance(left: Decimal, right: Decimal) -> Decimal:
+    return TOLERANCE * min(Decimal(1), max(abs(left), abs(right)))
+
+
+def _fold(text: str) -> str:
+    """Fold digits, and TeX's no-break space between thousands to a blank; 100~200 is a range."""
+    folded = fold_digits(text)
+    return _TIED.sub(lambda number: number[0].replace("~", " "), folded) if "~" in folded else folded
 
 
 def _find_answer(text: str) -> Span:
@@ -148,9 +184,12 @@ def _read_last(text: str) -> Expression | None:
 
 def _read_from(text: str, start: int) -> Expression | None:
     atoms = list(deque(_find_atoms(text, start), maxlen=MAX_ATOMS))
-    if not atoms:
-        return None
-    joins = _join(text, atoms, is_listed=True)
+    return _read_end(text, atoms) if atoms else None
+
+
+def _read_end(text: str, atoms: list[Atom], *, is_listed: bool = True) -> Expression:
+    """Return the expression that the last of some numbers ends."""
+    joins = _join(text, atoms, is_listed=is_listed)
     if "," in joins and not _is_enclosed(text, atoms[len(atoms) - len(joins) - 1].start(), atoms[-1].end()):
         joins = _join(text, atoms, is_listed=False)
     atoms = atoms[len(atoms) - len(joins) - 1 :]
@@ -219,7 +258,7 @@ def _read_join(gap: str, *, is_listed: bool) -> str:
     is_even = gap.startswith(" ") is gap.endswith(" ")
     if mark in _OPERATIONS and (is_even or mark.startswith("\\")):
         return _OPERATIONS[mark]
-    if mark == "-" and is_even and gap != mark:
+    if mark in ("-", "minus") and is_even and gap != mark:
         return "-"
     if (mark in _RANGE and gap == mark) or (mark == ":" and is_even):
         return "to" if mark in _RANGE else mark

@@ -1,6 +1,6 @@
-"""The normal form and the search of `exact-match-normalised-2026-11-01` and `exact-match-contains-2026-11-20`.
+"""The rules of the ids of exact match before 2026-11-28.
 
-They drop marks between digits and articles that are the whole answer; later ids do not.
+They drop marks between digits and articles that are the whole answer, and read only JSON's words for booleans.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from evaluators.base import AnswerText
+from evaluators.text import values
 from evaluators.text.normalise import ARTICLES, fold_answer, remove_punctuation
 from evaluators.text.table import CharTable
 from evaluators.text.tokens import part_unspaced
@@ -23,6 +25,11 @@ _SPACED_PUNCTUATION = CharTable(lambda char: _WITHOUT_PUNCTUATION[ord(char)] or 
 def normalise_answer(text: str) -> str:
     """Fold width and case; drop articles and punctuation, but for signs and the point between digits."""
     return _normalise(text, lambda folded: folded.translate(_WITHOUT_PUNCTUATION))
+
+
+def same_value(one: AnswerText, other: AnswerText) -> bool:
+    """Return whether two answers, at least one of them a number or a boolean, have the same value in JSON."""
+    return values.same_value(one, other, reads_words=False)
 
 
 def contained(output: str, gold: str) -> bool:

@@ -16,6 +16,11 @@ _KEPT = frozenset("+-%$\u2030")
 _DROPPED = frozenset("`")
 _LOOK_ALIKES = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([,'_\u2019])\d{3}(?:\1\d{3})*(?!\d|[,'_\u2019]\d)")
+_SPACED_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+_RAISED = re.compile(
+    r"(?<=\d)(?=[\u207a\u207b]?[\u00b2\u00b3\u00b9\u2070\u2074-\u2079])(?<![\u00b2\u00b3\u00b9\u2070\u2074-\u2079])"
+)
+_VULGAR = re.compile(r"(?<=\d)(?=[\u00bc-\u00be\u2150-\u215e])")
 _DASH = re.compile(r"(?<=\d)(?: [-\u2012-\u2014] |[\u2012-\u2014])(?=\d)")
 _SPACED_MARK = re.compile(r"(?<=\d) ([:/\xd7*]) (?=\d)")
 _LISTED = re.compile(r"(?<=\d)\s*[,;]\s*(?=[-+]?\.?\d)")
@@ -55,16 +60,24 @@ def normalise_answer(text: str, *, keep_articles: bool = False) -> str:
     .NET); a comma of thousands is dropped. An article at the end is a letter: Vitamin A. A step that would remove
     everything is skipped, so the answers "A" and "?" remain distinct from an empty answer.
     """
-    folded = fold_answer(text)
+    folded = _fold(text)
     marked = _LISTED.sub(";", _SPACED_MARK.sub(r"\1", _unify_numbers(folded)))
     return _join_words(_strip(marked, _WITHOUT_PUNCTUATION).split() or folded.split(), keep_articles=keep_articles)
 
 
 def normalise_words(text: str, *, keep_articles: bool = False) -> str:
     """Do as `normalise_answer`, but let punctuation between words part them: "Paris/London" is two words, not one."""
-    folded = fold_answer(text)
+    folded = _fold(text)
     marked = _CLITIC.sub(f" {_JOINED}", _LISTED_CLOSELY.sub(";", _SPACED_MARK.sub(r"\1", _unify_numbers(folded))))
     return _join_words(_strip(marked, _SPACED_PUNCTUATION).split() or folded.split(), keep_articles=keep_articles)
+
+
+def _fold(text: str) -> str:
+    """Fold as `fold_answer`, but keep apart what it would join to a number: 10\u00b2 is 10^2, 2\u00bd is 2 1/2."""
+    if text.isascii():
+        return fold_answer(text)
+    text = _VULGAR.sub(" ", _RAISED.sub("^", _SPACED_THOUSANDS.sub("", text)))
+    return fold_answer(text).replace("\u2044", "/").replace("\u2215", "/")
 
 
 def fold_answer(text: str) -> str:

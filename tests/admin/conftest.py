@@ -117,7 +117,7 @@ def new_evaluator(account: Any, name: str | None = None) -> Any:
     from evalsvc.catalog.services import save_evaluator
 
     name = name or f"mine-{uuid.uuid4().hex[:10]}"
-    row = Evaluator(evaluator_id=name, base="exact-match-2026-11-01", name=name)
+    row = Evaluator(evaluator_id=name, base="exact-match-2026-11-28", name=name)
     return save_evaluator(account=account, evaluator=row, actor="test")
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.admin.conftest import HOSTILE, Person, new_evaluator, new_profile
 from tests.conftest import Caller
 
-EXACT = "exact-match-2026-11-01"
+EXACT = "exact-match-2026-11-28"
 INLINE = {"revisions-TOTAL_FORMS": "0", "revisions-INITIAL_FORMS": "0"}
 PARIS = {"evaluated_model_output": "Paris", "evaluated_model_gold_answer": "Paris"}
 

@@ -40,7 +40,7 @@ def evaluate(caller: Caller, criteria: str | None, evaluator: str = "metrics", g
 def test_evaluators_have_the_shape_of_the_wire(alice: Caller, bob: Caller) -> None:
     rows = bob.get("/v1/evaluators").json()["evaluators"]
 
-    assert {row["id"] for row in rows} >= {"exact-match-2026-11-01", "metrics-2026-11-01", "pii-2026-11-01"}
+    assert {row["id"] for row in rows} >= {"exact-match-2026-11-28", "metrics-2026-11-28", "pii-2026-11-01"}
     for row in rows:
         assert set(row) == {
             *("id", "name", "description", "evaluator_family", "aliases", "evaluation_enabled"),

@@ -18,7 +18,7 @@ def own(name: str, base: str, *aliases: str) -> Evaluator:
     "second", [own("two", "pii-2026-11-01"), own("x", "pii-2026-11-01", "two"), own("x", "pii-2026-11-01", "one")]
 )
 def test_no_two_own_evaluators_answer_to_one_name(alice: Caller, charlie: Caller, second: Evaluator) -> None:
-    save_evaluator(account=alice.account, evaluator=own("one", "exact-match-2026-11-01", "two"), actor="test")
+    save_evaluator(account=alice.account, evaluator=own("one", "exact-match-2026-11-28", "two"), actor="test")
 
     with pytest.raises(Invalid):
         save_evaluator(account=alice.account, evaluator=second, actor="test")

@@ -12,7 +12,7 @@ from evalsvc.catalog.services import save_evaluator, switch_evaluator
 from evalsvc.rest.problems import Invalid
 from tests.conftest import Caller, scores_of
 
-EXACT = "exact-match-2026-11-01"
+EXACT = "exact-match-2026-11-28"
 
 
 def own(caller: Caller, name: str, base: str = EXACT, **fields: Any) -> Evaluator:

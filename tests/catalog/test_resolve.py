@@ -20,7 +20,7 @@ from evalsvc.tenancy.scope import account_scope
 from evaluators.registry import all_evaluators, families
 from tests.conftest import Caller, wait_until
 
-EXACT, NORMALISED, METRICS = "exact-match-2026-11-01", "exact-match-normalised-2026-11-28", "metrics-2026-11-01"
+EXACT, NORMALISED, METRICS = "exact-match-2026-11-28", "exact-match-normalised-2026-11-28", "metrics-2026-11-28"
 
 
 def found(caller: Caller, evaluator: str, profile: str | None = None, epoch: str | None = None) -> ResolvedEvaluator:

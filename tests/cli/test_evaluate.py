@@ -8,7 +8,7 @@ from tests.cli.inside import invoke
 def test_one_sample_gets_its_verdicts(shell: dict[str, str]) -> None:
     done = invoke("evaluate", "exact-match", "--output", "Paris", "--gold", "Paris", "--gold", "Lutetia", env=shell)
 
-    assert (done.exit_code, done.stdout) == (0, "0: exact-match-2026-11-01: 1.0 pass\n")
+    assert (done.exit_code, done.stdout) == (0, "0: exact-match-2026-11-28: 1.0 pass\n")
 
 
 def test_an_interval_comes_with_it(shell: dict[str, str]) -> None:
@@ -32,7 +32,7 @@ def test_check_refuses_a_profile_without_a_threshold(shell: dict[str, str]) -> N
     assert invoke(*asked, env=shell).exit_code == 0
     done = invoke(*asked, "--check", env=shell)
     assert done.exit_code == 2
-    assert "metrics-2026-11-01/patronus:compute-squad-f1" in done.stderr
+    assert "metrics-2026-11-28/patronus:compute-squad-f1" in done.stderr
     assert "Set `pass_threshold`" in done.stderr
 
 

@@ -136,5 +136,5 @@ def test_another_installation_of_this_service_is_read_too(shell: dict[str, str],
     done = run_command("import", "patronus", "--from", web, "--from-key", other.key, env=shell)
 
     assert done.returncode == 0, done.stderr + done.stdout
-    found = ok(alice.get("/v1/history?evaluator=external:exact-match-2026-11-01&profile=patronus:exact-match"))
+    found = ok(alice.get("/v1/history?evaluator=external:exact-match-2026-11-28&profile=patronus:exact-match"))
     assert [point["score"] for point in found["points"]] == [1.0, 0.0, 1.0, 0.0, 1.0]

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("worker")
 def test_it_judges_a_sample(client: Client) -> None:
     result = client.evaluate(["pii", "exact-match"], output="Write to jo@example.com", gold="Write to me")
 
-    assert [row.evaluator for row in result] == ["pii-2026-11-28", "exact-match-2026-11-01"]
+    assert [row.evaluator for row in result] == ["pii-2026-11-28", "exact-match-2026-11-28"]
     assert [one.passed for one in result] == [False, False]
     assert result[0].positions == ((9, 23),)
     assert not result.passed

@@ -35,7 +35,7 @@ def three(alice: Caller) -> list[str]:
         ({"result": "fail"}, (1,)),
         ({"result": "error"}, (2,)),
         ({"app": "bot"}, (1,)),
-        ({"evaluator": "exact-match-2026-11-01", "min": "0.5"}, (0,)),
+        ({"evaluator": "exact-match-2026-11-28", "min": "0.5"}, (0,)),
         ({"max": "0.5"}, (1,)),
         ({"tag": "lang:en"}, (0,)),
         ({"q": "50%"}, (1,)),
@@ -92,13 +92,13 @@ def test_odd_years_are_told_at_their_field(reader: Visitor, alice: Caller, query
     assert review.status_code < 500
 
 
-@pytest.mark.parametrize("name", ["exact-match", "exact-match-2026-11-01"])
+@pytest.mark.parametrize("name", ["exact-match", "exact-match-2026-11-28"])
 def test_an_alias_finds_what_it_means(reader: Visitor, three: list[str], name: str) -> None:
     page = reader.text("evaluations", evaluator=name)
 
     assert "The catalogue has no evaluator" not in page
-    assert ids_on(page) == ids_on(reader.text("evaluations", evaluator="exact-match-2026-11-01")) != []
-    assert b"exact-match-2026-11-01" in b"".join(reader.get("evaluations/export.csv", evaluator=name))
+    assert ids_on(page) == ids_on(reader.text("evaluations", evaluator="exact-match-2026-11-28")) != []
+    assert b"exact-match-2026-11-28" in b"".join(reader.get("evaluations/export.csv", evaluator=name))
 
 
 def test_what_is_near_a_name_that_is_unknown_is_said(reader: Visitor, three: list[str]) -> None:
@@ -109,7 +109,7 @@ def test_what_is_near_a_name_that_is_unknown_is_said(reader: Visitor, three: lis
 
 def test_verdicts_of_a_sample_stand_side_by_side(reader: Visitor, alice: Caller) -> None:
     ids = kept(alice, "exact-match", "pii", input="Q", output="yes", gold_answer="yes")
-    page = reader.text("evaluations", evaluator="exact-match-2026-11-01")
+    page = reader.text("evaluations", evaluator="exact-match-2026-11-28")
 
     assert ids_on(page) == ids[:1]
     assert f'class="verdict pass beside" href="/console/evaluations/{ids[1]}"' in page

@@ -262,7 +262,7 @@ def test_five_fields_are_enough(editor: Visitor, alice: Caller) -> None:
     names = [name for name in re.findall(r'<(?:input|select|textarea) id="f-([^"]+)"', shown)]
     assert names == ["name", "dataset", "m0-evaluator", "c0-connection", "c0-prompt"]
     assert '<details class="data" open' not in page
-    five = {"name": "one prompt", "dataset": dataset, "m0-evaluator": "exact-match-2026-11-01"}
+    five = {"name": "one prompt", "dataset": dataset, "m0-evaluator": "exact-match-2026-11-28"}
     five |= {"c0-connection": connection, "c0-prompt": "{{input}}"}
     assert editor.post("experiments/new", **unchanged(page) | five, make="1").status_code == 302
     (made,) = alice.get("/v1/experiments").json()["experiments"]
@@ -314,7 +314,7 @@ def test_an_ended_board_says_what_entered_which_history(reader: Visitor, alice: 
     said = re.search(r"Promoted: (.*?)</p>", reader.text(f"experiments/{made['id']}"))
     assert said is not None
     assert "20 scores of <bdi>new prompt</bdi> entered the history of" in said[1]
-    assert "/console/histories/one?evaluator=exact-match-2026-11-01" in said[1]
+    assert "/console/histories/one?evaluator=exact-match-2026-11-28" in said[1]
     kept_out = answered(alice, set(), {"e1"})
     assert "No scores of it were promoted" in reader.text(f"experiments/{kept_out['id']}")
     assert "romoted" not in reader.text(f"experiments/{running(alice)['id']}")

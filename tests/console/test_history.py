@@ -19,7 +19,7 @@ from tests.console.conftest import Visitor
 from tests.evaluations.histories import insert
 from tests.factories import ok
 
-EVALUATOR, PROFILE = "exact-match-2026-11-01", "patronus:exact-match"
+EVALUATOR, PROFILE = "exact-match-2026-11-28", "patronus:exact-match"
 NAMES = {"evaluator": EVALUATOR, "profile": PROFILE}
 MIXED = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0] * 8
 

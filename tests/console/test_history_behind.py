@@ -14,7 +14,7 @@ from tests.evaluations.histories import insert
 from tests.factories import ok
 from tests.reviews.shapes import review_of_outputs
 
-NAMES = {"evaluator": "exact-match-2026-11-01", "profile": "patronus:exact-match"}
+NAMES = {"evaluator": "exact-match-2026-11-28", "profile": "patronus:exact-match"}
 
 
 def shown(reader: Visitor, **query: str) -> str:

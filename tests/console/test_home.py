@@ -40,7 +40,7 @@ def test_a_new_account_is_led_to_its_first_score(alice: Caller, admin: Visitor) 
 
     after = admin.text()
     assert "Three steps" not in after
-    assert "first-steps" in after and "n = 1" in after and "exact-match-2026-11-01" in admin.text("histories")
+    assert "first-steps" in after and "n = 1" in after and "exact-match-2026-11-28" in admin.text("histories")
 
 
 def test_no_key_is_shown(alice: Caller, reader: Visitor) -> None:

@@ -98,9 +98,9 @@ def test_all_that_is_wrong_is_said_at_once(alice: Caller, admin: Visitor) -> Non
 
 
 def test_an_address_is_edited_and_a_private_one_refused(alice: Caller, admin: Visitor) -> None:
-    made = new_endpoint(alice, rules={"evaluators": ["exact-match-2026-11-01"]})
+    made = new_endpoint(alice, rules={"evaluators": ["exact-match-2026-11-28"]})
     path = f"webhooks/{made['id']}/edit"
-    assert 'value="exact-match-2026-11-01"' in admin.text(path)
+    assert 'value="exact-match-2026-11-28"' in admin.text(path)
 
     refused = admin.post(path, url="https://[fd00::1]/x", **{"evaluation.failed": "on"})
     assert refused.status_code == 422 and 'id="e-url"' in refused.content.decode()

@@ -300,6 +300,21 @@ DOCUMENTS = [
         *("columns", "records"),
         file_name="a.json",
     ),
+    json_file(
+        "messages beside as many answers",
+        {"input": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}], "ideal": ["a", "b"]},
+        rows=[
+            {
+                "input": [{"role": "system", "content": "s"}, {"role": "user", "content": "q"}],
+                "expected": ["a", "b"],
+            }
+        ],
+    ),
+    csv_file(
+        "chunks and possible answers",
+        'query,chunks,possible answers\nq,"[""one"", ""two""]","[""a"", ""b""]"\n',
+        {"input": "q", "contexts": ["one", "two"], "expected": ["a", "b"]},
+    ),
     refused(
         "a table of lists",
         '{"question": ["q", "r"], "answer": ["a", "b"]}',

@@ -10,7 +10,7 @@ from tests import leftovers
 from tests.conftest import Caller
 from tests.experiments.conftest import ok
 
-NAMES = {"evaluator_id": "exact-match-2026-11-01", "profile_name": "patronus:exact-match"}
+NAMES = {"evaluator_id": "exact-match-2026-11-28", "profile_name": "patronus:exact-match"}
 PATH = "/v1/history?evaluator=exact-match"
 FULL = "full-history"
 _ids = itertools.count(1)

@@ -69,7 +69,7 @@ def test_an_experiment_s_own_scores_stay(alice: Caller) -> None:
     made = evaluate(alice)
     with account_scope(alice.account.pk):
         HistoryScore.objects.create(
-            account=alice.account, evaluator_id="exact-match-2026-11-01", profile_name="p", score=1,
+            account=alice.account, evaluator_id="exact-match-2026-11-28", profile_name="p", score=1,
             source="experiment", source_id=int(id_of(made)),
         )  # fmt: skip
     delete(alice, id_of(made))

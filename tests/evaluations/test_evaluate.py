@@ -13,7 +13,7 @@ def test_it_evaluates(alice: Caller) -> None:
     assert answer.status_code == 200
     result = answer.json()["results"][0]
     assert result["status"] == "success"
-    assert result["evaluator_id"] == "exact-match-2026-11-01"
+    assert result["evaluator_id"] == "exact-match-2026-11-28"
     assert result["evaluation_result"]["pass"] is True
     assert result["evaluation_result"]["score_raw"] == 1.0
 

@@ -138,7 +138,7 @@ def test_exact_match_is_strict_or_forgives(
     alice: Caller, output: str, gold: str, strict: bool, normalised: bool
 ) -> None:
     for names, passes in (
-        (("exact-match", "exact-match-2026-11-01"), strict),
+        (("exact-match", "exact-match-2026-11-28"), strict),
         (("exact-match-normalised", "exact-match-normalized", "exact-match-normalised-2026-11-28"), normalised),
     ):
         for result in alice.evaluate(*names, output=output, label=gold).json()["results"]:

@@ -23,7 +23,7 @@ def test_it_shows_the_history(alice: Caller, bob: Caller, ids: list[str]) -> Non
     assert [point["score"] for point in found["points"]] == [1.0, 1.0, 0.0, 1.0]
     assert [point["pass"] for point in found["points"]] == [True, True, False, True]
     assert {point["source"] for point in found["points"]} == {"evaluation"}
-    assert (found["evaluator_id"], found["profile_name"]) == ("exact-match-2026-11-01", "patronus:exact-match")
+    assert (found["evaluator_id"], found["profile_name"]) == ("exact-match-2026-11-28", "patronus:exact-match")
     assert (found["n"], found["n_total"], found["mean"], found["pass_rate"]) == (4, 4, 0.75, 0.75)
     assert found["confidence_interval"]["n"] == 4
     assert found["next_cursor"] is None
@@ -102,4 +102,4 @@ def test_it_points_at_a_parameter_that_makes_no_sense(alice: Caller, query: str,
 
 def test_it_takes_every_spelling_of_a_profile(alice: Caller, ids: list[str]) -> None:
     for name in ("exact-match", "patronus:exact-match", "system:exact-match", "patronus:exact-match:1"):
-        assert alice.get(f"/v1/history?evaluator=exact-match-2026-11-01&profile={name}").json()["n"] == 4
+        assert alice.get(f"/v1/history?evaluator=exact-match-2026-11-28&profile={name}").json()["n"] == 4

@@ -24,7 +24,7 @@ _ids = itertools.count(1)
 def insert(caller: Caller, scores: list[float], source: HistoryScore.Source, **names: str) -> None:
     """Write scores past the API, oldest first."""
     leftovers.spoil(caller.account.pk)
-    place = {"evaluator_id": "exact-match-2026-11-01", "profile_name": "patronus:exact-match"} | names
+    place = {"evaluator_id": "exact-match-2026-11-28", "profile_name": "patronus:exact-match"} | names
     HistoryScore.objects.using("system").bulk_create(
         HistoryScore(
             account_id=caller.account.pk, score=score, passed=score >= 0.5, source=source, source_id=next(_ids), **place
@@ -153,7 +153,7 @@ def test_a_score_of_an_evaluation_has_its_id_whoever_made_it(alice: Caller, sour
 def test_continuous_scores_have_the_interval_of_the_library(alice: Caller) -> None:
     scores = [((i * 37) % 101) / 100 for i in range(60)]
     insert(
-        alice, scores, HistoryScore.Source.IMPORT, evaluator_id="metrics-2026-11-01",
+        alice, scores, HistoryScore.Source.IMPORT, evaluator_id="metrics-2026-11-28",
         profile_name="patronus:compute-bleu",
     )  # fmt: skip
     found = alice.get(BLEU).json()

@@ -18,14 +18,14 @@ from tests.conftest import Caller
 from tests.factories import make_profile
 
 BLEU = {"metric": "bleu"}
-METRICS = "metrics-2026-11-01"
+METRICS = "metrics-2026-11-28"
 
 
 def own_profile(caller: Caller, name: str) -> str:
     return str(make_profile(caller, "metrics", name, **BLEU)["public_id"])
 
 
-def own_evaluator(caller: Caller, name: str, base: str = "exact-match-2026-11-01") -> Evaluator:
+def own_evaluator(caller: Caller, name: str, base: str = "exact-match-2026-11-28") -> Evaluator:
     row = Evaluator(evaluator_id=name, base=base, name=name)
     return save_evaluator(account=caller.account, evaluator=row, actor="test")
 
@@ -133,4 +133,4 @@ def test_what_scores_know_an_evaluator_by_is_fixed(alice: Caller, field: str) ->
         save_evaluator(account=alice.account, evaluator=row, actor="test")
 
     assert "/base" in {error.pointer for error in caught.value.errors}
-    assert Evaluator.objects.using("system").get(pk=row.pk).base == "exact-match-2026-11-01"
+    assert Evaluator.objects.using("system").get(pk=row.pk).base == "exact-match-2026-11-28"

@@ -66,7 +66,7 @@ def three(alice: Caller) -> list[str]:
         ({"unknown": 1}, [2, 1, 0]),
         ({"evaluation_run_id": 7}, []),
         ({"evaluator_id": "exact-match"}, [0]),
-        ({"evaluator_id": "exact-match-2026-11-01"}, [0]),
+        ({"evaluator_id": "exact-match-2026-11-28"}, [0]),
         ({"evaluator_id": "external:tone"}, [1]),
         ({"evaluator_id": "tone"}, []),
         ({"evaluator_family": "exact-match"}, [0]),

@@ -159,7 +159,7 @@ def test_what_nobody_judged_is_left_out_of_the_share_that_passes(alice: Caller) 
 
 @pytest.mark.parametrize("strategy", ["wilson", "clopper-pearson"])
 def test_strategies_for_shares_serve_every_family(alice: Caller, strategy: str) -> None:
-    insert(alice, [0.2, 0.9, 0.7], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-squad-em")
+    insert(alice, [0.2, 0.9, 0.7], evaluator_id="metrics-2026-11-28", profile_name="patronus:compute-squad-em")
     evaluator = "metrics/compute-squad-em"
 
     share = asked(alice, {"strategy": strategy, "of": "pass"}, evaluator)
@@ -170,7 +170,7 @@ def test_strategies_for_shares_serve_every_family(alice: Caller, strategy: str) 
 
 def test_a_pass_rate_without_a_threshold_is_null_with_the_reason(alice: Caller) -> None:
     # Verdicts that an earlier release stored.
-    insert(alice, [0.2, 0.9], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
+    insert(alice, [0.2, 0.9], evaluator_id="metrics-2026-11-28", profile_name="patronus:compute-bleu")
     for _ in range(2):
         ok(alice.evaluate("metrics/compute-bleu", output="a b", label="a b", app="shop"))
 
@@ -305,7 +305,7 @@ def test_the_scope_of_an_app_that_is_none_is_told(alice: Caller, charlie: Caller
 def test_an_evaluator_without_a_default_names_the_profiles_that_have_scores(alice: Caller) -> None:
     path = "/v1/history?evaluator=metrics"
     said = [alice.get(path).json()["errors"]]
-    insert(alice, [1.0], evaluator_id="metrics-2026-11-01", profile_name="patronus:compute-bleu")
+    insert(alice, [1.0], evaluator_id="metrics-2026-11-28", profile_name="patronus:compute-bleu")
     said.append(alice.get(path).json()["errors"])
 
     wanted = "Evaluator 'metrics' needs a `profile`; "

@@ -11,6 +11,7 @@ from evaluators.grounding.abstentions import abstains
 from evaluators.hallucination.citations import CITATIONS
 from evaluators.registry import find_evaluator
 from tests.evaluators import (
+    abstention_brief,
     abstention_domains,
     abstention_examples,
     abstention_frames,
@@ -177,3 +178,19 @@ def test_the_former_id_keeps_its_verdicts() -> None:
 def test_a_bare_verdict_is_still_not_applicable() -> None:
     with pytest.raises(CannotScore, match="no more than yes or no"):
         score(((QUESTION, MUSEUM), "No."))
+
+
+def test_brief_abstentions_claim_nothing() -> None:
+    assert mistaken(abstention_brief.TUNED, is_abstention) == []
+
+
+def test_claims_like_brief_abstentions_are_judged() -> None:
+    assert mistaken(abstention_brief.CLAIMS, lambda found: not found.passed) == []
+
+
+def test_brief_abstentions_held_apart() -> None:
+    missed = mistaken(abstention_brief.APART, is_abstention)
+    believed = mistaken(abstention_brief.CLAIMS_APART, lambda found: not found.passed)
+
+    assert len(missed) <= 0.05 * len(abstention_brief.APART)
+    assert believed == []

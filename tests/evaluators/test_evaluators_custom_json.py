@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
-from evaluators.base import CannotScore, JSONValue
+from evaluators.base import CannotScore, JSONValue, effective_settings
+from evaluators.registry import find_evaluator
 from tests.evaluators.custom_checks import Config, check, pointers
+from tests.evaluators.samples import make_sample
 
 # JSON
 
@@ -133,6 +136,53 @@ def test_properties_may_be_called_as_keywords_are() -> None:
 )
 def test_numbers(operation: str, output: str, more: dict[str, JSONValue], passed: bool) -> None:
     assert check({"type": "numeric", "operation": operation, **more}, output).passed is passed
+
+
+def check_by(id: str, config: Config, output: str, **fields: Any) -> bool | None:
+    family, spec = find_evaluator(id) or pytest.fail()
+    return family.score(make_sample(output=output, **fields), effective_settings(spec, config)).passed
+
+
+@pytest.mark.parametrize(
+    ("operation", "output", "more", "passed", "earlier"),
+    [
+        ("eq", "3/4", {"value": 0.75}, True, False),
+        ("eq", "3/4", {"value": 4}, False, True),
+        ("eq", "1 234", {"value": 234}, False, True),
+        ("eq", "10~000", {"value": 10_000}, True, False),
+        ("eq", "1.2 million", {"value": 1.2}, False, True),
+        ("ge", "1.2 million", {"value": 1000}, True, False),
+        ("eq", "2.2e-10", {"value": 2.2e-11}, False, True),
+        ("eq", "2.2e-10", {"value": 2.2e-11, "tolerance": 1e-9}, True, True),
+        ("eq", "\\boxed{42}, checked 2 times", {"value": 42}, True, False),
+        ("eq", "3 1/2 cups of 4", {"value": 3.5, "pick": "first"}, True, False),
+        ("eq", "8/10 and 3", {"value": 0.8, "pick": "first"}, True, False),
+        ("eq", "1 or 2", {"value": 1, "pick": "first"}, True, True),
+        ("eq", "2x + 3", {"value": 2, "pick": "first"}, False, True),
+        ("ne", "2x + 3", {"value": 2, "pick": "first"}, False, False),
+        ("eq", "1 234,50", {"value": 1234.5, "pick": "only"}, True, False),
+        ("eq", " $2.", {"value": 2, "pick": "only"}, True, True),
+        ("eq", "2 km", {"value": 2, "pick": "only"}, False, False),
+        ("between", "7-8", {"min": 1, "max": 7.5}, False, False),
+        ("between", "7-8", {"min": 7.5, "max": 9}, False, True),
+        ("le", "7-8", {"value": 8}, True, True),
+        ("eq", "It is 7 to 3-4.", {"value": "{{gold}}"}, True, True),
+    ],
+)
+def test_a_dated_id_reads_numbers_as_exact_match_does(
+    operation: str, output: str, more: Config, passed: bool, earlier: bool
+) -> None:
+    config: Config = {"type": "numeric", "operation": operation, **more}
+    composed: Config = {"type": "all", "checks": [{"type": "any", "checks": [config]}]}
+    for settings in (config, composed):
+        assert check_by("custom-2026-11-28", settings, output, gold="3-4") is passed
+        assert check_by("custom-2026-11-20", settings, output, gold="3-4") is earlier
+
+
+def test_a_part_of_an_expression_is_nothing_to_compare_with() -> None:
+    config: Config = {"type": "numeric", "operation": "eq", "value": "{{gold}}"}
+    with pytest.raises(CannotScore):
+        check_by("custom", config, "3", gold="2x + 3")
 
 
 def test_numbers_of_other_fields_are_compared_with() -> None:

@@ -25,7 +25,7 @@ def resolve(name: str) -> tuple[Family, EvaluatorSpec]:
     return pair
 
 
-def score(name: str, output: str, gold: str) -> Score:
+def score(name: str, output: str, gold: str | bool) -> Score:
     family, spec = resolve(name)
     return family.score(make_sample(output=output, gold=gold), effective_settings(spec, {}))
 
@@ -98,6 +98,12 @@ def test_strict_counts_every_character(output: str, gold: str) -> None:
         ('"C#"', "c#"),
         ("3–5", "3-5"),
         ("1'000", "1000"),
+        ("1\u202f000", "1000"),
+        ("½", "1/2"),
+        ("2½", "2 1/2"),
+        ("10²", "10^2"),
+        ("m²", "m2"),
+        ("H₂O", "H2O"),
     ],
 )
 def test_normalised_forgives(output: str, gold: str) -> None:
@@ -142,6 +148,9 @@ def test_normalised_forgives(output: str, gold: str) -> None:
         ("Vitamin A", "Vitamin"),
         ("A, C", "C"),
         ("😀", "😢"),
+        ("10²", "102"),
+        ("2½", "21/2"),
+        ("½", "12"),
     ],
 )
 def test_normalised_keeps_apart(output: str, gold: str) -> None:
@@ -208,6 +217,13 @@ def test_normalised_keeps_apart(output: str, gold: str) -> None:
         ("2 and 1/2 cups", "2.5"),
         ("x = - 7", "-7"),
         (r"\frac{-1}{2}", "-0.5"),
+        ("minus 7 degrees", "-7"),
+        ("Negative 7", "-7"),
+        ("10 minus 7", "3"),
+        ("5 plus 6", "11"),
+        ("10~000", "10000"),
+        (r"\boxed{12~345}", "12345"),
+        ("1~234~567", "1234567"),
     ],
 )
 def test_numeric_reads_the_last_number(output: str, gold: str) -> None:
@@ -245,6 +261,10 @@ def test_numeric_reads_the_last_number(output: str, gold: str) -> None:
         ("10-5", "5"),
         ("3–8", "8"),
         ("10:30", "30"),
+        ("10~20", "20"),
+        ("100~200", "100200"),
+        ("minus 7", "7"),
+        ("$2y$", "2"),
         ("2024-01-15", "15"),
         ("1.2.3", "3"),
         ("(3, 4)", "4"),
@@ -406,14 +426,45 @@ def test_an_answer_contains_what_it_equals(text: str, more: str) -> None:
         ("exact-match-contains-2026-11-20", "The answer is (A).", "A", 0.0),
         ("exact-match-contains-2026-11-20", "I'd say B", "D", 1.0),
         ("exact-match-contains-2026-11-20", "1,000 men", "1000", 1.0),
+        ("exact-match-2026-11-01", "true", True, 1.0),
+        ("exact-match-2026-11-01", "True", True, 0.0),
+        ("exact-match-2026-11-01", "Yes", True, 0.0),
+        ("exact-match-normalised-2026-11-01", "True", True, 1.0),
+        ("exact-match-normalised-2026-11-01", "Yes", True, 0.0),
+        ("exact-match-normalised-2026-11-01", "no", False, 0.0),
+        ("exact-match-contains-2026-11-20", "It is true.", True, 1.0),
+        ("exact-match-contains-2026-11-20", "True, or false?", True, 1.0),
+        ("exact-match-contains-2026-11-20", "Yes.", True, 0.0),
     ],
 )
-def test_earlier_ids_keep_their_verdicts(id: str, output: str, gold: str, value: float) -> None:
+def test_earlier_ids_keep_their_verdicts(id: str, output: str, gold: str | bool, value: float) -> None:
     assert score(id, output, gold).value == value
 
 
+@pytest.mark.parametrize(
+    ("mode", "output", "gold", "value"),
+    [
+        *(("", output, True, 1.0) for output in ("true", "True", "TRUE", "Yes", "yes\n")),
+        *(("", output, False, 1.0) for output in ("false", "False", "No")),
+        *(("", output, True, 0.0) for output in ("false", "No", "1", "Yes.", "")),
+        *(("-normalised", output, True, 1.0) for output in ("Yes.", "**True**", "true")),
+        *(("-normalised", output, True, 0.0) for output in ("No.", "Yes, it is", "1")),
+        *(("-contains", output, True, 1.0) for output in ("Yes, it is.", "The answer is True.")),
+        *(("-contains", output, True, 0.0) for output in ("No.", "True, or false?", "Yesterday", "untrue")),
+        *(("-contains", output, True, 0.0) for output in ("Not true.", "It isn\u2019t true", "Yes and no", "no doubt")),
+        *(("-contains", output, True, 1.0) for output in ("Yes, there is no doubt.", "It is not false.", "__True__")),
+        *(("-contains", output, False, 1.0) for output in ("No, it is not.", "No, that's not true.", "not quite true")),
+        *(("-contains", output, False, 1.0) for output in ("The answer is no because of rain", "**No**", "I say no")),
+        *(("-contains", output, False, 0.0) for output in ("There is no evidence.", "Yes. No doubt.", "Noah")),
+    ],
+)
+def test_booleans_are_found_in_their_words(mode: str, output: str, gold: bool, value: float) -> None:
+    assert score(f"exact-match{mode}", output, gold).value == value
+    assert score(f"exact-match{mode}-2026-11-28", output, gold).value == value
+
+
 def test_the_mode_comes_from_the_evaluator_s_id() -> None:
-    assert score("exact-match-2026-11-01", "Paris", "paris").passed is False
+    assert score("exact-match-2026-11-28", "Paris", "paris").passed is False
     assert score("exact-match-normalised-2026-11-01", "Paris", "paris").passed is True
     assert score("exact-match-normalized", "Paris", "paris").passed is True
 

@@ -54,12 +54,12 @@ def test_an_unknown_family_is_a_key_error_with_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("asked", "found"),
     [
-        ("exact-match", "exact-match-2026-11-01"),
-        ("exact-match-2026-11-01", "exact-match-2026-11-01"),
+        ("exact-match", "exact-match-2026-11-28"),
+        ("exact-match-2026-11-28", "exact-match-2026-11-28"),
         ("exact-match-normalised", "exact-match-normalised-2026-11-28"),
         ("exact-match-normalized", "exact-match-normalised-2026-11-28"),
-        ("metrics", "metrics-2026-11-01"),
-        ("metrics-2026-11-01", "metrics-2026-11-01"),
+        ("metrics", "metrics-2026-11-28"),
+        ("metrics-2026-11-28", "metrics-2026-11-28"),
         ("pii", "pii-2026-11-28"),
         ("pii-2026-11-01", "pii-2026-11-01"),
         ("pii-broad", "pii-broad-2026-11-28"),

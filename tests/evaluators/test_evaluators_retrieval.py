@@ -10,8 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.base import CannotScore, Field, JSONValue, Lane, ManagedProfile, Passage, Sample, Score
-from evaluators.families.metrics import Metrics
+from evaluators.base import (
+    CannotScore,
+    Field,
+    JSONValue,
+    Lane,
+    ManagedProfile,
+    Passage,
+    Sample,
+    Score,
+    effective_settings,
+)
+from evaluators.families.metrics import IDS_IN_TEXTS, Metrics
+from evaluators.registry import find_evaluator
 from evaluators.retrieval.measured import MAX_TEXTS
 from evaluators.retrieval.ranks import METRICS, measure, rank_passages
 from tests.evaluators.samples import make_sample
@@ -267,6 +278,7 @@ def test_an_id_that_comes_twice_counts_once() -> None:
     assert FAMILY.score(sample, {"metric": "map"}).value == pytest.approx((1 + 2 / 3) / 3)
 
 
+MRR: dict[str, JSONValue] = {"metric": "mrr", "rules": IDS_IN_TEXTS}
 DOCUMENTS = [{"id": "d1", "text": "one"}, {"id": "d2", "text": "two"}]
 
 
@@ -280,12 +292,37 @@ DOCUMENTS = [{"id": "d1", "text": "one"}, {"id": "d2", "text": "two"}]
         (["one", "two"], DOCUMENTS, 1.0),
         (["d0", "d9"], DOCUMENTS, 0.0),
         (["France", "Peru"], [{"id": "France", "text": "France"}], 1.0),
+        (["17", "4"], [{"id": 4}], 0.5),
+        ([{"id": 17}, {"id": 4}], ["4"], 0.5),
+        (["d8", "d9"], {"d1": 1}, 0.0),
+        ([{"id": "d8"}], ["d1", "d2"], 0.0),
     ],
 )
-def test_a_text_that_is_an_id_of_the_other_side_is_an_id(contexts: Any, gold: Any, expected: float) -> None:
-    found = FAMILY.score(make_sample(contexts=contexts, gold_contexts=gold), {"metric": "mrr"})
+def test_a_text_may_name_a_document_by_its_id(contexts: Any, gold: Any, expected: float) -> None:
+    found = FAMILY.score(make_sample(contexts=contexts, gold_contexts=gold), MRR)
 
     assert found.value == expected
+
+
+@pytest.mark.parametrize(
+    ("contexts", "gold", "expected"),
+    [
+        (["d0", "d1"], DOCUMENTS, 0.0),
+        (DOCUMENTS, ["d2"], 0.0),
+        (["d1", "two"], DOCUMENTS, 0.5),
+        (["one", "two"], DOCUMENTS, 1.0),
+        (["d1"], {"d1": 1}, None),
+    ],
+)
+def test_the_earlier_id_matches_texts_with_texts_alone(contexts: Any, gold: Any, expected: float | None) -> None:
+    family, spec = find_evaluator("metrics-2026-11-01") or pytest.fail()
+    sample, settings = make_sample(contexts=contexts, gold_contexts=gold), effective_settings(spec, {"metric": "mrr"})
+
+    if expected is None:
+        with pytest.raises(CannotScore, match="known by their ids alone"):
+            family.score(sample, settings)
+    else:
+        assert family.score(sample, settings).value == expected
 
 
 @pytest.mark.parametrize(
@@ -302,7 +339,7 @@ def test_a_text_that_is_an_id_of_the_other_side_is_an_id(contexts: Any, gold: An
 )
 def test_what_has_nothing_to_be_matched_by_has_no_score(contexts: Any, gold: Any) -> None:
     with pytest.raises(CannotScore) as refusal:
-        FAMILY.score(make_sample(contexts=contexts, gold_contexts=gold), {"metric": "mrr"})
+        FAMILY.score(make_sample(contexts=contexts, gold_contexts=gold), MRR)
     assert refusal.value.code == "wrong_type"
 
 

@@ -65,6 +65,7 @@ def test_a_reader_s_first_answer_counts() -> None:
         ({"gold": {"answers": {"text": ["a", "b"], "answer_start": [1, 2]}}}, ["a", "b"]),
         ({"gold": {"answers": [{"text": "a", "answer_start": 3}]}}, ["a"]),
         ({"gold": [7, True]}, ["7", "true"]),
+        ({"gold": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, ["ab"]),
     ],
 )
 def test_several_answers_may_be_accepted(fields: dict[str, Any], golds: list[str]) -> None:

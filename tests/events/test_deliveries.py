@@ -202,7 +202,7 @@ def test_a_rule_of_a_profile_that_cannot_fail_is_refused(alice: Caller, server: 
 
 
 @pytest.mark.parametrize(("rules", "is_told"), [
-    ({"evaluators": ["exact-match-2026-11-01"]}, None),
+    ({"evaluators": ["exact-match-2026-11-28"]}, None),
     ({"evaluators": ["toxicity"]}, False),
     ({"profiles": ["another"]}, False),
     ({"max_score": 0.0}, True),

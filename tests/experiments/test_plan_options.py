@@ -384,7 +384,7 @@ def test_a_range_much_wider_than_the_scores_is_named(alice: Caller) -> None:
 
 
 def test_a_range_much_wider_than_an_evaluator_answers_is_named() -> None:
-    wide = Metric("bleu", "score", value_range=(0.0, 100.0), runs="metrics-2026-11-01")
+    wide = Metric("bleu", "score", value_range=(0.0, 100.0), runs="metrics-2026-11-28")
     assert describe_evaluator_range(wide) == "its evaluator answers 0 to 1"
     assert describe_evaluator_range(replace(wide, value_range=(0.0, 1.0))) is None
 

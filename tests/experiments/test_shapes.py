@@ -15,7 +15,7 @@ def test_a_metric_comes_back_in_the_words_that_asked_for_it(alice: Caller) -> No
     first, second = made["plan"]["metrics"]
     assert {name: first[name] for name in wanted} == wanted
     assert (second["evaluator"], second["criteria"], second["criteria_revision"], second["type"]) == (
-        "exact-match-2026-11-01",
+        "exact-match-2026-11-28",
         "patronus:exact-match",
         1,
         "algebraic",

@@ -155,7 +155,7 @@ def test_a_plan_of_an_earlier_release_on_pass_without_a_threshold_is_refused(ali
     )
     plans = ExperimentPlan.objects.using("system").filter(experiment_id=int(made["id"]))
     (metric,) = plans.get().metrics
-    plans.update(metrics=[metric | {"runs": "metrics-2026-11-01", "settings": {"metric": "bleu"}}])
+    plans.update(metrics=[metric | {"runs": "metrics-2026-11-28", "settings": {"metric": "bleu"}}])
 
     body = {"candidate": {"experiment_id": made["id"]}}
     assert "Set `pass_threshold`" in refused(alice, body, {"metric": "right", "at_least": 0.8})["/rules/0/metric"]

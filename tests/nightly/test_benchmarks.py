@@ -19,7 +19,7 @@ def test_it_freezes_what_it_measures_by(alice: Caller) -> None:
 
     assert (made["dataset_version"], made["n_examples"], made["n_executions"]) == (1, 60, 0)
     (metric,) = made["logic"]["metrics"]
-    assert (metric["evaluator_id"], metric["profile_revision"]) == ("exact-match-2026-11-01", 1)
+    assert (metric["evaluator_id"], metric["profile_revision"]) == ("exact-match-2026-11-28", 1)
     assert made["logic"]["rules"]["level"] == 0.9
     assert made["logic"]["comparison"]["against"] == ["last", "best"]
     assert len(made["digest"]) == 64

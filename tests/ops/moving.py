@@ -40,7 +40,7 @@ def new_rich_account(name: str = "mover") -> Rich:
     _keep_histories(caller)
     criteria = new_criteria(caller)
     say(caller, criteria, "trace", uuid.uuid4().hex, explanation=TEXT)
-    make_own_evaluator(caller, "exact-match-2026-11-01")
+    make_own_evaluator(caller, "exact-match-2026-11-28")
     make_connection(caller, "https://llm.example.com/v1", key=CANARY, headers={"x-team": HEADER_CANARY})
     hook = ok(caller.post("/v1/webhook-secret/rotate"), 201)["webhook_secret"]["secret"]
     body = {"url": "https://hook.example.com/", "event_types": ["evaluation.failed"]}

@@ -7,7 +7,7 @@ from typing import Any
 from evalsvc.evaluations.evaluate import captures
 from tests.conftest import Caller
 
-EVALUATOR = "exact-match-2026-11-01"
+EVALUATOR = "exact-match-2026-11-28"
 PAIR = (EVALUATOR, "patronus:exact-match")
 SUCCESS = {"status": "success", "score": 0.75, "passed": True}
 

@@ -60,8 +60,8 @@ def test_a_thread_is_left_alone() -> None:
 def test_a_family_that_computes_for_ever_is_too_long_on_a_worker(
     alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    family, _ = find_evaluator("exact-match-2026-11-01") or pytest.fail()
-    row = Evaluation(account_id=alice.account.pk, runs="exact-match-2026-11-01", n_attempts=1, explain_strategy="never")
+    family, _ = find_evaluator("exact-match-2026-11-28") or pytest.fail()
+    row = Evaluation(account_id=alice.account.pk, runs="exact-match-2026-11-28", n_attempts=1, explain_strategy="never")
     monkeypatch.setattr(type(family), "score", spin)
     with override_settings(COMPUTE_SECONDS=0.1 - GRACE_SECONDS):
         verdict = lane.compute_verdict(row, {}, make_sample(output="a", gold="a"))

@@ -20,7 +20,7 @@ from evalsvc.tenancy.scope import account_scope
 from tests import leftovers
 from tests.conftest import Caller
 
-PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
+PAIR = ("exact-match-2026-11-28", "patronus:exact-match")
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from evalsvc.evaluations.history import cache
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot, get_cached_histories, update_histories
 from evalsvc.infra.cache import AccountCache
 
-PAIR = ("exact-match-2026-11-01", "patronus:exact-match")
+PAIR = ("exact-match-2026-11-28", "patronus:exact-match")
 rows = st.dictionaries(st.integers(1, 2**62), st.floats(0, 1), max_size=40)
 
 

@@ -43,12 +43,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("correct_answer", "correct_answers", "correct_response", "correct_output", "right_answer", "true_answer"),
         *("final_answer", "answer_key", "expected_result", "expected_value", "expected_text", "expected_label"),
         *("gold_response", "gold_output", "gold_label", "golden", "golden_response", "golden_output", "gold_standard"),
+        *("possible_answers", "accepted_answers", "acceptable_answers", "valid_answers"),
         *("solution", "target", "targets", "label", "labels"),
     ),
     "contexts": (
         *("contexts", "context", "retrieved_context", "retrieved_contexts", "evaluated_model_retrieved_context"),
         *("task_context", "retrieval_context", "retrieval_contexts", "retrieved_documents", "retrieved_docs"),
-        *("retrieved_passages", "retrieved_chunks", "passage"),
+        *("retrieved_passages", "retrieved_chunks", "passage", "passages", "documents", "docs", "chunks"),
     ),
     "metadata": ("metadata",),
 }

@@ -147,8 +147,10 @@ def refuse_columns(
 
 def is_by_columns(record: Record) -> bool:
     """Return whether a record has several columns, and in each a value for each of several rows."""
-    lengths = {len(value) if isinstance(value, list) else 0 for value in record.values()}
-    is_of_lists = len(record) > 1 and len(lengths) == 1 and max(lengths) > 1
+    lists = [value for value in record.values() if isinstance(value, list)]
+    has_messages = any(isinstance(entry, dict) and "role" in entry for value in lists for entry in value[:1])
+    lengths = {len(value) for value in lists}
+    is_of_lists = 1 < len(record) == len(lists) and len(lengths) == 1 and max(lengths) > 1 and not has_messages
     return is_of_lists or (bool(record) and all(isinstance(value, dict) and "0" in value for value in record.values()))
 
 

@@ -42,7 +42,7 @@ CROSS JOIN LATERAL (SELECT CASE WHEN r.is_late THEN s.late ELSE s.early END AS r
 """
 JUDGED = """
 FROM drawn CROSS JOIN LATERAL (VALUES
-  (0, 'exact-match-2026-11-01', is_exact), (1, 'exact-match-contains-2026-11-28', is_contained)
+  (0, 'exact-match-2026-11-28', is_exact), (1, 'exact-match-contains-2026-11-28', is_contained)
 ) e(place, evaluator_id, passed)"""
 ROWS = (
     """

@@ -14,14 +14,17 @@ _LAST = KnownMiss("The last number counts, whatever it is about, unless `\\boxed
 _PAIRS = KnownMiss("Three digits behind a blank are thousands: the list `5 100` is `5100`.")
 _CHOICES = KnownMiss("An answer that names other choices too holds each of them.")
 _ANY_SCRIPT = "Any script; characters are compared."
+_BOOLEANS = "A boolean equals `True`, `Yes`, `False` and `No` too, in capitals or not."
 EXACT_MATCH = {
-    "exact-match": CardText((_OTHER_WORDS, _ARTICLES), _ANY_SCRIPT, NO_THRESHOLD),
+    "exact-match": CardText(
+        (_OTHER_WORDS, _ARTICLES), _ANY_SCRIPT, NO_THRESHOLD, {"exact-match-2026-11-28": _BOOLEANS}
+    ),
     "exact-match-normalised-2026-11-28": CardText(
         (_OTHER_WORDS, _ARTICLES),
         _ANY_SCRIPT,
         NO_THRESHOLD,
         {"exact-match-normalised-2026-11-28": "Marks between digits and of names count, and so does a letter A at the "
-         "end: `1/2` is not `12`, `C#` not `C`, `Vitamin A` not `Vitamin`."},
+         f"end: `1/2` is not `12`, `C#` not `C`, `Vitamin A` not `Vitamin`. {_BOOLEANS}"},
     ),
     "exact-match-numeric-2026-11-28": CardText(
         (_OTHER_WORDS, _LAST, _PAIRS),
@@ -35,7 +38,7 @@ EXACT_MATCH = {
         _ANY_SCRIPT,
         NO_THRESHOLD,
         {"exact-match-contains-2026-11-28": "A single letter is looked for as a choice, A too; marks between digits "
-         "count."},
+         "count. A boolean is held by a word for it, such as `Yes`, without one for the opposite."},
     ),
 }  # fmt: skip
 METRICS = {
@@ -49,6 +52,10 @@ METRICS = {
         ),
         "Any script, but for `sas`, which reads English and scores other languages without meaning.",
         "None suits every task: managed profiles have one only where the score is all or nothing, and pass with all.",
+        {
+            "metrics-2026-11-28": "Ranking metrics take a text for the id of a document where one of the other side "
+            "has that id."
+        },
     )
 }
 CUSTOM = {
@@ -61,6 +68,10 @@ CUSTOM = {
         ),
         "Any script, but for `embedding`, which reads English, and `language`, which knows the listed ones.",
         "The profile's own check.",
+        {
+            "custom-2026-11-28": "Numeric checks read fractions, powers, size words and spaced thousands, and no part "
+            "of an expression, as `exact-match-numeric-2026-11-28` does."
+        },
     )
 }
 JUDGE = {"judge": judge_card("Criteria that need facts from outside the sample are judged by what the model knows.",

@@ -56,8 +56,8 @@ ANSWER_RELEVANCE = {
         {
             "retrieval-answer-relevance-2026-11-23": "The line is higher, whoever asks back does not answer, and "
             f"refusals in more languages are known. {REFUSES}",
-            "retrieval-answer-relevance-2026-11-28": "A bare yes or no answers a question of yes or no, and more "
-            "abstentions are known.",
+            "retrieval-answer-relevance-2026-11-28": "A bare yes or no answers a question of yes or no and no other, "
+            "and more abstentions are known.",
         },
     ),
     "retrieval-answer-relevance-judge": judge_card(id="retrieval-answer-relevance-judge-2026-11-23", threshold=ALL_MET),

@@ -5,14 +5,19 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue, Sample, Settings, SettingsProblem
 from evaluators.checks.outcome import CheckKind, Outcome, verdict
 from evaluators.checks.words import COMMON, filled, shows_spans, subject, template_problems
 from evaluators.settings import is_finite, object_schema
-from evaluators.text.numbers import Number, apart, first_number, last_number, sole_number
+from evaluators.text.expressions import Expression, is_near, read_answer, read_first, read_sole
+from evaluators.text.numbers import Number, first_number, last_number, sole_number
 
-DEFAULT_TOLERANCE = 0.000001
+FIRST_TOLERANCE = Decimal("0.000001")
+NUMBERS: dict[str, JSONValue] = {"numbers": "expressions"}
+"""The setting of ids since 2026-11-28: numbers are read as by `exact-match-numeric-2026-11-28`."""
+Reader: TypeAlias = Callable[[str], Expression | None]
 _ORDER: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "lt": operator.lt,
     "le": operator.le,
@@ -20,7 +25,12 @@ _ORDER: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "ge": operator.ge,
 }
 _WORDS = {"eq": "equal to", "ne": "other than", "lt": "below", "le": "at most", "gt": "above", "ge": "at least"}
-_PICK: dict[str, Callable[[str], Number | None]] = {"last": last_number, "first": first_number, "only": sole_number}
+_PICK: dict[str, Reader] = {"last": read_answer, "first": read_first, "only": read_sole}
+_FIRST_PICK: dict[str, Callable[[str], Number | None]] = {
+    "last": last_number,
+    "first": first_number,
+    "only": sole_number,
+}
 SCHEMA = object_schema(
     {
         **COMMON,
@@ -49,32 +59,56 @@ def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:
 
 def _run(settings: Settings, sample: Sample) -> Outcome:
     """Compare; a text without a number fails. Raises CannotScore when there is nothing to compare it with."""
-    number = _PICK[str(settings.get("pick", "last"))](subject(settings, sample))
-    if number is None:
+    number = _get_reader(settings, str(settings.get("pick", "last")))(subject(settings, sample))
+    if number is None or not number.values:
         return verdict(False, "the text holds no such number")
-    passed, what = _compare(settings, number.value, sample)
+    passed, what = _compare(settings, number, sample)
     spans = (number.span,) if shows_spans(settings) else ()
     return verdict(passed, f"the number is {'' if passed else 'not '}{what}", spans=spans)
 
 
-def _compare(settings: Settings, number: Decimal, sample: Sample) -> tuple[bool, str]:
+def _get_reader(settings: Settings, pick: str) -> Reader:
+    if NUMBERS.items() <= settings.items():
+        return _PICK[pick]
+
+    def read(text: str) -> Expression | None:
+        number = _FIRST_PICK[pick](text)
+        return None if number is None else Expression((number.value,), (), number.span)
+
+    return read
+
+
+def _compare(settings: Settings, number: Expression, sample: Sample) -> tuple[bool, str]:
     kind = str(settings["operation"])
     if kind == "between":
-        return _decimal(settings["min"]) <= number <= _decimal(settings["max"]), "within the range"
-    expected = _get_expected(settings["value"], sample)
-    if kind in _ORDER:
-        return _ORDER[kind](number, expected), f"{_WORDS[kind]} the value"
-    near = apart(number, expected) <= _decimal(settings.get("tolerance", DEFAULT_TOLERANCE))
-    return near is (kind == "eq"), f"{_WORDS[kind]} the value"
+        low, high = _decimal(settings["min"]), _decimal(settings["max"])
+        return all(low <= value <= high for value in number.values), "within the range"
+    expected = _get_expected(settings, sample)
+    if kind in ("eq", "ne"):
+        near = is_near(number, expected, _get_tolerance(settings))
+        return near is (kind == "eq"), f"{_WORDS[kind]} the value"
+    return _is_in_order(kind, number, expected), f"{_WORDS[kind]} the value"
 
 
-def _get_expected(value: JSONValue, sample: Sample) -> Decimal:
+def _is_in_order(kind: str, number: Expression, expected: Expression) -> bool:
+    """Return whether a number is below or above another; of a range, a list or a date, whether all its numbers are."""
+    return all(_ORDER[kind](value, other) for value in number.values for other in expected.values)
+
+
+def _get_tolerance(settings: Settings) -> Decimal | None:
+    if "tolerance" in settings:
+        return _decimal(settings["tolerance"])
+    return None if NUMBERS.items() <= settings.items() else FIRST_TOLERANCE
+
+
+def _get_expected(settings: Settings, sample: Sample) -> Expression:
+    value = settings["value"]
     if not isinstance(value, str):
-        return _decimal(value)
-    number = last_number(filled(value, sample))
-    if number is None:
+        return Expression((_decimal(value),), (), (0, 0))
+    number = _get_reader(settings, "last")(filled(value, sample))
+    if number is None or not number.values:
         raise CannotScore("missing_input", "What the check compares with holds no number in this sample.")
-    return number.value
+    return number
 
 
 def _decimal(value: JSONValue) -> Decimal:

@@ -25,7 +25,7 @@ from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
 from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, judge_settings
 from evaluators.relevance.asking_back import asks_back
-from evaluators.relevance.yes_or_no import BARE, asks_yes_or_no, is_bare_answer
+from evaluators.relevance.yes_or_no import BARE, asks_yes_or_no, is_bare_answer, misses_question
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.text.against import compare_with_threshold
@@ -39,7 +39,8 @@ FIRST_THRESHOLD = 0.35
 ANSWERS = "answers"
 """The rules of the evaluator since 2026-11-23: asking back is no answer, and more must speak to the question."""
 BARE_ANSWERS = "bare-answers"
-"""The rules since 2026-11-28: a bare yes or no answers a question of yes or no, and more ways to decline are known."""
+"""The rules since 2026-11-28: a bare yes or no answers a question of yes or no and no question for more, and more ways
+to decline are known."""
 _NEWER_RULES = frozenset({ANSWERS, BARE_ANSWERS})
 COVERAGE_WEIGHT = 0.3
 WITHOUT_KIND = 0.75
@@ -73,6 +74,18 @@ _BY_JUDGE = EvaluatorSpec(
     judge_calls=SAMPLED,
 )
 
+_SMALL = EvaluatorSpec(
+    id="retrieval-answer-relevance-2026-11-28",
+    name="Answer relevance, small",
+    description="A small sentence model and the words of the question; reads English.",
+    aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
+    default_profile="answer-relevance",
+    settings={**READS_ENGLISH, "rules": BARE_ANSWERS},
+    components=("generator",),
+    formula="how well the output answers the question",
+    output_types=(GENERATED,),
+)
+
 
 class AnswerRelevance(Family):
     """Score how near the output is to the question, by a small model of English, its words and the kind of answer.
@@ -99,35 +112,17 @@ class AnswerRelevance(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="retrieval-answer-relevance-2026-11-28",
-            name="Answer relevance, small",
-            description="A small sentence model and the words of the question; reads English.",
-            aliases=("retrieval-answer-relevance", "answer-relevance", "answer-relevance-small"),
-            default_profile="answer-relevance",
-            settings={**READS_ENGLISH, "rules": BARE_ANSWERS},
-            components=("generator",),
-            formula="how well the output answers the question",
-            output_types=(GENERATED,),
-        ),
-        EvaluatorSpec(
+        _SMALL,
+        _SMALL.former(
             id="retrieval-answer-relevance-2026-11-23",
             name="Answer relevance, small, former",
             description="The same, but a bare yes or no often fails, and fewer ways to decline are known.",
-            default_profile="answer-relevance",
             settings={**READS_ENGLISH, "rules": ANSWERS},
-            components=("generator",),
-            formula="how well the output answers the question",
-            output_types=(GENERATED,),
         ),
-        EvaluatorSpec(
+        _SMALL.former(
             id="retrieval-answer-relevance-2026-11-20",
             name="Answer relevance, any Latin script",
             description="The same with a lower line, for any text in Latin letters; what asks back may pass.",
-            default_profile="answer-relevance",
-            components=("generator",),
-            formula="how well the output answers the question",
-            output_types=(GENERATED,),
         ),
         _BY_JUDGE,
         find_before_strict(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-20"),
@@ -154,9 +149,7 @@ class AnswerRelevance(Family):
         if settings.get("rules") in _NEWER_RULES and asks_back(output, question):
             because = "The output asks back instead of answering."
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
-        brief = BRIEF if settings.get("rules") in _NEWER_RULES else FIRST_BRIEF
-        if settings.get("rules") == BARE_ANSWERS and is_bare_answer(output, question):
-            brief = BARE
+        brief = _get_least(question, output, settings)
         nearest = measure_nearness(question, (output,))
         return _build_score(question, output, nearest, threshold, readable, brief=brief, explain=explain)
 
@@ -219,6 +212,15 @@ def _declines(output: str) -> bool:
     return sum(len(split_words(other)) for other in others) <= MAX_BESIDE_REFUSAL
 
 
+def _get_least(question: str, output: str, settings: Settings) -> float | None:
+    """Return the least score of a brief answer; None for a bare yes or no to a question that asks for more."""
+    if settings.get("rules") != BARE_ANSWERS:
+        return BRIEF if settings.get("rules") in _NEWER_RULES else FIRST_BRIEF
+    if is_bare_answer(output, question):
+        return BARE
+    return None if misses_question(output, question) else BRIEF
+
+
 def _declined(threshold: float, *, explain: bool) -> Score:
     because = "The output declines to answer."
     return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
@@ -230,14 +232,21 @@ def _turns(output: str, start: int) -> bool:
 
 
 def _build_score(
-    question: str, output: str, found: Nearest, threshold: float, readable: Readable, *, brief: float, explain: bool
+    question: str,
+    output: str,
+    found: Nearest,
+    threshold: float,
+    readable: Readable,
+    *,
+    brief: float | None,
+    explain: bool,
 ) -> Score:
     best = max(found.windows, key=lambda window: window.value(COVERAGE_WEIGHT))
     kind = find_asked_kind(question)
-    is_there = kind is None or has_kind(output, kind, question)
-    is_brief = brief == BARE or is_brief_answer(output, kind, question)
+    is_there = brief is not None and (kind is None or has_kind(output, kind, question))
+    is_brief = brief is not None and (brief == BARE or is_brief_answer(output, kind, question))
     value = best.value(COVERAGE_WEIGHT) * (1.0 if is_there else WITHOUT_KIND)
-    value = brief + (1 - brief) * value if is_brief else value
+    value = brief + (1 - brief) * value if brief is not None and is_brief else value
     return Score(
         value=value,
         passed=value >= threshold,
@@ -256,7 +265,7 @@ def _build_score(
 
 
 def _explain(best: Nearness, kind: AnswerKind | None, is_there: bool, value: float, threshold: float) -> str:
-    missing = "" if is_there else f"; the question asks for a {kind}, and none is seen"
+    missing = "" if is_there else f"; the question asks for {f'a {kind}' if kind else 'more'}, and none is seen"
     return (
         f"The relevance is {compare_with_threshold(value, threshold)}: similarity {best.cosine:.2f}, "
         f"{best.coverage:.0%} of the question's words{missing}."

@@ -60,6 +60,24 @@ _BY_JUDGE = EvaluatorSpec(
     judge_calls=SAMPLED,
 )
 
+_SMALL = EvaluatorSpec(
+    id="retrieval-hallucination-2026-11-28",
+    name="Hallucination, small",
+    description="Compares words and their order; a number, name or negation that no context has decides alone.",
+    aliases=(
+        "retrieval-hallucination",
+        "hallucination",
+        "hallucination-small",
+        "lynx",
+        "lynx-small",
+        "retrieval-hallucination-lynx",
+    ),
+    default_profile="detect-rag-hallucination",
+    components=("generator",),
+    formula="chance that all claims are supported",
+    output_types=(GENERATED,),
+)
+
 
 class Hallucination(Family):
     """Score how far the words, numbers and names of the contexts support the output, or query a judge.
@@ -88,42 +106,19 @@ class Hallucination(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="retrieval-hallucination-2026-11-28",
-            name="Hallucination, small",
-            description="Compares words and their order; a number, name or negation that no context has decides alone.",
-            aliases=(
-                "retrieval-hallucination",
-                "hallucination",
-                "hallucination-small",
-                "lynx",
-                "lynx-small",
-                "retrieval-hallucination-lynx",
-            ),
-            default_profile="detect-rag-hallucination",
-            components=("generator",),
-            formula="chance that all claims are supported",
-            output_types=(GENERATED,),
-        ),
-        EvaluatorSpec(
+        _SMALL,
+        _SMALL.former(
             id="retrieval-hallucination-2026-11-23",
             name="Hallucination, small, former",
             description="The same, but many abstentions and marks of sources count as claims.",
-            default_profile="detect-rag-hallucination",
             settings={"variant": CLAIMS},
-            components=("generator",),
-            formula="chance that all claims are supported",
-            output_types=(GENERATED,),
         ),
-        EvaluatorSpec(
+        _SMALL.former(
             id="retrieval-hallucination-2026-11-20",
             name="Hallucination, worst sentence",
             description="Compares words, word pairs, numbers, names and negations; quick, and blind to paraphrase.",
-            default_profile="detect-rag-hallucination",
             settings={"variant": WORST_SENTENCE},
-            components=("generator",),
             formula="chance that the worst claim is supported",
-            output_types=(GENERATED,),
         ),
         _BY_JUDGE,
         find_before_strict(_BY_JUDGE, "retrieval-hallucination-judge-2026-11-20"),

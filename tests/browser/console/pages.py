@@ -17,7 +17,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("accounts", "reader"),
     ("histories", "reader"),
     (
-        "histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&scope.app=desk&vs.app=shop",
+        "histories/one?evaluator=exact-match-2026-11-28&profile=patronus:exact-match&scope.app=desk&vs.app=shop",
         "reader",
     ),
     ("evaluate", "editor"),

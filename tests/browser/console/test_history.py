@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.browser.console.conftest import Signed
 
-HISTORY = "histories/one?evaluator=exact-match-2026-11-01&profile=patronus:exact-match&x=n&include_experiments=none"
+HISTORY = "histories/one?evaluator=exact-match-2026-11-28&profile=patronus:exact-match&x=n&include_experiments=none"
 
 
 def test_a_span_is_drawn_and_leads_to_its_evaluations(signed: Signed) -> None:

@@ -67,5 +67,5 @@ def test_a_page_says_all_without_a_script(signed: Signed) -> None:
     page = context.new_page()
     page.goto(f"{signed.browser.address}/console/histories")
 
-    assert "exact-match-2026-11-01" in page.inner_text("main") and page.is_visible("nav.side a")
+    assert "exact-match-2026-11-28" in page.inner_text("main") and page.is_visible("nav.side a")
     context.close()

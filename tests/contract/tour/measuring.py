@@ -12,7 +12,7 @@ CONFIGS = f"{EXPERIMENT}/configs"
 CONFIG = f"{CONFIGS}/{{config_id}}"
 RIVERS = [("Paris", "Seine"), ("Rome", "Tiber"), ("Vienna", "Danube"), ("Cairo", "Nile")]
 ACCURACY = [{"name": "accuracy", "evaluator": "exact-match"}]
-EXACT = "exact-match-2026-11-01"
+EXACT = "exact-match-2026-11-28"
 
 
 def measure(tour: Tour) -> None:

@@ -10,7 +10,7 @@ from evalsvc.stats.formulas.intervals import wilson
 from tests.conftest import Caller
 from tests.evaluations.deleting import delete, evaluate, id_of, keep
 
-EXACT = ("exact-match-2026-11-01", "patronus:exact-match")
+EXACT = ("exact-match-2026-11-28", "patronus:exact-match")
 
 
 def latest(n: int = 14) -> DayRange:
