@@ -26,6 +26,7 @@ from evalsvc.client.results.rows import Row
 from evalsvc.client.scoring.scorers import CustomMetric
 from evalsvc.client.service.bodies import ExampleBody, RecordBody, UnitBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
+from evalsvc.client.shapes import find_finish_reason
 from evalsvc.client.values import to_wire
 
 log = logging.getLogger("evalsvc.client")
@@ -257,6 +258,7 @@ class WorkerPool:
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
         scores = score_row(row, self.metrics, self.loop)
+        body |= {"finish_reason": reason} if (reason := find_finish_reason(row.output)) else {}
         return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 
     def _record(self, unit: UnitBody, outputs: list[dict[str, object]], *, done: bool) -> RecordBody:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
 from django.db import connections
 from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
@@ -14,10 +15,18 @@ from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation, EvaluationTag, HistoryScore
 from evalsvc.evaluations.models.evaluations import CAPTURED
+from evalsvc.judges.calls.endings import ENDINGS
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings
 
 MAX_PROFILES = 20
+ENDINGS_OF = """
+SELECT coalesce(q.extras ->> 'ending', 'stop'), count(*)
+FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
+WHERE e.account_id = %(account)s AND e.id = ANY (%(ids)s) AND e.evaluation_type = 'patronus_evaluation'
+  AND (q.output IS NOT NULL OR q.extras ->> 'ending' IS NOT NULL)
+GROUP BY 1
+"""
 
 
 def list_history(
@@ -55,6 +64,20 @@ def history_summary(
         "mean": sum(scores) / len(scores) if scores else None,
         "pass_rate": sum(passes) / len(passes) if passes else None,
     }
+
+
+def count_endings(account: Account, history: HistorySnapshot, most: int | None = None) -> dict[str, int]:
+    """Return how the outputs behind the newest scores of a history ended, in the order of ENDINGS and without zeros.
+
+    Outputs of experiments are counted there, and scores made elsewhere have no ending.
+    """
+    if not history.score_bytes:
+        return {}
+    ids = np.frombuffer(history.id_bytes, np.int64)[:most].tolist()
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(ENDINGS_OF, {"account": account.pk, "ids": ids})
+        counts = dict(cursor.fetchall())
+    return {ending: counts[ending] for ending in ENDINGS if ending in counts}
 
 
 def get_declared_range(account: Account, evaluator_id: str, profile_name: str) -> tuple[float, float] | None:

@@ -23,9 +23,10 @@ from evalsvc.experiments.inference.pairs.versus import (
 )
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.reporting.by_component import group_by_component
-from evalsvc.experiments.reporting.endings import TRUNCATED, count_endings, is_truncated
+from evalsvc.experiments.reporting.endings import count_endings
 from evalsvc.experiments.reporting.live.metric_view import metric_view
 from evalsvc.experiments.reporting.live.scene import Scene, add_pairs, load_scene
+from evalsvc.judges.calls.endings import TRUNCATED, is_truncated
 from evalsvc.stats.pairs.common import between
 from evalsvc.stats.pairs.newpairs import WORSE
 
