@@ -348,8 +348,9 @@ class Client(Resources):
             simulation=simulation,
             n_samples=body["plan"].get("n_samples", 1),
         )
+        parameters = {config["id"]: config["parameters"] for config in body["configs"]}
         for config_id, name, runnable in pair_configs(body, runnables):
-            workers.add(config_id, name, runnable)
+            workers.add(config_id, name, runnable, parameters[config_id])
         return ExperimentResult(
             client=self,
             body=body,
