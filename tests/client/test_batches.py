@@ -232,7 +232,7 @@ def test_functions_get_the_answer_that_the_service_scores(client: Client, strips
         got.extend(batch["output"])
         return float(len(batch["output"]))
 
-    metrics = {"own": own, "count": CustomMetric(compute=count, accumulate=sum, batch_size=1)}
+    metrics: Any = {"own": own, "count": CustomMetric(compute=count, accumulate=sum, batch_size=1)}
     parameters = {} if strips is None else {"strip_thinking": strips}
     result = client.eval(
         lambda value: "<think>no</think>yes", ["a", "b"], ["yes", "yes"], evaluators=["exact-match"], metrics=metrics,

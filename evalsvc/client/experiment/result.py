@@ -207,7 +207,7 @@ class ExperimentResult(Plottable):
     def _add_computed_metrics(self, result: EvaluationResult, arrived: Sequence[Row]) -> None:
         """Compute the metrics of batches, so far or in the end, and check them against their declared type."""
         level = float(self.plan.get("level") or 0.95)
-        strips_thinking = self._parameters_of(result.config_id).get("strip_thinking") is not False
+        strips_thinking = result.parameters.get("strip_thinking") is not False
         for name, metric in self._workers.metrics.items():
             if is_computed_at_end(metric):
                 running = self._running.setdefault((result.config_id, name), RunningMetric(name, metric))
