@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 from django.db import connections
@@ -20,6 +21,16 @@ from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings
 
 MAX_PROFILES = 20
+Range: TypeAlias = tuple[float, float]
+RANGES = """
+SELECT asked.name, asked.profile, newest.range ->> 0, newest.range ->> 1
+FROM unnest(%(names)s::text[], %(profiles)s::text[]) AS asked(name, profile)
+CROSS JOIN LATERAL (
+  SELECT e.details -> 'value_range' AS range FROM evaluations_evaluation e
+  WHERE e.account_id = %(account)s AND e.captured AND e.evaluator_id = asked.name AND e.profile_name = asked.profile
+  ORDER BY e.created_at DESC, e.id DESC LIMIT 1) newest
+WHERE jsonb_typeof(newest.range) = 'array'
+"""
 ENDINGS_OF = """
 SELECT coalesce(q.extras ->> 'ending', 'stop'), count(*)
 FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
@@ -82,11 +93,18 @@ def count_endings(account: Account, history: HistorySnapshot, most: int | None =
 
 def get_declared_range(account: Account, evaluator_id: str, profile_name: str) -> tuple[float, float] | None:
     """Return the range that came with the newest score made elsewhere; None if it came without one."""
-    if not evaluator_id.startswith(EXTERNAL_PREFIX):
-        return None
-    rows = Evaluation.objects.filter(CAPTURED, account=account, evaluator_id=evaluator_id, profile_name=profile_name)
-    newest = rows.order_by("-created_at", "-id").values_list("details__value_range", flat=True).first()
-    return (newest[0], newest[1]) if newest else None
+    return get_declared_ranges(account, [(evaluator_id, profile_name)]).get((evaluator_id, profile_name))
+
+
+def get_declared_ranges(account: Account, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Range]:
+    """Return the declared ranges of histories (evaluator and profile) that have one, in one query; usually in none."""
+    external = [pair for pair in pairs if pair[0].startswith(EXTERNAL_PREFIX)]
+    if not external:
+        return {}
+    with connections[current_role()].cursor() as cursor:
+        names, profiles = ([pair[i] for pair in external] for i in range(2))
+        cursor.execute(RANGES, {"account": account.pk, "names": names, "profiles": profiles})
+        return {(name, profile): (float(low), float(high)) for name, profile, low, high in cursor.fetchall()}
 
 
 def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:

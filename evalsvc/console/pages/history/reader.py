@@ -76,23 +76,24 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
     rows = list_history(
         account=account, evaluator_id=question.evaluator_id, profile_name=question.profile_name, window=window
     )
-    declared = None if question.run else get_declared_range(account, question.evaluator_id, question.profile_name)
     endings = count_endings(account, history, question.ask.most)
-    return _reading(question, history, history_summary(rows, history, question.ask.most), declared, endings)
+    return _reading(
+        question, history, history_summary(rows, history, question.ask.most), _find_range(account, question), endings
+    )
 
 
 def _reading(
     question: HistoryQuery,
     history: HistorySnapshot,
     summary: dict[str, Any],
-    declared: tuple[float, float] | None = None,
+    declared: tuple[float, float] | None,
     endings: Mapping[str, int] = MappingProxyType({}),
 ) -> HistoryReading:
     family, has_verdict = (question.run.family, question.run.has_verdict) if question.run else (None, True)
     interval = answer_interval(question.ask, family, history, has_verdict=has_verdict, declared=declared)
     if interval is not None and is_truncated(endings):
         interval["warnings"].append(TRUNCATED)
-    course = compute_course(question.ask, family, history, has_verdict=has_verdict)
+    course = compute_course(question.ask, family, history, has_verdict=has_verdict, declared=declared)
     return HistoryReading(
         n=summary["n"],
         n_total=summary["n_total"],
@@ -168,7 +169,12 @@ def _read_as(
     query = replace(question, ask=ask)
     window = scope_window(account.pk, ask, pointer="")
     history = read_window(account.pk, question.pair, ask, window, before=before)
-    return _reading(query, history, {"n": len(history.scores), "n_total": len(history.scores)})
+    summary = {"n": len(history.scores), "n_total": len(history.scores)}
+    return _reading(query, history, summary, _find_range(account, question))
+
+
+def _find_range(account: Account, question: HistoryQuery) -> tuple[float, float] | None:
+    return None if question.run else get_declared_range(account, *question.pair)
 
 
 def _build_comparison(
