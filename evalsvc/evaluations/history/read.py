@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from django.db import connections
@@ -14,8 +14,7 @@ from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
-from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation, EvaluationTag, HistoryScore
-from evalsvc.evaluations.models.evaluations import CAPTURED
+from evalsvc.evaluations.models import EXTERNAL_PREFIX, EvaluationTag, HistoryScore
 from evalsvc.judges.calls.endings import ENDINGS
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings

@@ -98,6 +98,15 @@ class OutputPage(AnswerShape):
     next_cursor: str | None
 
 
+class ComparableBatch(AnswerShape):
+    """An earlier batch over some of the same examples."""
+
+    experiment_id: str
+    name: str
+    n_common: Annotated[int, Meta(description="Examples that both have, by id and content.")]
+    metric: Annotated[str, Meta(description="One that both have.")]
+
+
 class BatchScores(AnswerShape):
     """The scores of a batch, in the order of its rows, and its estimates."""
 
@@ -106,6 +115,9 @@ class BatchScores(AnswerShape):
     n_pending: int
     metrics: dict[str, MetricEstimate]
     results: list[OutputFacts]
+    comparable: Annotated[
+        list[ComparableBatch], Meta(description="The newest batches to compare with, by `GET /v1/compare`.")
+    ]
 
 
 class LeasedExample(AnswerShape, kw_only=True):
