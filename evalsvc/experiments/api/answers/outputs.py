@@ -80,6 +80,7 @@ class OutputFacts(AnswerShape):
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
+    currency: str
     attempt: int
     trace_id: str | None
     span_id: str | None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
+
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
 from evalsvc.experiments.inference.clusters.views import remove_bounds
@@ -129,6 +131,7 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
         "n_queries": sum(count_queries(config) for config in configs),
         "n_saved": sum(config.n_saved for config in configs),
         "cost": sum(config.cost for config in configs),
+        "currency": settings.CURRENCY,
         "started_at": plan.started_at,
         "finished_at": plan.finished_at,
     }
