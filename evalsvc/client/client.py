@@ -264,7 +264,9 @@ class Client(Resources):
         names = [str(metric["name"]) for metric in metrics]
         n_wanted = len(answer["results"])
         wait_until_scored(self.experiments_api, experiment_id, config_id, names, n_wanted=n_wanted)
-        return self.resume_experiment(experiment_id).result(config_id)
+        result = self.resume_experiment(experiment_id).result(config_id)
+        result.comparable = tuple(answer.get("comparable", ()))
+        return result
 
     def resume_experiment(
         self,
@@ -348,8 +350,9 @@ class Client(Resources):
             simulation=simulation,
             n_samples=body["plan"].get("n_samples", 1),
         )
+        parameters = {config["id"]: config["parameters"] for config in body["configs"]}
         for config_id, name, runnable in pair_configs(body, runnables):
-            workers.add(config_id, name, runnable)
+            workers.add(config_id, name, runnable, parameters[config_id])
         return ExperimentResult(
             client=self,
             body=body,

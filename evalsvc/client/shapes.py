@@ -7,7 +7,7 @@ classes describe themselves, or are marked as opaque: their `repr` is never scor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 OPAQUE = "opaque"
@@ -22,6 +22,7 @@ CONTEXTS = (
     *("contexts", "documents", "context", "retrieved_contexts", "passages"),
     *("source_documents", "source_nodes", "llm_context_list", "retrieval_context"),
 )
+LONGEST_REASON = 50
 DSPY_THOUGHTS = ("reasoning", "rationale")
 _address = re.compile(r"<.*\b(at 0x[0-9a-fA-F]+|id='\d+').*>", re.DOTALL)
 
@@ -121,6 +122,58 @@ SHAPES: Mapping[tuple[str, str], Callable[[Any], object]] = {
 """How an object of a class is read, by the package and the name of the class or of one of its bases."""
 
 
+REASONS = ("finish_reason", "stop_reason", "done_reason")
+DESCRIBED_BY = (
+    *("response_metadata", "generation_info", "meta", "additional_kwargs"),
+    *("message", "raw", "generations"),
+)
+"""Attributes of messages and generations in which frameworks keep the finish reason."""
+READ_BY_NAME = ("openai", "haystack")
+"""Packages of objects that are read by the names of their attributes."""
+
+
+def find_finish_reason(value: object) -> str | None:
+    """Return why the model ended an output, as its provider says it; None where the value does not tell."""
+    if isinstance(value, str):
+        return getattr(value, "finish_reason", None)
+    if isinstance(value, list | tuple):
+        return _find_first(value)
+    is_known = type(value).__module__.partition(".")[0] in READ_BY_NAME or _find_reader(type(value)) is not None
+    if not isinstance(value, Mapping) and not is_known:
+        return None
+    if choices := _get(value, "choices"):
+        return "refusal" if _get(_get(choices[0], "message"), "refusal") else _get(choices[0], "finish_reason")
+    if _get(value, "object") == "response":
+        parts = [part for item in _get(value, "output") or () for part in _get(item, "content") or ()]
+        is_refusal = any(_get(part, "type") == "refusal" for part in parts)
+        return "refusal" if is_refusal else _get(_get(value, "incomplete_details"), "reason")
+    if reason := next((found for name in REASONS if isinstance(found := _get(value, name), str)), None):
+        return reason[:LONGEST_REASON]
+    names = value if isinstance(value, Mapping) and len(value) == 1 else (*DESCRIBED_BY, *ANSWERS)
+    return _find_first(_get(value, name) for name in names)
+
+
+def _find_first(values: Iterable[object]) -> str | None:
+    return next((reason for value in values if type(value) is not str and (reason := find_finish_reason(value))), None)
+
+
+def _get(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
+
+
+class StreamedText(str):
+    """The text of a stream, with the finish reason of its last piece."""
+
+    __slots__ = ("finish_reason",)
+    finish_reason: str | None
+
+    def __new__(cls, text: str, finish_reason: str | None) -> StreamedText:
+        """Make a text that knows how it ended."""
+        made = super().__new__(cls, text)
+        made.finish_reason = finish_reason
+        return made
+
+
 def read_body(value: Any) -> object:
     """Return the text of a chat completion, a response or a single message that is a dictionary; else the value."""
     if not isinstance(value, Mapping):
@@ -175,7 +228,10 @@ def join_stream(pieces: Sequence[Any]) -> object:
     texts = [_piece_text(piece) for piece in pieces]
     if any(isinstance(text, str) for text in texts):
         final = pieces[-1] if texts[-1] is None and _find_reader(type(pieces[-1])) else None
-        return "".join(text for text in texts if isinstance(text, str)) if final is None else final
+        if final is not None:
+            return final
+        joined, reason = "".join(text for text in texts if isinstance(text, str)), _find_first(reversed(pieces))
+        return joined if reason is None else StreamedText(joined, reason)
     if pieces and all(isinstance(piece, Mapping) for piece in pieces):
         return _merge(pieces)
     return list(pieces)

@@ -32,6 +32,9 @@ class Dataset(TenantModel):
         return self.name
 
 
+DISTINCT = "Examples that differ in input, expected answer, contexts or output; null: not counted."
+
+
 class DatasetVersion(TenantModel):
     """A frozen list of examples. The application's database role may insert and delete versions, never change one."""
 
@@ -60,6 +63,7 @@ class DatasetVersion(TenantModel):
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
     n_examples = models.PositiveIntegerField()
+    n_distinct = models.PositiveIntegerField(null=True, help_text=DISTINCT)
     content_hash = models.CharField(max_length=64, help_text="SHA-256 of the canonical rows, in order.")
     input_schema = JSONTextField(help_text="JSON Schema that every input satisfies.")
     expected_schema = JSONTextField(help_text="JSON Schema that every expected value satisfies.")

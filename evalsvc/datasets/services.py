@@ -83,6 +83,7 @@ def freeze(dataset: Dataset, version_id: int, stored: StoredVersion, format: str
         dataset=dataset,
         number=dataset.n_versions,
         n_examples=stored.n_examples,
+        n_distinct=stored.n_distinct,
         content_hash=stored.content_hash,
         input_schema=stored.input_schema,
         expected_schema=stored.expected_schema,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from django.db import connections
 
-from evalsvc.datasets.importers.rows import ExampleRow
+from evalsvc.datasets.importers.rows import ExampleRow, SeenRows
 from evalsvc.datasets.schema import Shape
 from evalsvc.tenancy.scope import current_role
 
@@ -28,6 +29,7 @@ class StoredVersion:
     """What is known of a version once its rows are in."""
 
     n_examples: int
+    n_distinct: int
     content_hash: str
     input_schema: dict[str, Any]
     expected_schema: dict[str, Any]
@@ -35,9 +37,14 @@ class StoredVersion:
 
 def store_rows(*, account_id: int, version_id: int, rows: Iterable[ExampleRow]) -> StoredVersion:
     """Insert the rows in order. Call it in the transaction that will insert the version; the foreign key waits."""
+    with closing(SeenRows()) as seen:
+        return _store_rows(account_id, version_id, rows, seen)
+
+
+def _store_rows(account_id: int, version_id: int, rows: Iterable[ExampleRow], seen: SeenRows) -> StoredVersion:
     content, inputs, expecteds = hashlib.sha256(), Shape(), Shape()
     batch: list[tuple[Any, ...]] = []
-    n_examples = n_bytes = 0
+    n_examples = n_distinct = n_bytes = 0
     for row in rows:
         content.update(row.canonical + b"\n")
         inputs.add(row.input)
@@ -46,12 +53,13 @@ def store_rows(*, account_id: int, version_id: int, rows: Iterable[ExampleRow]) 
         texts = (json_text(row.input), json_text(row.expected), json_text(row.contexts), json_text(row.metadata))
         batch.append((n_examples, row.key, *texts, digest))
         n_examples += 1
+        n_distinct += seen.add_content(row)
         n_bytes += len(row.canonical)
         if len(batch) >= BATCH_ROWS or n_bytes >= BATCH_BYTES:
             insert(account_id, version_id, batch)
             batch, n_bytes = [], 0
     insert(account_id, version_id, batch)
-    return StoredVersion(n_examples, content.hexdigest(), inputs.schema(), expecteds.schema())
+    return StoredVersion(n_examples, n_distinct, content.hexdigest(), inputs.schema(), expecteds.schema())
 
 
 def json_text(value: object) -> str | None:

@@ -18,9 +18,9 @@ from django.conf import settings as django_settings
 from evalsvc.documents import find_unstorable
 from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.judges.calls import loop
-from evalsvc.judges.calls.endings import split_thinking
+from evalsvc.judges.calls.endings import FAILURES, split_thinking
 from evalsvc.tenancy.outages import is_outage
-from evaluators.base import CannotScore, EvaluatorSpec, Family, Lane, Sample, Score, Settings, TransientError
+from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, TransientError
 from evaluators.budget import allowed
 from evaluators.gateway import JudgeGateway, NotYet
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
@@ -97,6 +97,25 @@ def strip_thinking(sample: Sample) -> tuple[Sample, int]:
     if not thinking or not answer:
         return sample, 0
     return replace(sample, output=answer), len(output.rstrip()) - len(answer)
+
+
+def fail_ending(family: Family, settings: Settings, ending: str | None, explain: str) -> Verdict | None:
+    """Return the verdict on an output whose ending leaves no answer: the worst score, as experiments count it.
+
+    None for other endings, and for what does not read the output.
+    """
+    if ending not in FAILURES or Field.OUTPUT not in family.reads(settings):
+        return None
+    worst, score_map = family.value_range[0], get_score_map(settings)
+    passed = False if family.has_verdict(settings) else None
+    return Verdict(
+        "success",
+        score=worst if score_map is None else score_map.probability_of(worst),
+        passed=passed,
+        explanation=FAILURES[ending] if wants_explanation(explain, passed) else None,
+        extra={"ending": ending},
+        duration_us=0,
+    )
 
 
 def shift_spans(verdict: Verdict, n_chars: int) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
@@ -14,6 +15,7 @@ from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.services import create_dataset
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.metrics import MEASURED_ALIKE, Metric
 from evalsvc.experiments.definition.plans import check_plan
 from evalsvc.experiments.models import Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.runner.push import units
@@ -25,6 +27,8 @@ CONFIG = "batch"
 DATASET_PREFIX = "batch-"
 EXAMPLE_FIELDS = ("id", "input", "expected", "contexts", "metadata")
 LEASE_SECONDS = 60.0
+N_LOOKED_AT = 20
+"""The newest files among which comparable ones are looked for."""
 
 
 def score_batch(
@@ -87,6 +91,39 @@ def is_batch(plan: ExperimentPlan) -> bool:
 def list_batches(*, account: Account) -> QuerySet[ExperimentPlan]:
     """Return the experiments of existing outputs, newest first."""
     return list_plans(account=account).filter(dataset_version__dataset__name__startswith=DATASET_PREFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparableFile:
+    """A file over some of the same examples, and a metric that both have."""
+
+    plan: ExperimentPlan
+    n_common: int
+    metric: str
+
+
+def list_comparable_files(account: Account, plan: ExperimentPlan) -> list[ComparableFile]:
+    """Return the newest files over the same examples that share an evaluator."""
+    if not is_batch(plan):
+        return []
+    others = [other for other in list_batches(account=account)[:N_LOOKED_AT] if other.pk != plan.pk]
+    counts = count_shared_examples(plan, others)
+    return [
+        ComparableFile(other, counts[other.pk], metric)
+        for other in others
+        if other.pk in counts and (metric := _find_shared_metric(plan, other))
+    ]
+
+
+def _find_shared_metric(plan: ExperimentPlan, other: ExperimentPlan) -> str:
+    others = _list_measured(other)
+    return next((name for name, values in _list_measured(plan).items() if others.get(name) == values), "")
+
+
+def _list_measured(plan: ExperimentPlan) -> dict[str, list[object]]:
+    """Return of each metric what has to be the same for a comparison."""
+    metrics = [Metric.from_json(row) for row in plan.metrics]
+    return {metric.name: [getattr(metric, field) for field in MEASURED_ALIKE] for metric in metrics}
 
 
 def count_shared_examples(plan: ExperimentPlan, others: Sequence[ExperimentPlan]) -> dict[int, int]:

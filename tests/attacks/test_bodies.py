@@ -26,7 +26,16 @@ RETRIEVED = (
 )
 TEXTS = (
     *("evaluated_model_name", "evaluated_model_provider", "evaluated_model_selected_model"),
-    *("app", "project_id", "project_name", "log_id", "trace_id", "span_id", "confidence_interval_strategy"),
+    *(
+        "finish_reason",
+        "app",
+        "project_id",
+        "project_name",
+        "log_id",
+        "trace_id",
+        "span_id",
+        "confidence_interval_strategy",
+    ),
 )
 OTHERS = (
     *("evaluated_model_attachments", "evaluated_model_id"),

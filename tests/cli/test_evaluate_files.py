@@ -120,6 +120,24 @@ def test_two_files_over_the_same_ids_are_compared(shell: dict[str, str], tmp_pat
     assert f" → {shell['EVALSVC_URL']}/console/compare?a=" in last
 
 
+def test_a_file_leads_to_the_comparison_with_an_earlier_one(shell: dict[str, str], tmp_path: Path) -> None:
+    rows = [(f"q{i}", "right" if i % 2 else "wrong") for i in range(20)]
+    old = write(tmp_path, "old.csv", "id,answer,gold\n" + "".join(f"{id},{answer},right\n" for id, answer in rows))
+    new = write(tmp_path, "new.csv", "id,answer,gold\n" + "".join(f"{id},right,right\n" for id, _ in rows))
+    other = write(tmp_path, "other.csv", "id,answer,gold\nx,right,right\n")
+
+    assert "evalsvc compare" not in invoke("evaluate", "exact-match", "--file", old, env=shell).output
+    assert "evalsvc compare" not in invoke("evaluate", "exact-match", "--file", other, env=shell).output
+    *_, last = invoke("evaluate", "exact-match", "--file", new, env=shell).stdout.splitlines()
+
+    said, _, page = last.partition(" → ")
+    same, _, command = said.partition(": ")
+    assert same == "20 of 20 rows are those of old"
+    assert page.startswith(f"{shell['EVALSVC_URL']}/console/compare?a=")
+    compared = invoke(*command.split()[1:], env=shell)
+    assert compared.stdout.startswith("exact-match: new against old: better, +0.5 ["), compared.output
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

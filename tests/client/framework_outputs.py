@@ -12,6 +12,7 @@ import dspy
 import numpy
 from haystack import Pipeline
 from haystack.components.builders import PromptBuilder
+from haystack.dataclasses import ChatMessage as HaystackMessage
 from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
@@ -28,6 +29,8 @@ from openai.types.responses import Response as ModelResponse
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.experiment.examples import to_components
 from evalsvc.client.pipeline.runnables import Runner
+from evalsvc.client.pipeline.streams import collect_output
+from evalsvc.client.shapes import find_finish_reason
 
 DOCUMENT = Document("Rome is it.", id="d1", metadata={"page": 1})
 NODES = [NodeWithScore(node=TextNode(text="Rome is it.", id_="d1", metadata={"page": 1}), score=0.5)]
@@ -77,19 +80,21 @@ async def shout(value: str) -> str:
     return value.upper()
 
 
-def chat(**message: Any) -> ChatCompletion:
+def chat(reason: str = "stop", **message: Any) -> ChatCompletion:
     """Build a chat completion as the SDK does."""
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": None, **message}}
+    choice = {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": None, **message}}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": USAGE}
     return ChatCompletion.model_validate(body)
 
 
-def chat_chunks() -> Iterator[ChatCompletionChunk]:
+def chat_chunks(reason: str | None = None) -> Iterator[ChatCompletionChunk]:
     """Yield a chat completion as the SDK streams it."""
     body = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m"}
     for part in text():
         choice = {"index": 0, "delta": {"content": part}, "finish_reason": None}
         yield ChatCompletionChunk.model_validate({**body, "choices": [choice]})
+    end = {"index": 0, "delta": {}, "finish_reason": reason}
+    yield ChatCompletionChunk.model_validate({**body, "choices": [end]})
     yield ChatCompletionChunk.model_validate({**body, "choices": [], "usage": USAGE})
 
 
@@ -105,9 +110,10 @@ def returning(value: Any) -> Callable[[Any], Any]:
     return lambda _: value
 
 
-def build_response() -> ModelResponse:
+def build_response(**fields: Any) -> ModelResponse:
     """Build a response of the Responses API, without checks of fields that differ from release to release."""
     body: dict[str, Any] = {"id": "r", "object": "response", "created_at": 1, "model": "m", "output": [MESSAGE]}
+    body |= fields
     return ModelResponse.construct(**body)
 
 
@@ -141,14 +147,36 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
+CUT: dict[str, Callable[[], Any]] = {
+    "openai chat": lambda: chat("length", content="Ro"),
+    "openai chat stream": lambda: collect_output(chat_chunks("length"), Loop()),
+    "openai response": lambda: build_response(status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
+    "openai refusal": lambda: chat(refusal="I cannot."),
+    "langchain message": lambda: AIMessage("Ro", response_metadata={"finish_reason": "length"}),
+    "langchain chain": lambda: {"answer": AIMessage("Ro", response_metadata={"stop_reason": "max_tokens"})},
+    "langchain result": lambda: LLMResult(
+        generations=[[ChatGeneration(message=AIMessage("Ro"), generation_info={"finish_reason": "length"})]]
+    ),
+    "llama-index chat": lambda: ChatResponse(
+        message=ChatMessage(role="assistant", content="Ro"), raw=chat("length", content="Ro")
+    ),
+    "haystack message": lambda: {"replies": [HaystackMessage.from_assistant("Ro", meta={"finish_reason": "length"})]},
+    "haystack generator": lambda: {"replies": ["Ro"], "meta": [{"finish_reason": "length"}]},
+    "haystack pipeline": lambda: {"llm": {"replies": ["Ro"], "meta": [{"finish_reason": "length"}]}},
+    "whole": lambda: AIMessage("Rome"),
+}
+"""Outputs that tell how they ended."""
+
+
 def main() -> None:
-    """Print, by case, what is stored of an output."""
+    """Print, by case, what is stored of an output, and how cut ones ended."""
     loop = Loop()
     try:
         found = {name: to_components(Runner(runnable, loop)(value)) for name, (runnable, value) in CASES.items()}
     finally:
         loop.close()
-    print(json.dumps(found))
+    reasons = {name: find_finish_reason(build()) for name, build in CUT.items()}
+    print(json.dumps({"outputs": found, "reasons": reasons}))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import pytest
 
 from evalsvc.client import Client, CustomMetric, EvaluationResult, Row
 from evalsvc.client.scoring.batches import compute_metrics
+from evalsvc.client.scoring.estimates import estimate_running_mean
 from evalsvc.client.scoring.scorers import build_plan_metrics, build_scorer
+from evalsvc.stats.formulas.anytime import anytime_share
 
 GOLDS = ["a", "b", "c", "d", "e", "f", "g"]
 
@@ -179,10 +181,13 @@ def test_batches_are_computed_while_the_run_goes_on(client: Client) -> None:
     assert running
     assert all(metric.n % 4 == 0 for metric in running)
     assert [metric.n for metric in running] == sorted(metric.n for metric in running)
-    wide = [metric for metric in running if metric.lower is not None and metric.upper is not None]
-    assert all(metric.lower <= metric.value <= metric.upper for metric in wide)  # type: ignore[operator]
+    for metric in running:
+        ends = anytime_share(round((metric.value or 0.0) * metric.n), metric.n, None, 0.95)
+        assert (metric.lower, metric.upper) == pytest.approx(ends)
+        assert (metric.method, metric.safe) == ("beta-binomial", "safe while watched")
     last = found[-1].metrics["Accuracy"]
     assert (last.value, last.n, last.N) == (29 / 30, 30, 30)
+    assert (last.method, last.safe) == ("wilson", "one look")
     whole = [size for size in sizes if size > 1]
     assert whole == [4] * 7 + [2]
 
@@ -199,3 +204,43 @@ def test_what_compute_raises_in_a_batch_is_said_while_the_run_goes_on(client: Cl
 
     assert found[-1].metrics["seed"].warnings == ("ZeroDivisionError: no pairs",)
     assert len(found[-1].rows) == 6
+
+
+@pytest.mark.parametrize(("ones", "n"), [(0, 1), (1, 1), (0, 40), (40, 40), (13, 40), (999, 1000)])
+def test_intervals_while_scores_come_are_those_of_the_service(ones: int, n: int) -> None:
+    metric = estimate_running_mean("m", [1.0] * ones + [0.0] * (n - ones), n_total=n, level=0.9)
+
+    assert (metric.lower, metric.upper) == pytest.approx(anytime_share(ones, n, None, 0.9))
+
+
+def test_other_scores_have_no_interval_before_the_end() -> None:
+    metric = estimate_running_mean("m", [i / 40 for i in range(40)], n_total=40)
+
+    assert (metric.lower, metric.upper, metric.method) == (None, None, None)
+    assert "interval at the end" in metric.warnings
+
+
+@pytest.mark.parametrize(("strips", "seen"), [(None, "yes"), (False, "<think>no</think>yes")])
+def test_functions_get_the_answer_that_the_service_scores(client: Client, strips: bool | None, seen: str) -> None:
+    got: list[object] = []
+
+    def own(value: object, output: object, expected: object) -> float:
+        got.append(output)
+        return 1.0
+
+    def count(batch: dict[str, list[Any]]) -> float:
+        got.extend(batch["output"])
+        return float(len(batch["output"]))
+
+    metrics: Any = {"own": own, "count": CustomMetric(compute=count, accumulate=sum, batch_size=1)}
+    parameters = {} if strips is None else {"strip_thinking": strips}
+    result = client.eval(
+        lambda value: "<think>no</think>yes", ["a", "b"], ["yes", "yes"], evaluators=["exact-match"], metrics=metrics,
+        parameters=parameters, progress=False,
+    )  # fmt: skip
+    result.calculate_metrics(lambda value, output, expected: float(output == seen), name="late")
+
+    assert set(got) == {seen}
+    assert [row.output for row in result.rows] == [seen, seen]
+    assert result.metrics["late"].value == 1.0
+    assert result.metrics["exact-match"].value == float(strips is None)

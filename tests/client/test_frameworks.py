@@ -42,6 +42,21 @@ RIGHT = {
     "numpy": {"output": True},
 }
 
+REASONS = {
+    "openai chat": "length",
+    "openai chat stream": "length",
+    "openai response": "max_output_tokens",
+    "openai refusal": "refusal",
+    "langchain message": "length",
+    "langchain chain": "max_tokens",
+    "langchain result": "length",
+    "llama-index chat": "length",
+    "haystack message": "length",
+    "haystack generator": "length",
+    "haystack pipeline": "length",
+    "whole": None,
+}
+
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -77,4 +92,6 @@ def test_what_frameworks_return_is_read(python: Path, tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stderr[-3000:]
-    assert json.loads(done.stdout.splitlines()[-1]) == RIGHT, sys.version
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["outputs"] == RIGHT, sys.version
+    assert found["reasons"] == REASONS, sys.version

@@ -255,3 +255,50 @@ def test_an_expected_output_does_not_hide_what_was_broken_before_it(
 
     assert result.gaps is not None
     assert result.gaps.bottleneck == (culprit,)
+
+
+def find_half(query: str) -> dict[str, Any]:
+    """Find one of the two passages that are needed, each time."""
+    return {"documents": [f"{CITIES[int(query.split()[1])]} is", "Rome is warm."]}
+
+
+def find_both(query: str) -> dict[str, Any]:
+    return {"documents": [f"{CITIES[int(query.split()[1])]} is", "the capital.", "Rome is warm."]}
+
+
+def keep_two(documents: list[str]) -> dict[str, Any]:
+    return {"documents": documents[:2]}
+
+
+def keep_last(documents: list[str]) -> dict[str, Any]:
+    return {"documents": documents[-1:]}
+
+
+def read_both(documents: list[str]) -> dict[str, Any]:
+    return {"answer": documents[0].split()[0] if "the capital." in documents else "Atlantis"}
+
+
+@pytest.mark.parametrize(
+    ("find", "order", "culprit"),
+    [(find_half, keep_two, "retriever"), (find_both, keep_last, "ranker"), (find_half, keep_last, "ranker")],
+)
+def test_a_retriever_that_is_half_broken_is_named(client: Client, find: Any, order: Any, culprit: str) -> None:
+    pipeline = Pipeline(
+        {"retriever": find, "ranker": order, "reader": read_both},
+        ["retriever.documents -> ranker.documents", "ranker.documents -> reader.documents"],
+    )
+    right = [{"documents": [f"{city} is", "the capital."]} for city in CITIES]
+    expected = [
+        {"retriever": documents, "ranker": documents, "reader": {"answer": city}}
+        for documents, city in zip(right, CITIES, strict=True)
+    ]
+    metrics = [
+        EM,
+        {"name": "recall", "component": "retriever"},
+        {"name": "kept", "evaluator": "metrics/recall", "component": "ranker"},
+    ]
+
+    result = run(client, pipeline, QUERIES, expected, evaluators=metrics, modes=MODES)
+
+    assert result.gaps is not None
+    assert result.gaps.bottleneck == (culprit,), str(result.gaps)

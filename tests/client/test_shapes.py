@@ -18,7 +18,7 @@ from evalsvc.client.coroutines import Loop
 from evalsvc.client.experiment.examples import to_components
 from evalsvc.client.pipeline.runnables import Runner
 from evalsvc.client.pipeline.streams import collect_output
-from evalsvc.client.shapes import split_answer
+from evalsvc.client.shapes import find_finish_reason, split_answer
 from evalsvc.client.values import to_json
 from tests.client.capitals import run
 
@@ -220,3 +220,53 @@ def test_decimals_and_dates_are_read_as_written(client: Client) -> None:
     dated = run(client, returns(date(2026, 1, 2)), ["when"], [date(2026, 1, 2)])
 
     assert found.metrics["exact-match"].value == dated.metrics["exact-match"].value == 1.0
+
+
+CUT = {"object": "chat.completion", "choices": [{"message": {"content": "Ro"}, "finish_reason": "length"}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (CUT, "length"),
+        ({"choices": [{"message": {"content": None, "refusal": "No."}, "finish_reason": "stop"}]}, "refusal"),
+        (
+            {"object": "response", "output": [], "incomplete_details": {"reason": "max_output_tokens"}},
+            "max_output_tokens",
+        ),
+        ({"object": "response", "output": [], "incomplete_details": None}, None),
+        ({"answer": CUT, "context": ["x"]}, "length"),
+        ({"llm": {"replies": ["Ro"], "meta": [{"finish_reason": "length"}]}}, "length"),
+        ({"stop_reason": "s" * 60, "content": "Ro"}, "s" * 50),
+        ("Rome", None),
+        (["Ro", "me"], None),
+        (None, None),
+    ],
+)
+def test_the_finish_reason_is_found(value: object, reason: str | None) -> None:
+    assert find_finish_reason(value) == reason
+
+
+def test_the_finish_reason_of_a_stream_is_kept() -> None:
+    parts = [("Ro", None), ("", "length")]
+    pieces = [
+        SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(content=text), finish_reason=reason)])
+        for text, reason in parts
+    ]
+    joined = collect_output(iter(pieces), Loop())
+
+    assert joined == "Ro"
+    assert find_finish_reason(joined) == "length"
+
+
+def test_cut_answers_fail_in_calls_batches_and_experiments(client: Client) -> None:
+    whole = {**CUT, "choices": [{"message": {"content": "Ro"}, "finish_reason": "stop"}]}
+    evaluators = ["exact-match"]
+
+    assert [client.evaluate(evaluators, output=output, gold="Ro")[0].passed for output in (CUT, whole)] == [False, True]
+    samples = [{"output": output, "gold": "Ro"} for output in (CUT, whole)]
+    assert [result.passed for result in client.evaluate_batch(samples, evaluators)] == [False, True]
+    outputs = {"a": CUT, "b": whole}
+    result = client.eval(lambda value: outputs[value], ["a", "b"], ["Ro", "Ro"], evaluators=evaluators)
+    metric = result.metrics["exact-match"]
+    assert (metric.value, metric.rows["n_failed"] if metric.rows else None) == (0.5, 1)

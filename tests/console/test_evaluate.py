@@ -45,7 +45,9 @@ def test_questions_answers_and_contexts_are_scored_without_an_llm(editor: Visito
     board = ok(alice.get(f"/v1/experiments/{experiment}/live"))
     (metric,) = board["configs"][0]["metrics"].values()
     assert metric["n"] == 200 and metric["lower"] < metric["value"] < metric["upper"]
-    assert "answers" in editor.text(f"experiments/{experiment}")
+    board_page = editor.text(f"experiments/{experiment}")
+    assert "answers" in board_page
+    assert 'class="whisker"' in board_page and "Bars are intervals for new data at 95 %." in board_page
 
 
 def test_pasted_rows_are_read_as_a_file_is(editor: Visitor) -> None:

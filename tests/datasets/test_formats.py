@@ -230,6 +230,25 @@ def test_multiple_choice(alice: Caller, name: str, rows: Any) -> None:
     assert found[1]["input"] == f"{QUESTIONS[1]}\nA. Oslo\nB. Rome\nC. Lima\nD. Nairobi"
 
 
+def test_mmlu_without_a_header(alice: Caller) -> None:
+    rows = [[row["question"], *row["choices"], "ABCD"[row["answer"]]] for row in published.mmlu()]
+    file = io.StringIO()
+    csv.writer(file).writerows(rows)
+
+    format, found = read(alice, file.getvalue().encode(), "geography_test.csv")
+
+    assert format == "mmlu"
+    assert [row["expected"] for row in found[:2]] == [["A", "Oslo", 0], ["B", "Rome", 1]]
+    assert len(found) == 5
+
+
+def test_a_header_of_six_columns_is_a_header(alice: Caller) -> None:
+    content = b"question,k,l,m,answer,A\nCapital?,1,2,3,Rome,x\n"
+    format, found = read(alice, content, "rows.csv")
+
+    assert (format, len(found), found[0]["input"]) == ("csv", 1, "Capital?")
+
+
 def test_an_index_that_is_the_label_of_another_choice_is_not_accepted(alice: Caller) -> None:
     _, found = read(alice, lines(*published.arc()), "rows.jsonl")
 
@@ -381,6 +400,19 @@ def test_an_archive_of_inspect(alice: Caller) -> None:
 
     assert (format, len(found)) == ("inspect", 5)
     assert found[0]["expected"] == "Oslo"
+
+
+def test_an_archive_in_zstandard_is_refused_with_what_to_do(alice: Caller) -> None:
+    content = bytearray(zipped({"samples/1_epoch_1.json": b"{}", "header.json": b"{}"}))
+    for mark, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        at = content.find(mark)
+        while at >= 0:
+            content[at + place : at + place + 2] = (93).to_bytes(2, "little")
+            at = content.find(mark, at + 1)
+    answer = upload(alice, bytes(content), "log.eval")
+
+    assert answer.status_code == 422
+    assert "inspect log convert LOG --to json" in answer.json()["errors"][0]["detail"]
 
 
 def test_a_row_of_another_shape_is_refused(alice: Caller) -> None:

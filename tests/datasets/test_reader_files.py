@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import uuid
 from typing import Any
 
 import pytest
 
+from evalsvc.datasets.extension import extend_dataset
 from evalsvc.datasets.importers.names import Purpose, check_mapping
 from evalsvc.datasets.importers.preview import preview_upload
 from evalsvc.datasets.importers.reader import Upload, parse_upload
+from evalsvc.datasets.selectors import get_dataset
 from evalsvc.problems import Invalid
+from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.datasets.reader_files import FILES, ReaderFile
 from tests.datasets.shapes import examples, n_stored, refusals, upload
@@ -97,6 +101,19 @@ def test_duplicates_are_counted_without_their_ids(alice: Caller) -> None:
     assert answer["dataset"]["version"]["n_examples"] == 4
     assert answer["upload"]["n_distinct"] == again["upload"]["n_distinct"] == 2
     assert "2 examples repeat" in answer["upload"]["warnings"][0]
+
+
+def test_a_version_keeps_how_many_examples_are_distinct(alice: Caller) -> None:
+    rows = [{"id": str(i), "input": "q", "expected": "a"} for i in range(3)]
+    id = alice.post("/v1/datasets", {"dataset_name": "repeated", "examples": rows}).json()["dataset_id"]
+    added = [{"id": "x", "input": "r"}, {"id": "y", "input": "r"}]
+    with account_scope(alice.account.pk):
+        dataset = get_dataset(account=alice.account, id=uuid.UUID(id))
+        extend_dataset(account=alice.account, dataset=dataset, examples=added, actor="user:1")
+
+    versions = alice.get(f"/v1/datasets/{id}/versions").json()["versions"]
+    assert [(version["n_examples"], version["n_distinct"]) for version in versions] == [(5, 2), (3, 1)]
+    assert alice.get(f"/v1/datasets/{id}").json()["dataset"]["version"]["n_distinct"] == 2
 
 
 OUTPUT_FILES: list[tuple[str, dict[str, Any]]] = [

@@ -158,3 +158,44 @@ def test_isolated_mode_is_refused_where_components_cannot_run_alone(alice: Calle
     errors = refused(alice, configs[kind], modes=["integrated", "isolated"])
     assert errors[0]["pointer"] == "/configs/0/kind"
     make_experiment(alice, make_dataset(alice, examples(2)), [configs[kind]], start=False)
+
+
+def answer_by_both(body: Any, *, is_ranker_broken: bool) -> Any:
+    """Find one of the two documents that are needed, or both; rank them; answer from both."""
+    from tests.faults.application import as_json
+
+    if body["of"] == "reader":
+        found = {document["id"] for document in body["documents"]}
+        name = next((id for id in found if id.startswith("d-a")), "d-x")[2:]
+        return as_json({"answer": name if "d-more" in found else "nothing"})
+    if body["of"] == "retriever":
+        first = {"id": f"d-a{body['query'][1:]}", "content": "x"}
+        return as_json({"documents": [first, *([{"id": "d-more", "content": "y"}] if is_ranker_broken else [])]})
+    return as_json({"documents": body["documents"][: 0 if is_ranker_broken else 2]})
+
+
+@pytest.mark.parametrize(("is_ranker_broken", "culprit"), [(False, "retriever"), (True, "ranker")])
+def test_a_retriever_that_is_half_broken_is_named(
+    alice: Caller, rag: Rag, is_ranker_broken: bool, culprit: str
+) -> None:
+    rag.server.answer = lambda body: answer_by_both(body, is_ranker_broken=is_ranker_broken)
+    body = {"of": "ranker", "documents": "{{retriever.documents}}"}
+    ranker = {"kind": "http", "url": rag.server.url, "body": body, "output": {"documents": "/documents"}}
+    reader = rag.reader(body={"of": "reader", "documents": "{{ranker.documents}}"})
+    rows = examples(20)
+    for row in rows:
+        documents = [*row["expected"]["retriever"]["documents"], {"id": "d-more", "content": "y"}]
+        row["expected"] |= {"retriever": {"documents": documents}, "ranker": {"documents": documents}}
+    metrics = [READER_EM, RECALL, {"name": "kept", "evaluator": "metrics/recall", "component": "ranker"}]
+    made = make_experiment(
+        alice,
+        make_dataset(alice, rows),
+        [rag.pipeline(nodes={"ranker": ranker, "reader": reader})],
+        metrics=metrics,
+        modes=["integrated", "isolated"],
+    )
+    finish(alice, made["id"])
+
+    found = gaps_of(alice, made)
+    assert found["bottleneck"]["components"] == [culprit]
+    assert found["bottleneck"]["seen_in"] == "reader"

@@ -96,3 +96,48 @@ def test_without_redis_a_list_is_answered(alice: Caller, monkeypatch: pytest.Mon
 
     assert len(listed(alice, "/v1/datasets?limit=1", "datasets")) == 1
     assert len(listed(alice, "/v1/datasets?limit=1&offset=1", "datasets")) == 1
+
+
+def test_profiles_do_not_shift(alice: Caller) -> None:
+    def add() -> None:
+        body = {"evaluator_family": "judge", "name": uuid.uuid4().hex, "config": {"pass_criteria": "Be kind."}}
+        assert alice.post("/v1/evaluator-criteria", body).status_code == 200
+
+    def page(query: str) -> list[tuple[str, int]]:
+        rows = alice.get(f"/v1/evaluator-criteria?{query}").json()["evaluator_criteria"]
+        return [(row["public_id"], row["revision"]) for row in rows]
+
+    for _ in range(4):
+        add()
+    before = page("limit=100")
+    first = page("limit=3")
+    add()
+    following = page("limit=90&offset=3")
+
+    assert first + following == before[:93]
+
+
+@pytest.mark.parametrize("created_at", [None, "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"])
+def test_evaluations_do_not_shift(alice: Caller, created_at: str | None) -> None:
+    """What is imported between two pages stands by its own time, not at the beginning."""
+
+    def add(at: str | None) -> None:
+        row = {"evaluator_id": "tone", "log_id": uuid.uuid4().hex, "score": 0.5, "created_at": at}
+        answer = alice.post("/v1/evaluations/batch", {"evaluations": [row]})
+        assert answer.status_code == 200 and not answer.json()["errors"], answer.content
+
+    def page(**body: int) -> list[str]:
+        found = alice.post("/v1/evaluations/search", {"filters": [], **body})
+        return [row["id"] for row in found.json()["evaluations"]]
+
+    for day in range(1, 7):
+        add(f"2026-01-0{day}T12:00:00Z")
+    before = page()
+    first = page(limit=2)
+    add(created_at)
+    second = page(limit=2, offset=2)
+    add(created_at)
+    third = page(limit=2, offset=4)
+
+    assert first + second + third == before
+    assert len(page()) == 8

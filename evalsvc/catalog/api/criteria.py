@@ -113,7 +113,7 @@ class CriteriaView(AccountView):
         """List profile revisions: the account's own and the managed ones. `warnings` names unknown parameters."""
         query = self.parse_query(request, EvaluatorCriteriaQuery)
         rows = self._rows(query)
-        page = rows[query["offset"] : query["offset"] + query["limit"]]
+        page = self.get_offset_list(request).take_page(rows, limit=query["limit"], offset=query["offset"])
         return Response(self.many(profiles=[evaluator_criteria_out(row) for row in page]))
 
     def _rows(self, wanted: Mapping[str, Any]) -> QuerySet[ProfileRevision]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,10 +63,11 @@ class ScoredFile:
         ]
         return {
             "file": str(self.file.path), "experiment_id": self.result.experiment_id, "page": self.page,
-            "columns": columns, "evaluators": evaluators, "rows": rows,
+            "columns": columns, "evaluators": evaluators, "rows": rows, "comparable": list(self.result.comparable),
         }  # fmt: skip
 
 
+N_COMPARABLE = 3
 ESTIMATE = ("value", "lower", "upper", "level", "warnings")
 
 
@@ -82,8 +84,11 @@ def score_files(
             report.say(line)
     scored_files = [_score_file(client, file, evaluators, options) for file in files]
     comparisons = _compare_files(client, scored_files)
+    base_url = client.experiments_api.transport.base_url.rstrip("/")
     lines = [line for scored in scored_files for line in _list_lines(scored, options, has_title=len(files) > 1)]
     lines += [line for name, comparison in comparisons.items() for line in _list_comparison(client, name, comparison)]
+    if len(files) == 1:
+        lines += _list_comparable(base_url, scored_files[0].result)
     facts = {
         "files": [scored.to_json() for scored in scored_files],
         "comparisons": [dict(comparison.raw) for comparison in comparisons.values()],
@@ -121,6 +126,15 @@ def _compare_files(client: Client, scored_files: Sequence[ScoredFile]) -> dict[s
         return {}
     first, second = (scored.result for scored in scored_files)
     return {name: client.compare(first, second, metric=name) for name in first.metrics}
+
+
+def _list_comparable(base_url: str, result: EvaluationResult) -> Iterator[str]:
+    """Yield a line for each of the newest files over the same ids: how to compare this one with it."""
+    for other in result.comparable[:N_COMPARABLE]:
+        sides = {"a": result.experiment_id, "b": other["experiment_id"], "metric": other["metric"]}
+        command = f"evalsvc compare {sides['a']} {sides['b']} --metric {shlex.quote(other['metric'])}"
+        same = f"{other['n_common']} of {len(result.rows)} rows are those of {other['name']}"
+        yield f"{same}: {command} → {base_url}{add_params('/console/compare', sides)}"
 
 
 def _list_comparison(client: Client, name: str, comparison: Comparison) -> Iterator[str]:

@@ -14,6 +14,7 @@ from evalsvc.client.service.bodies import DatasetReference, ExampleBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
 from evalsvc.client.shapes import read_body
 from evalsvc.client.values import JsonObject, JsonValue, from_json, to_json, to_wire
+from evalsvc.judges.calls.endings import split_thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,20 @@ def to_components(output: object) -> JsonObject:
     return {"output": value}
 
 
+def strip_output(output: object) -> object:
+    """Return an output without the thinking before its answer, as the service scores it."""
+    if isinstance(output, str):
+        answer, thinking = split_thinking(output)
+        return answer if thinking else output
+    if isinstance(output, Mapping) and isinstance(output.get("output"), str):
+        return {**output, "output": strip_output(output["output"])}
+    return output
+
+
 def from_components(components: object) -> object:
-    """Return what `to_components` was given."""
+    """Return what `to_components` was given, without the thinking that the service has split off a text."""
     if not isinstance(components, dict):
         return from_json(components)
+    if set(components) == {"output", "thinking"} and isinstance(components["output"], str):
+        return components["output"]
     return from_json(components["output"] if set(components) == {"output"} else components)

@@ -11,7 +11,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, cast
 
 from evalsvc.client.errors import ClientError
-from evalsvc.client.experiment.examples import build_row, from_components, to_components
+from evalsvc.client.experiment.examples import build_row, from_components, strip_output, to_components
 from evalsvc.client.experiment.progress import ProgressBar
 from evalsvc.client.experiment.request import describe
 from evalsvc.client.experiment.worker_pool import RECORDED_FIELDS, WorkerPool
@@ -207,13 +207,15 @@ class ExperimentResult(Plottable):
     def _add_computed_metrics(self, result: EvaluationResult, arrived: Sequence[Row]) -> None:
         """Compute the metrics of batches, so far or in the end, and check them against their declared type."""
         level = float(self.plan.get("level") or 0.95)
+        strips_thinking = result.parameters.get("strip_thinking") is not False
         for name, metric in self._workers.metrics.items():
             if is_computed_at_end(metric):
                 running = self._running.setdefault((result.config_id, name), RunningMetric(name, metric))
                 if result.is_final:
                     computed_metrics = running.finish(result.rows, level=level)
                 else:
-                    running.take(_as_stored(row) for row in arrived if row.is_ok and row.pos not in running.taken)
+                    fresh = [row for row in arrived if row.is_ok and row.pos not in running.taken]
+                    running.take(_as_stored(row, strips_thinking=strips_thinking) for row in fresh)
                     computed_metrics = running.estimate(level=level) if running.taken else Metrics()
                 result.metrics.update(rename_taken(computed_metrics, result.metrics.keys(), name))
             elif result.is_final and metric.compute is not None and name in result.metrics:
@@ -244,7 +246,7 @@ class ExperimentResult(Plottable):
         It runs at once if this process still runs the experiment, else with `run()`.
         """
         new_config = self._api.clone(self.id, self.live().config(config).id, changes or {}, name)
-        self._workers.add(new_config["id"], new_config["name"], runnable)
+        self._workers.add(new_config["id"], new_config["name"], runnable, new_config["parameters"])
         return str(new_config["id"])
 
     def add(self, name: str, runnable: object, parameters: Mapping[str, object] | None = None) -> str:
@@ -256,7 +258,7 @@ class ExperimentResult(Plottable):
         """
         config = {"name": name, "kind": "push", "parameters": describe(runnable, parameters or {})}
         (new_config,) = self._api.add_configs(self.id, [config])
-        self._workers.add(new_config["id"], new_config["name"], runnable)
+        self._workers.add(new_config["id"], new_config["name"], runnable, new_config["parameters"])
         return str(new_config["id"])
 
     def delete(self, config: str) -> None:
@@ -338,8 +340,9 @@ class ExperimentResult(Plottable):
         return self
 
 
-def _as_stored(row: Row) -> Row:
+def _as_stored(row: Row, *, strips_thinking: bool) -> Row:
     """Return a row with its output as the service gives it back, which is what metrics get in the end."""
     stored_row = copy(row)
-    stored_row.output = from_components(to_components(row.output))
+    output = strip_output(row.output) if strips_thinking else row.output
+    stored_row.output = from_components(to_components(output))
     return stored_row

@@ -89,13 +89,13 @@ def _read_parts(output: object) -> dict[str, Mapping[str, object]]:
     return {str(name): part for name, part in parts if isinstance(part, Mapping)}
 
 
-def score_row(row: Row, metrics: Mapping[str, CustomMetric], loop: Loop) -> dict[str, PostedScore]:
-    """Return the scores of an output by the caller's scorers; the row records the error of a scorer that failed."""
+def score_row(row: Row, answer: object, metrics: Mapping[str, CustomMetric], loop: Loop) -> dict[str, PostedScore]:
+    """Return the scores of an answer by the caller's scorers; the row records the error of a scorer that failed."""
     scores: dict[str, PostedScore] = {}
     for name, metric in metrics.items():
         if is_computed_at_end(metric):
             continue
-        _keep_score(scores, name, metric, row, get_component(row.output, metric.component), loop)
+        _keep_score(scores, name, metric, row, get_component(answer, metric.component), loop)
     return scores
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from evalsvc.client.coroutines import Loop
 from evalsvc.client.errors import InvalidError, NotFoundError
-from evalsvc.client.experiment.examples import LocalExample, build_row, to_components
+from evalsvc.client.experiment.examples import LocalExample, build_row, strip_output, to_components
 from evalsvc.client.experiment.runners import RowRunner, fill_row, make_runner, score_row, set_span
 from evalsvc.client.experiment.samples import (
     build_refused_body,
@@ -26,6 +26,7 @@ from evalsvc.client.results.rows import Row
 from evalsvc.client.scoring.scorers import CustomMetric
 from evalsvc.client.service.bodies import ExampleBody, RecordBody, UnitBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
+from evalsvc.client.shapes import find_finish_reason
 from evalsvc.client.values import to_wire
 
 log = logging.getLogger("evalsvc.client")
@@ -47,6 +48,7 @@ class Job:
     config_id: str
     name: str
     runner: RowRunner
+    strips_thinking: bool = True
     # Empty until the service has reported it.
     state: str = ""
     # Whether a lease might return examples. A config that has ended has work again when failures are retried, which
@@ -109,11 +111,12 @@ class WorkerPool:
         """Return whether examples are in progress, or might be available to lease."""
         return any(job.is_wanted or job.n_units_held for job in self.jobs.values())
 
-    def add(self, config_id: str, name: str, runnable: object) -> None:
+    def add(self, config_id: str, name: str, runnable: object, parameters: Mapping[str, object]) -> None:
         """Run a config from now on."""
         with self._condition:
             runner = make_runner(runnable, self.loop, self.modes, self.simulation)
-            self.jobs[config_id] = Job(config_id, name, runner)
+            strips_thinking = parameters.get("strip_thinking") is not False
+            self.jobs[config_id] = Job(config_id, name, runner, strips_thinking)
             self._condition.notify_all()
 
     def start(self) -> None:
@@ -247,16 +250,17 @@ class WorkerPool:
             row.status, row.error_type, row.error_message = "error", "bug", _error_message(exc)
         # After the timing, because isolated runs are not part of the answer or of its failure.
         job.runner.isolate(row)
-        return row, self._build_output(row)
+        return row, self._build_output(row, strips_thinking=job.strips_thinking)
 
-    def _build_output(self, row: Row) -> dict[str, object]:
+    def _build_output(self, row: Row, *, strips_thinking: bool) -> dict[str, object]:
         took = {name: getattr(row, name) for name in RECORDED_FIELDS if getattr(row, name) is not None}
         body: dict[str, object] = {"latency_ms": row.latency_ms, **took}
         body |= {"isolated": to_wire(row.isolated)} if row.isolated else {}
         body |= {"isolated_errors": row.isolated_errors} if row.isolated_errors else {}
         if not row.is_ok:
             return body | {"error": {"type": row.error_type, "message": row.error_message}}
-        scores = score_row(row, self.metrics, self.loop)
+        scores = score_row(row, strip_output(row.output) if strips_thinking else row.output, self.metrics, self.loop)
+        body |= {"finish_reason": reason} if (reason := find_finish_reason(row.output)) else {}
         return body | {"output": to_components(row.output)} | ({"scores": scores} if scores else {})
 
     def _record(self, unit: UnitBody, outputs: list[dict[str, object]], *, done: bool) -> RecordBody:

@@ -28,6 +28,7 @@ class VersionRecord(ServiceObject):
 
     number: int
     n_examples: int
+    n_distinct: int | None = None
     content_hash: str = ""
     format: str = ""
     created_at: str = ""

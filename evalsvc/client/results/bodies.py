@@ -197,5 +197,6 @@ class HistoryBody(TypedDict, total=False):
     mean: float | None
     pass_rate: float | None
     confidence_interval: IntervalBody | None
+    endings: Mapping[str, int]
     points: Sequence[Mapping[str, object]]
     next_cursor: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import HistoryBody
@@ -60,6 +60,7 @@ class History(Plottable):
     interval: Interval | None
     points: tuple[HistoryPoint, ...]
     next_cursor: str | None
+    endings: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def read(cls, body: HistoryBody) -> History:
@@ -74,12 +75,13 @@ class History(Plottable):
             pass_rate=body["pass_rate"],
             interval=Interval.read(body.get("confidence_interval")),
             points=tuple(points),
+            endings=body.get("endings") or {},
             next_cursor=body.get("next_cursor"),
         )
 
     def __str__(self) -> str:
         mean = "" if self.mean is None else f", mean score {format_places(self.mean)}"
-        return f"{self.evaluator} {self.profile}: {self.n_total} scores{mean}; {self.interval}"
+        return f"{self.evaluator} {self.profile}: {self.n_total} scores{mean}; {self.interval}{self._endings}"
 
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the interval."""
@@ -95,6 +97,11 @@ class History(Plottable):
             [point.created_at, f"{point.score:g}", _word(point.passed), point.source] for point in self.points[:SHOWN]
         ]
         return table + render_table(("at", "score", "passed", "from"), points)
+
+    @property
+    def _endings(self) -> str:
+        counts = ", ".join(f"{n} {ending}" for ending, n in self.endings.items() if ending != "stop")
+        return f"; {counts}" if counts else ""
 
     @property
     def _covers(self) -> str:

@@ -12,14 +12,14 @@ Without `accumulate`, the complete result is one batch.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsvc.client.results.metrics import Metric, Metrics
 from evalsvc.client.results.rows import Row
-from evalsvc.client.scoring.estimates import estimate_mean
+from evalsvc.client.scoring.estimates import estimate_mean, estimate_running_mean
 from evalsvc.client.scoring.scorers import CustomMetric, ResultMetric
 
 COLUMNS = ("input", "output", "expected")
@@ -77,7 +77,11 @@ class RunningMetric:
             self._results.append(_compute_batch(self._metric, batch))
 
     def estimate(self, rows: Sequence[Row] | None = None, *, level: float) -> Metrics:
-        """Return the metrics of the batches so far, `rows` of which are those without an output too."""
+        """Return the metrics of the batches so far, or of all `rows`, those without an output too.
+
+        Intervals of the batches so far may be looked at each time; that of all rows is for the end.
+        """
+        build_mean = estimate_running_mean if rows is None else estimate_mean
         values: dict[str, TypedValue] = {}
         with self._noting_failures():
             if not self._results and self._failure is None:
@@ -91,7 +95,7 @@ class RunningMetric:
             return Metrics({self._name: _build_untyped(self._name, None, self._rows, rows, self._failure)})
         return Metrics(
             {
-                key: _build_metric(key, typed, self._singles.get(key), self._rows, rows, level)
+                key: _build_metric(key, typed, self._singles.get(key), self._rows, rows, level, build_mean)
                 for key, typed in values.items()
             }
         )
@@ -179,12 +183,13 @@ def _build_metric(
     ok_rows: Sequence[Row],
     rows: Sequence[Row],
     level: float,
+    build_mean: Callable[..., Metric],
 ) -> Metric:
     if typed.kind == "untyped" or singles is None:
         return _build_untyped(name, typed.value, ok_rows, rows)
     if not _agrees(typed.kind, typed.value, singles):
         return _build_untyped(name, typed.value, ok_rows, rows, TYPE_MISMATCH[typed.kind])
-    mean = estimate_mean(name, singles, n_total=len(rows), level=level)
+    mean = build_mean(name, singles, n_total=len(rows), level=level)
     if typed.kind == "algebraic":
         return mean
     # A total describes only these examples; its mean describes others.

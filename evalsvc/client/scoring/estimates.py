@@ -10,6 +10,8 @@ from typing import Any
 
 from evalsvc.client.results.metrics import Metric
 
+AT_THE_END = "interval at the end"
+
 
 def estimate_mean(name: str, scores: Sequence[float], *, n_total: int, n_na: int = 0, level: float = 0.95) -> Metric:
     """Estimate the mean of scores computed here: Wilson's interval for zeros and ones, else Student's t.
@@ -36,6 +38,38 @@ def estimate_mean(name: str, scores: Sequence[float], *, n_total: int, n_na: int
         return Metric(name, mean, method=None, warnings=(reason,), **facts)
     half = _student_quantile(z, n - 1) * stdev / math.sqrt(n)
     return _add_new_data(Metric(name, mean, mean - half, mean + half, method="student-t", warnings=small, **facts))
+
+
+def estimate_running_mean(name: str, scores: Sequence[float], *, n_total: int, level: float = 0.95) -> Metric:
+    """Estimate the mean of scores while more of them come, by an interval that may be looked at each time.
+
+    For zeros and ones it is that of the service (Howard et al. 2021, with a uniform prior over all proportions). Other
+    scores have none until the end.
+    """
+    metric = estimate_mean(name, scores, n_total=n_total, level=level)
+    facts: dict[str, Any] = {"lower": None, "upper": None, "method": None, "safe": "safe while watched"}
+    if scores and set(scores) <= {0.0, 1.0}:
+        lower, upper = anytime_interval(round(sum(scores)), len(scores), level)
+        facts |= {"lower": lower, "upper": upper, "method": "beta-binomial"}
+    elif scores:
+        facts["warnings"] = (*metric.warnings, AT_THE_END)
+    return _add_new_data(replace(metric, **facts))
+
+
+def anytime_interval(successes: int, n: int, level: float) -> tuple[float, float]:
+    """Return the proportions that no look so far has ruled out, at a level that holds for all looks together."""
+    failures = n - successes
+    constant = math.lgamma(n + 2) - math.lgamma(successes + 1) - math.lgamma(failures + 1)
+
+    def find_edge(outside: float) -> float:
+        inside = successes / n
+        for _ in range(50):
+            middle = (inside + outside) / 2.0
+            is_kept = constant + successes * math.log(middle) + failures * math.log1p(-middle) > math.log1p(-level)
+            inside, outside = (middle, outside) if is_kept else (inside, middle)
+        return outside
+
+    return find_edge(0.0) if successes else 0.0, find_edge(1.0) if failures else 1.0
 
 
 def _add_new_data(metric: Metric) -> Metric:

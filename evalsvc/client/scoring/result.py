@@ -20,6 +20,7 @@ from evalsvc.client.scoring.batches import compute_metrics, compute_of_result
 from evalsvc.client.scoring.confusion import Confusion, count_confusion
 from evalsvc.client.scoring.row_scores import refuse_taken_names, score_rows
 from evalsvc.client.scoring.scorers import CustomMetric, ResultMetric, Scorer, takes_result
+from evalsvc.client.service.bodies import ComparableBody
 from evalsvc.client.service.service import Service
 from evalsvc.client.showing.charts import DrawnInterval, Plottable
 from evalsvc.client.showing.frames import build_frame
@@ -51,6 +52,8 @@ class EvaluationResult(Plottable):
     rows: list[Row] = field(default_factory=list)
     gaps: ComponentGaps | None = field(default=None, repr=False, compare=False)
     client: Service | None = field(default=None, repr=False, compare=False)
+    comparable: tuple[ComparableBody, ...] = field(default=(), repr=False, compare=False)
+    """After `score_file` and `score_batch`: earlier ones over some of the same examples, to `client.compare` with."""
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -73,12 +73,22 @@ class ExperimentBody(TypedDict):
     configs: Sequence[ConfigBody]
 
 
+class ComparableBody(TypedDict):
+    """An earlier batch over some of the same examples."""
+
+    experiment_id: str
+    name: str
+    n_common: int
+    metric: str
+
+
 class BatchBody(TypedDict):
     """The scores of a batch, and where they are stored."""
 
     experiment_id: str
     config_id: str
     results: Sequence[OutputBody]
+    comparable: NotRequired[Sequence[ComparableBody]]
 
 
 class ExampleBody(TypedDict):

@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from evalsvc.client.service.evaluators import build_evaluator_entry, normalise_evaluators
+from evalsvc.client.shapes import find_finish_reason, read_body
+from evalsvc.client.values import to_wire
 
 MOST_SAMPLES, MOST_BYTES = 1000, 3_000_000
 """Of a request; the service takes 4 MiB."""
@@ -28,10 +30,20 @@ NAMES = {
 def build_fields(fields: Mapping[str, object]) -> dict[str, object]:
     """Return the fields of a sample or a batch under their API names, without those that are None."""
     body = {NAMES.get(name, name): value for name, value in fields.items() if value is not None}
+    if (output := fields.get("output")) is not None:
+        body["evaluated_model_output"] = to_output(output)
+        if (reason := find_finish_reason(output)) is not None:
+            body.setdefault("finish_reason", reason)
     if "evaluators" in body:
         evaluators = normalise_evaluators(body["evaluators"])  # type: ignore[arg-type]
         body["evaluators"] = [build_evaluator_entry(evaluator) for evaluator in evaluators]
     return {name: _to_list(value) for name, value in body.items()}
+
+
+def to_output(value: object) -> object:
+    """Return the text of a framework's object, or of a chat completion as JSON; other JSON as it is."""
+    is_json = value is None or isinstance(value, str | bool | int | float | Mapping | list | tuple)
+    return read_body(value) if is_json else read_body(to_wire(value))
 
 
 def _to_list(value: object) -> object:

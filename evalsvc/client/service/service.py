@@ -17,10 +17,9 @@ from evalsvc.client.results.samples import SampleResult, SampleResults
 from evalsvc.client.results.verdicts import EvaluateResult
 from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, normalise_evaluators, split_evaluator
 from evalsvc.client.service.experiments_api import ExperimentsApi
-from evalsvc.client.service.samples import build_body, split_samples
+from evalsvc.client.service.samples import build_body, split_samples, to_output
 from evalsvc.client.service.transport import Param, Transport, read_retry_pause
-from evalsvc.client.shapes import read_body
-from evalsvc.client.values import to_wire
+from evalsvc.client.shapes import find_finish_reason
 
 Passages = str | Sequence[str | Mapping[str, object]]
 LONGEST_WAIT_SECONDS = 25
@@ -96,7 +95,8 @@ class Service:
         """
         sample = {
             "evaluated_model_input": input,
-            "evaluated_model_output": _to_output(output),
+            "evaluated_model_output": to_output(output),
+            "finish_reason": find_finish_reason(output),
             "evaluated_model_retrieved_context": _to_json_list(contexts),
             "evaluated_model_gold_answer": _to_json_list(gold),
             "evaluated_model_gold_answers": None if golds is None else [*golds],
@@ -233,12 +233,6 @@ def _flatten(asked: Mapping[str, object], prefix: str = "") -> dict[str, Param]:
         elif (prefix, name, value) != ("", "scope", "account"):
             params[f"{prefix}{name}"] = cast(Param, value)
     return params
-
-
-def _to_output(value: object) -> object:
-    """Return the text of a framework's object; JSON as it is."""
-    is_json = value is None or isinstance(value, str | bool | int | float | Mapping | list | tuple)
-    return value if is_json else read_body(to_wire(value))
 
 
 def _to_json_list(value: object) -> object:

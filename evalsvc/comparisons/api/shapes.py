@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+from django.conf import settings
 from msgspec import UNSET, Meta, UnsetType
 from rest_framework import serializers
 
@@ -96,6 +97,7 @@ class ComparisonHead(AnswerShape):
     n_for_first_shown: int
     errors: list[CountedError]
     cost: float | None
+    currency: str
     created_at: Moment
     finished_at: Moment | None
 
@@ -238,6 +240,7 @@ def head_out(row: OutputComparison) -> ComparisonHead:
         configs=[NamedConfig(id=str(id), name=names.get(id, str(id))) for id in row.configs],
         baseline=names.get(row.configs[0]) if row.design == OutputComparison.Design.BASELINE else None,
         seed=str(row.seed),
+        currency=settings.CURRENCY,
         previous_id=digits(row.previous_id),
         errors=[CountedError(code=code, n=n) for code, n in count_error_codes(row).items()],
         **{name: getattr(counts, name) for name in count_names},

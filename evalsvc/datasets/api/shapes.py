@@ -26,6 +26,10 @@ class VersionOut(AnswerShape, kw_only=True):
 
     number: int
     n_examples: int
+    n_distinct: Annotated[
+        int | None,
+        Meta(description="Examples that differ in input, expected answer, contexts or output; null: not counted."),
+    ]
     content_hash: Annotated[str, Meta(description="SHA-256 of the canonical rows, in order.")]
     format: Annotated[str, build_enum(DatasetVersion.Format.values)]
     input_schema: Annotated[dict[str, Any] | UnsetType, Meta(description="JSON Schema of the inputs.")] = UNSET

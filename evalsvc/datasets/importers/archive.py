@@ -15,6 +15,8 @@ from evalsvc.problems import FieldError, Invalid
 MAX_DIRECTORY_BYTES = 1024 * 1024
 MAX_GROWTH = 4
 """The files of an archive may hold so many times what an upload may."""
+ZSTANDARD = 93
+ZSTANDARD_REMEDY = "Write a log of Inspect as JSON: inspect log convert LOG --to json --output-dir FOLDER."
 END, LOCATOR = b"PK\x05\x06", b"PK\x06\x07"
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, struct.error)
 
@@ -77,6 +79,8 @@ class Archive:
         member = self.members[name]
         if member.flag_bits & 1:
             raise refuse("The archive is encrypted.")
+        if member.compress_type == ZSTANDARD:
+            raise refuse(f"{name[:100]!r} is compressed with Zstandard, which is not read. {ZSTANDARD_REMEDY}")
         # bzip2 and LZMA unpack without an upper bound.
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise refuse(f"{name[:100]!r} is compressed in another way than deflate.")

@@ -25,6 +25,7 @@ JSON_SUFFIX = ":json"
 DELIMITERS = (",", ";", "\t")
 """Spreadsheets of countries with a decimal comma write semicolons."""
 MAX_COLUMNS = 1000
+CHOICE_COLUMNS = ("question", "A", "B", "C", "D", "answer")
 _index_name = re.compile(r"(Unnamed: [0-9]+(_level_[0-9]+)?)?(\.[0-9]+)?")
 _said_delimiter = re.compile(r"sep=([,;\t|])\s*")
 """The line before the header by which Excel knows the separator."""
@@ -91,6 +92,9 @@ def read_csv(
             ) from None
         if row is None:
             return
+        if header is None and is_row_of_choices(row):
+            header = Header(list(CHOICE_COLUMNS))
+            summary.note([f"The file has no header. Its columns are read as {', '.join(CHOICE_COLUMNS)}, as in MMLU."])
         if header is None:
             header = read_header(location, row, refusals, summary) if row else None
         elif not header.has_value(row):
@@ -101,6 +105,12 @@ def read_csv(
             refusals.add(location, f"Has {len(row)} cells where the header has {n_names}: put texts in double quotes.")
         elif record := header.read(location, [cell or None for cell in row], refusals):
             yield location, record
+
+
+def is_row_of_choices(cells: Sequence[str]) -> bool:
+    """Return whether the first row is a question of MMLU: the files of its authors have no header."""
+    is_choice = len(cells) == len(CHOICE_COLUMNS) and cells[-1].strip() in CHOICE_COLUMNS[1:-1]
+    return is_choice and all(cells) and not any(is_known_name(cell.strip()) for cell in cells)
 
 
 def find_delimiter(header: str) -> str:

@@ -15,6 +15,7 @@ from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, reso
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.lineage import find_origins
 from evalsvc.evaluations.history.read import (
+    count_endings,
     get_declared_range,
     get_thresholds,
     history_summary,
@@ -37,6 +38,7 @@ from evalsvc.evaluations.wire.interval_request import (
     read_query,
 )
 from evalsvc.evaluations.wire.scores import NO_THRESHOLD
+from evalsvc.judges.calls.endings import TRUNCATED, is_truncated
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import KeyWarning, answers_with
@@ -124,6 +126,9 @@ class HistoryView(AccountView):
         answer |= {} if has_verdict else {"pass_rate": None}
         declared = None if run else get_declared_range(self.account, evaluator_id, profile_name)
         interval = answer_interval(ask, family, history, has_verdict=has_verdict, declared=declared)
+        answer["endings"] = count_endings(self.account, history, ask.most)
+        if interval is not None and is_truncated(answer["endings"]):
+            interval["warnings"].append(TRUNCATED)
         answer["confidence_interval"] = shapes.interval_shape(interval)
         if not answer["n_total"]:
             answer |= self._build_hints(evaluator_id, profile_name, ask)

@@ -24,6 +24,7 @@ DESCRIPTIONS = {
     "capture": "What to keep. Default: `all` with `app` or `experiment_id`, else `none`.",
     "confidence_interval_strategy": "The interval to compute over the history before this request.",
     "strip_thinking": "Whether closed blocks of thinking before the output are left out. Default: true.",
+    "finish_reason": "What the model's provider says of how the output ended, such as `length`.",
     "app": "The application; not together with `experiment_id`.",
 }
 

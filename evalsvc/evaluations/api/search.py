@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import F, Q
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsvc.accounts.views import AccountView
+from evalsvc.accounts.views import PAGE_PARAMS, AccountView
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.history.lineage import build_planned_warnings
 from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, find_unread_members
 from evalsvc.evaluations.search.pages import fetch_requests, get_revision_settings, search_evaluations
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.answer import evaluation_out
+from evalsvc.evaluations.wire.interval_request import first_id
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope, EvaluationPage
+from evalsvc.rest.answering.offsets import OffsetList
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.problems import FieldError, Invalid
 
@@ -83,17 +86,25 @@ class EvaluationSearchView(AccountView):
         wanted_rows = evaluation_condition(filters) & _older_filters(query)
         plans = build_planned_warnings(self.account.pk, experiments_in(filters), "/filters")
         self.warn_of((), (), [*find_unread_members(filters), *plans])
+        offset, offset_list = query.get("offset") or 0, self._get_offset_list(request, serializer.initial_data)
         evaluations = search_evaluations(
             account=self.account,
-            condition=wanted_rows,
+            condition=wanted_rows & offset_list.read_condition() if offset else wanted_rows,
             limit=query["limit"],
             cursor=query.get("cursor"),
-            offset=query.get("offset") or 0,
+            offset=offset,
         )
+        if evaluations.next_cursor and not offset and not query.get("cursor"):
+            offset_list.keep_newest(max(first_id(timezone.now()), *(row.id for row in evaluations.rows)))
         requests = fetch_requests(account=self.account, request_ids=[row.request_id for row in evaluations.rows])
         # What is deleted meanwhile is left out.
         rows = [evaluation_out(row, requests[row.request_id]) for row in evaluations.rows if row.request_id in requests]
         return Response(EvaluationPage(evaluations=rows, next_cursor=evaluations.next_cursor))
+
+    def _get_offset_list(self, request: Request, body: Mapping[str, Any]) -> OffsetList:
+        """Return the list of this search: its ids grow, whatever time an evaluation has."""
+        wanted = sorted((name, str(value)) for name, value in body.items() if name not in PAGE_PARAMS)
+        return OffsetList(f"{self.account.pk} {self.caller.actor} {request.path} {wanted}", by="id")
 
 
 def _older_filters(wanted: Mapping[str, Any]) -> Q:

@@ -27,6 +27,7 @@ from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.verdicts import (
     PENDING,
+    fail_ending,
     score_sample,
     shift_spans,
     strip_thinking,
@@ -49,8 +50,7 @@ INLINE_SECONDS = 2.0
 def plan_evaluations(*, account_id: int, epoch: str | None, call: EvaluateCall) -> list[PlannedEvaluation]:
     """Resolve each evaluator and decide where it runs. One that cannot run gets its verdict here."""
     entries = [
-        _plan_one(account_id, epoch, call.sample, i, evaluator_request)
-        for i, evaluator_request in enumerate(call.wanted)
+        _plan_one(account_id, epoch, call, i, evaluator_request) for i, evaluator_request in enumerate(call.wanted)
     ]
     _mark_repeats(entries)
     if call.config is not None:
@@ -77,15 +77,18 @@ def _refuse_unknown_config(account_id: int, call: EvaluateCall, entries: list[Pl
 
 
 def _plan_one(
-    account_id: int, epoch: str | None, sample: Sample, position: int, wanted: EvaluatorRequest
+    account_id: int, epoch: str | None, call: EvaluateCall, position: int, wanted: EvaluatorRequest
 ) -> PlannedEvaluation:
     try:
         resolved = _resolve(account_id, epoch, wanted)
     except UnresolvedEvaluator as exc:
         return PlannedEvaluation(position, wanted, None, validation_error(exc.code, exc.message))
-    if verdict := validate_inputs(resolved.family, resolved.evaluator_id, resolved.settings, sample):
+    verdict = fail_ending(resolved.family, resolved.settings, call.ending, wanted.explain) or validate_inputs(
+        resolved.family, resolved.evaluator_id, resolved.settings, call.sample
+    )
+    if verdict is not None:
         return PlannedEvaluation(position, wanted, resolved, verdict)
-    return PlannedEvaluation(position, wanted, resolved, PENDING, choose_lane(resolved, sample))
+    return PlannedEvaluation(position, wanted, resolved, PENDING, choose_lane(resolved, call.sample))
 
 
 def _resolve(account_id: int, epoch: str | None, wanted: EvaluatorRequest) -> ResolvedEvaluator:

@@ -92,6 +92,7 @@ def compute_course(
     *,
     n_parts: int = 24,
     has_verdict: bool = True,
+    declared: tuple[float, float] | None = None,
 ) -> HistoryCourse:
     """Compute the course of a window in at most `n_parts` parts, each with the interval specified by the options."""
     of = ask.of or get_default_estimand(family, history, ask.most)
@@ -102,7 +103,7 @@ def compute_course(
 
     def stretch(first: int, end: int) -> HistoryStretch:
         part = window.select(slice(n - end, n - first))
-        values, numbers = part.values, compute_interval(ask, of, family, part)
+        values, numbers = part.values, compute_interval(ask, of, family, part, declared=declared)
         bounds = select_bounds(numbers)
         oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
         times = datetime_from_id(oldest), datetime_from_id(newest)

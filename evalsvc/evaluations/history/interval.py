@@ -128,7 +128,7 @@ def answer_interval(
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
-    if (drift := _drift(ask, of, family, window)) is not None:
+    if (drift := _drift(ask, of, family, window, declared)) is not None:
         answer["warnings"].append("drift")
     answer["drift"] = drift
     return answer
@@ -175,7 +175,7 @@ def compute_interval(
     declared: tuple[float, float] | None = None,
 ) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
-    limits, binary = (family.value_range, family.binary) if family else (_select_range(declared, window), None)
+    limits, binary = (family.value_range, family.binary) if family else (select_range(declared, window.values), None)
     if of == "pass":
         limits, binary = (0.0, 1.0), True
     clusters = _find_clusters(ask, window)
@@ -202,12 +202,12 @@ def compute_interval(
     return numbers
 
 
-def _select_range(declared: tuple[float, float] | None, window: Window) -> tuple[float, float] | None:
+def select_range(declared: tuple[float, float] | None, values: Any) -> tuple[float, float] | None:
     """Return the declared range if all values lie in it: earlier scores may have come without one."""
-    if declared is None or not window.values.size:
+    if declared is None or not values.size:
         return declared
     low, high = declared
-    return declared if low <= float(window.values.min()) and float(window.values.max()) <= high else None
+    return declared if low <= float(values.min()) and float(values.max()) <= high else None
 
 
 def _find_clusters(ask: IntervalOptions, window: Window) -> Any:
@@ -286,7 +286,9 @@ def _collect_warnings(
     return warning_codes, since
 
 
-def _drift(ask: IntervalOptions, of: str, family: Family | None, window: Window) -> dict[str, Any] | None:
+def _drift(
+    ask: IntervalOptions, of: str, family: Family | None, window: Window, declared: tuple[float, float] | None
+) -> dict[str, Any] | None:
     """Return when the level of what was captured shifted, the means on either side, and the interval since then.
 
     What experiments promoted is left out: where it begins, the source of the scores has changed, and not their level.
@@ -300,7 +302,7 @@ def _drift(ask: IntervalOptions, of: str, family: Family | None, window: Window)
     if drift is None:
         return None
     n_since = window.values.size - drift.changed_at
-    numbers = compute_interval(ask, of, family, window.select(slice(n_since)))
+    numbers = compute_interval(ask, of, family, window.select(slice(n_since)), declared=declared)
     summary = {name: numbers[name] for name in ("median", "n")} | select_bounds(numbers)
     moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
     return {"changed_at": moment.isoformat(), "before": drift.before, "after": drift.after, **summary}

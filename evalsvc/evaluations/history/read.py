@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
+import numpy as np
 from django.db import connections
 from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
@@ -12,12 +14,29 @@ from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
-from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation, EvaluationTag, HistoryScore
-from evalsvc.evaluations.models.evaluations import CAPTURED
+from evalsvc.evaluations.models import EXTERNAL_PREFIX, EvaluationTag, HistoryScore
+from evalsvc.judges.calls.endings import ENDINGS
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings
 
 MAX_PROFILES = 20
+Range: TypeAlias = tuple[float, float]
+RANGES = """
+SELECT asked.name, asked.profile, newest.range ->> 0, newest.range ->> 1
+FROM unnest(%(names)s::text[], %(profiles)s::text[]) AS asked(name, profile)
+CROSS JOIN LATERAL (
+  SELECT e.details -> 'value_range' AS range FROM evaluations_evaluation e
+  WHERE e.account_id = %(account)s AND e.captured AND e.evaluator_id = asked.name AND e.profile_name = asked.profile
+  ORDER BY e.created_at DESC, e.id DESC LIMIT 1) newest
+WHERE jsonb_typeof(newest.range) = 'array'
+"""
+ENDINGS_OF = """
+SELECT coalesce(q.extras ->> 'ending', 'stop'), count(*)
+FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id
+WHERE e.account_id = %(account)s AND e.id = ANY (%(ids)s) AND e.evaluation_type = 'patronus_evaluation'
+  AND (q.output IS NOT NULL OR q.extras ->> 'ending' IS NOT NULL)
+GROUP BY 1
+"""
 
 
 def list_history(
@@ -57,13 +76,34 @@ def history_summary(
     }
 
 
+def count_endings(account: Account, history: HistorySnapshot, most: int | None = None) -> dict[str, int]:
+    """Return how the outputs behind the newest scores of a history ended, in the order of ENDINGS and without zeros.
+
+    Outputs of experiments are counted there, and scores made elsewhere have no ending.
+    """
+    if not history.score_bytes:
+        return {}
+    ids = np.frombuffer(history.id_bytes, np.int64)[:most].tolist()
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(ENDINGS_OF, {"account": account.pk, "ids": ids})
+        counts = dict(cursor.fetchall())
+    return {ending: counts[ending] for ending in ENDINGS if ending in counts}
+
+
 def get_declared_range(account: Account, evaluator_id: str, profile_name: str) -> tuple[float, float] | None:
     """Return the range that came with the newest score made elsewhere; None if it came without one."""
-    if not evaluator_id.startswith(EXTERNAL_PREFIX):
-        return None
-    rows = Evaluation.objects.filter(CAPTURED, account=account, evaluator_id=evaluator_id, profile_name=profile_name)
-    newest = rows.order_by("-created_at", "-id").values_list("details__value_range", flat=True).first()
-    return (newest[0], newest[1]) if newest else None
+    return get_declared_ranges(account, [(evaluator_id, profile_name)]).get((evaluator_id, profile_name))
+
+
+def get_declared_ranges(account: Account, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Range]:
+    """Return the declared ranges of histories (evaluator and profile) that have one, in one query; usually in none."""
+    external = [pair for pair in pairs if pair[0].startswith(EXTERNAL_PREFIX)]
+    if not external:
+        return {}
+    with connections[current_role()].cursor() as cursor:
+        names, profiles = ([pair[i] for pair in external] for i in range(2))
+        cursor.execute(RANGES, {"account": account.pk, "names": names, "profiles": profiles})
+        return {(name, profile): (float(low), float(high)) for name, profile, low, high in cursor.fetchall()}
 
 
 def profiles_with_scores(*, account: Account, evaluator_id: str) -> list[str]:

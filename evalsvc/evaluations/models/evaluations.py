@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
+from evalsvc.judges.calls.endings import STOP
 from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
 
@@ -75,6 +76,11 @@ class EvaluationRequest(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def ending(self) -> str | None:
+        """Return how the output ended; None without an output."""
+        return (self.extras or {}).get("ending", None if self.output is None else STOP)
 
 
 class Evaluation(models.Model):

@@ -83,6 +83,7 @@ FIELDS = {
     "score_raw": SearchField("score", "number"),
     "text_output": SearchField("text_output", "text"),
     "explanation": SearchField("explanation", "text"),
+    "ending": SearchField("request__extras.ending", "text"),
     "evaluated_model_input": SearchField("request__input", "text"),
     "evaluated_model_output": SearchField("request__output", "text"),
     "metric_name": SearchField("details.metric_name", "text"),

@@ -16,7 +16,8 @@ from uuid import UUID
 import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connections
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Case, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.functions import Coalesce
 from django.db.models.lookups import IsNull
 from psycopg import Cursor
 from psycopg.abc import Buffer
@@ -30,6 +31,7 @@ from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.budget import PageIds, build_budget_condition
 from evalsvc.evaluations.search.tags import HasTag, split_leading_tag
+from evalsvc.judges.calls.endings import STOP
 from evalsvc.rest.answering.pagination import TimeCursor, order_by_time, read_time_cursor, write_time_cursor
 from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.tenancy.scope import current_role
@@ -37,7 +39,13 @@ from evalsvc.tenancy.scope import current_role
 # Of each statement of a search. What no index serves walks the account's evaluations, and that must end.
 TIMEOUT_SECONDS = 10
 Shown: TypeAlias = Literal["rows", "inputs", "nothing"]
-REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id")
+REQUEST_COLUMNS = ("tags", "dataset_sample_id", "span_id", "ending")
+# As EvaluationRequest.ending, without reading the output.
+ENDING = Coalesce(
+    Func(F("extras"), Value("ending"), function="jsonb_extract_path_text", output_field=TextField()),
+    Case(When(output__isnull=False, then=Value(STOP))),
+    output_field=TextField(),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +171,7 @@ def fetch_requests(
     if not request_ids:
         return {}
     rows = EvaluationRequest.objects.filter(AnyOf(F("id"), list(set(request_ids))), account=account)
+    rows = rows.annotate(**{"ending": ENDING}) if "ending" in columns else rows
     return {row.id: row for row in fetch_rows(rows.values_list("id", *columns))}
 
 

@@ -22,6 +22,7 @@ from evalsvc.evaluations.wire.shapes import (
     StoredEvaluation,
     interval_shape,
 )
+from evalsvc.judges.calls.endings import STOP
 from evalsvc.rest.answering.shapes import KeyWarning
 from evaluators.base import Sample
 
@@ -123,6 +124,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         evaluated_model_provider=extras.get("provider"),
         evaluated_model_params=extras.get("params"),
         evaluated_model_selected_model=extras.get("selected_model"),
+        ending=extras.get("ending", None if request.sample.output is None else STOP),
         passed=verdict.passed,
         pass_reason=get_pass_reason(entry.evaluation_type, verdict),
         score_raw=score,
@@ -183,6 +185,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         error_code=row.error_code,
         error_message=row.error_message,
         explain_strategy=row.explain_strategy,
+        ending=request.ending,
         passed=row.passed,
         pass_reason=get_pass_reason(row.evaluation_type, row),
         score=to_client_score(row.family, row.score, row.passed),

@@ -165,6 +165,9 @@ class History(AnswerShape):
     pass_rate: Annotated[float | None, Meta(description="Of the n newest.")]
     pass_reason: Annotated[str | None, Meta(description="`no threshold` where the profile has none.")]
     confidence_interval: ConfidenceInterval | None
+    endings: Annotated[
+        dict[str, int], Meta(description="How the outputs behind the n newest ended: those of calls, by ending.")
+    ]
     points: list[ScorePoint]
     next_cursor: str | None
     other_profiles: Annotated[

@@ -21,6 +21,7 @@ from evalsvc.evaluations.wire.inputs import (
     type_errors,
 )
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
+from evalsvc.judges.calls.endings import STOP, close_text, name_ending
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.rest.bodies.names import app_error, normalize_app_name
@@ -36,6 +37,7 @@ MAX_ID = 255
 MAX_ANSWER_BYTES = 32 * 2**20
 # The widths of the columns: a longer name cannot exist.
 MAX_NAMES = {"evaluator": 100, "evaluator_id": 100, "criteria": 120, "profile_name": 120}
+MAX_FINISH_REASON = 50
 EXPLAIN = ("never", "on-fail", "on-success", "always")
 
 Explain = Literal["never", "on-fail", "on-success", "always"]
@@ -60,6 +62,7 @@ class Body(InputSpellings, kw_only=True):
     explain: bool | Explain | None = None
     capture: Capture | None = None
     strip_thinking: bool | None = None
+    finish_reason: str | None = None
     confidence_interval_strategy: str | dict[str, Any] | None = None
     config: str | int | None = None
     app: str | None = None
@@ -125,6 +128,8 @@ class EvaluateCall:
     log_id: str | None
     trace_id: str | None
     span_id: str | None
+    ending: str | None = None
+    """How the output ended; None without an output."""
     warnings: tuple[KeyWarning, ...] = ()
     """What the caller should know of the request that did not keep it from being run."""
 
@@ -155,6 +160,7 @@ def read_call(body: bytes) -> EvaluateCall:
     ]
     if errors:
         raise Invalid(*errors)
+    ending = find_ending(sample, raw.finish_reason)
     return EvaluateCall(
         wanted=tuple(_build_evaluator_request(ref, raw.explain) for ref in raw.evaluators),
         sample=sample,
@@ -165,9 +171,8 @@ def read_call(body: bytes) -> EvaluateCall:
         experiment_id=int(raw.experiment_id) if raw.experiment_id is not None else None,
         project_id=uuid.UUID(raw.project_id) if raw.project_id else None,
         project_name=raw.project_name,
-        extras=add_interval_options(
-            build_extras(raw, fields, sample), interval, id_text(raw.config), raw.strip_thinking is not False
-        ),
+        extras=add_options(build_extras(raw, fields, sample), interval, raw, ending),
+        ending=ending,
         tags=raw.tags,
         dataset_id=id_text(raw.dataset_id),
         dataset_sample_id=id_text(raw.dataset_sample_id),
@@ -189,14 +194,25 @@ def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[KeyWarning
     return (*unknown[:MAX_WARNINGS], *type_warnings)
 
 
-def add_interval_options(
-    extras: dict[str, Any] | None, interval: IntervalOptions, config: str | None, strips_thinking: bool
+def find_ending(sample: Sample, finish_reason: str | None) -> str | None:
+    """Return how the output ended, by the rule of experiments; None where there is neither an output nor a reason."""
+    if sample.output is None and not finish_reason:
+        return None
+    if sample.answer is not None or (sample.output is None and sample.unread):
+        return name_ending(finish_reason)
+    return close_text(sample.output, finish_reason, strips_thinking=sample.strips_thinking).ending
+
+
+def add_options(
+    extras: dict[str, Any] | None, interval: IntervalOptions, raw: Body, ending: str | None
 ) -> dict[str, object] | None:
     """Add what a stored request needs to be judged by workers, and answered again with the same interval."""
     options = {
         "interval": interval.to_json() or None,
-        "config": config,
-        "strip_thinking": None if strips_thinking else False,
+        "config": id_text(raw.config),
+        "strip_thinking": False if raw.strip_thinking is False else None,
+        "finish_reason": raw.finish_reason,
+        "ending": None if ending == STOP else ending,
     }
     members = {name: value for name, value in options.items() if value is not None}
     return {**(extras or {}), **members} if members else extras
@@ -285,6 +301,8 @@ def text_errors(raw: Body) -> list[FieldError]:
         for name in names
         if len(id_text(getattr(raw, name)) or "") > MAX_ID
     ]
+    if len(raw.finish_reason or "") > MAX_FINISH_REASON:
+        errors.append(FieldError("/finish_reason", f"At most {MAX_FINISH_REASON} characters."))
     return errors + tag_errors(raw.tags)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.history_shapes import ConfidenceInterval
+from evalsvc.judges.calls.endings import ENDINGS
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment
 
 Status: TypeAlias = Annotated[
@@ -30,6 +31,12 @@ class AdditionalInfo(AnswerShape):
 
 PassReason = Annotated[
     str | None, Meta(description="`no threshold` where the profile has none, so that `pass` is null.")
+]
+
+
+Ending = Annotated[
+    str | None,
+    Meta(description="How the output ended; null without one.", extra_json_schema={"enum": [*ENDINGS, None]}),
 ]
 
 
@@ -62,6 +69,7 @@ class EvaluationVerdict(AnswerShape):
     evaluated_model_provider: Json
     evaluated_model_params: Json
     evaluated_model_selected_model: Json
+    ending: Ending
     passed: bool | None = field(name="pass")
     pass_reason: PassReason
     score_raw: float | None
@@ -196,6 +204,7 @@ class StoredEvaluation(AnswerShape):
     error_code: str | None
     error_message: str | None
     explain_strategy: str
+    ending: Ending
     passed: bool | None = field(name="pass")
     pass_reason: PassReason
     score: float | None

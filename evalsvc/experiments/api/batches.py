@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import validate_strict
 from evalsvc.datasets.api.datasets import UploadView
 from evalsvc.datasets.api.receiver import Form
@@ -17,7 +18,7 @@ from evalsvc.datasets.importers.outputs import parse_outputs
 from evalsvc.datasets.importers.reader import Upload
 from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.experiments import batches
-from evalsvc.experiments.api.answers.outputs import BatchScores
+from evalsvc.experiments.api.answers.outputs import BatchScores, ComparableBatch
 from evalsvc.experiments.bodies import plans
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.parser import score_file
@@ -46,7 +47,7 @@ class OutputBatchView(UploadView):
         `Location`.
         """
         plan = self._score_rows(request.data) if self.form is None else self._score_form(self.form)
-        answer = batch_out(plan)
+        answer = batch_out(plan, self.account)
         if not answer["n_pending"]:
             return Response(answer)
         enqueue_after_commit()
@@ -89,7 +90,7 @@ def _decode(name: str, text: str) -> object:
         raise Invalid(FieldError(f"/{name}", f"Not valid JSON: {exc}.")) from None
 
 
-def batch_out(plan: ExperimentPlan) -> dict[str, Any]:
+def batch_out(plan: ExperimentPlan, account: Account) -> dict[str, Any]:
     """Return the scores of a batch, in the order of its rows, and its estimates."""
     (config,) = live_view(plan)["configs"]
     rows = rows_out(list(Output.objects.filter(experiment_id=plan.pk).order_by("example_id")), plan=plan)
@@ -100,4 +101,13 @@ def batch_out(plan: ExperimentPlan) -> dict[str, Any]:
         "n_pending": n_pending,
         "metrics": config["metrics"],
         "results": rows,
+        "comparable": [
+            ComparableBatch(
+                experiment_id=str(other.plan.pk),
+                name=other.plan.experiment.name,
+                n_common=other.n_common,
+                metric=other.metric,
+            )
+            for other in batches.list_comparable_files(account, plan)
+        ],
     }

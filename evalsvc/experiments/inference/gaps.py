@@ -268,7 +268,39 @@ def _bottleneck(
         "lower": gap.lower,
         "upper": gap.upper,
     }
-    return {"bottleneck": {"components": _find_culprits(plan, config, pair, before), **details}, "reason": None}
+    source = _trace_upstream(pair, ranged_gaps, before)
+    return {"bottleneck": {"components": _find_culprits(plan, config, source, before), **details}, "reason": None}
+
+
+def _trace_upstream(
+    one: ModePairs, found: Sequence[tuple[ModePairs, PairedInterval]], before: Mapping[str, Sequence[str]]
+) -> ModePairs:
+    """Return the gap furthest upstream that accounts for a gap.
+
+    What a component gains from expected outputs of those that it was replaced by tells their fault and that of all
+    before them. A replaced component that itself gains from what is expected before it, and more than it still lacks
+    then, is not at fault: its own gap is looked at in turn.
+    """
+    replaced = before.get(str(one.metric.component), ())
+    gaps = [
+        (pair, gap)
+        for pair, gap in found
+        if pair.metric.component in replaced
+        and pair.metric.component in before
+        and gap.lower is not None
+        and gap.lower > 0.0
+        and _share(pair, gap) > _lacking_share(pair)
+    ]
+    return _trace_upstream(max(gaps, key=lambda each: _share(*each))[0], found, before) if gaps else one
+
+
+def _lacking_share(one: ModePairs) -> float:
+    """Return what a component lacks on expected inputs, as a proportion of the metric's range."""
+    bounds = one.metric.value_range
+    if bounds is None or one.isolated is None:
+        return 1.0
+    best = bounds[1] if one.metric.higher_is_better else bounds[0]
+    return abs(best - one.isolated) / (bounds[1] - bounds[0])
 
 
 def _share(one: ModePairs, gap: PairedInterval) -> float:

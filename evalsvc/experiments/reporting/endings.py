@@ -1,4 +1,4 @@
-"""How the answers of configs ended: counts by ending, and the warning when many were cut off."""
+"""How the answers of configs ended: counts by ending."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 from django.db import connections
 
 from evalsvc.experiments.models import Config
-from evalsvc.judges.calls.endings import ENDINGS, ERROR, LENGTH, STOP
+from evalsvc.judges.calls.endings import ENDINGS, ERROR, STOP
 from evalsvc.tenancy.scope import current_role
-
-TRUNCATED = "truncated"
-MAX_TRUNCATED = 0.02
-"""Share of answers that were cut off at their token limit, above which a config warns."""
 
 # A stop is not stored, nor is an error where it is what the status says.
 COUNTS = """
@@ -51,13 +47,3 @@ def _complete(config: Config, named: Mapping[tuple[str, bool], int], n_samples: 
         counts[ERROR] += config.n_error - sum(n for (_, is_ok), n in named.items() if not is_ok)
     counts[STOP] = (config.n_ok + config.n_error) * n_samples - sum(counts.values())
     return {ending: n for ending, n in counts.items() if n > 0}
-
-
-def is_truncated(endings: Mapping[str, int]) -> bool:
-    """Return whether more of the answers were cut off than a config may have without a warning."""
-    return endings.get(LENGTH, 0) > MAX_TRUNCATED * sum(endings.values())
-
-
-def describe_endings(endings: Mapping[str, int]) -> str:
-    """Return the counts of all endings but `stop` in words, such as `3 length, 1 refusal`."""
-    return ", ".join(f"{n} {ending}" for ending, n in endings.items() if ending != STOP)

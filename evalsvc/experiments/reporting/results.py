@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Count, Exists, F, FloatField, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
@@ -225,6 +226,7 @@ def rows_out(outputs: Sequence[Output], *, plan: ExperimentPlan, include: Sequen
             "input_tokens": row.input_tokens,
             "output_tokens": row.output_tokens,
             "cost": row.cost,
+            "currency": settings.CURRENCY,
             "attempt": row.attempt,
             "trace_id": row.trace_id,
             "span_id": row.span_id,

@@ -9,7 +9,8 @@ import numpy as np
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY, ResolvedEvaluator, UnresolvedEvaluator, resolve
-from evalsvc.evaluations.history.interval import interval_values
+from evalsvc.evaluations.history.interval import interval_values, select_range
+from evalsvc.evaluations.history.read import get_declared_range
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.store import read_scoped
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
@@ -34,13 +35,15 @@ class HistorySubject:
     scores: GateScores
     passes: GateScores
     n_no_verdict: int
+    declared: Ends | None
+    """The range that came with scores made elsewhere."""
 
     def read(self, metric: str) -> tuple[GateScores, Ends | None, bool]:
         """Return scores, their range and whether they are 0 or 1; of `pass` the verdicts as they were judged."""
         if metric == "pass":
             return self.passes, (0.0, 1.0), True
         family = self.run.family if self.run else None
-        return self.scores, family.value_range if family else None, bool(family and family.binary)
+        return self.scores, family.value_range if family else self.declared, bool(family and family.binary)
 
     def describe(self) -> GatedHistory:
         """Return what names it."""
@@ -70,7 +73,11 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
     scores, passes = (_oldest_first(np.asarray(rows[of].values)) for of in ("score", "pass"))
     # An entry without a verdict has a score: for the pass rate it must count as failed.
     passes = replace(passes, candidate=np.append(passes.candidate, [math.nan] * rows["pass"].n_no_verdict))
-    return HistorySubject(evaluator_id, profile_name, run, ask, scores, passes, rows["pass"].n_no_verdict)
+    declared = None if run else get_declared_range(account, evaluator_id, profile_name)
+    return HistorySubject(
+        evaluator_id, profile_name, run, ask, scores, passes, rows["pass"].n_no_verdict,
+        select_range(declared, scores.candidate),
+    )  # fmt: skip
 
 
 def _check(body: GateBody) -> None:

@@ -10,6 +10,7 @@ import re
 
 from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
 from evalsvc.gates.words import VERDICTS, ends_words, gate_reason, interval_words, number_words, rows_words, rule_name
+from evalsvc.stats.basics.words import ONE_LOOK, WATCHED
 
 MARKS = {"pass": "✅", "fail": "❌", "undecided": "❔"}
 MOST_REGRESSIONS = 5
@@ -117,7 +118,7 @@ def fenced(text: str) -> str:
 
 def _footer(gate: GateOut) -> str:
     covers = "new data" if gate.covers == "new_data" else "this set"
-    looks = "one look" if gate.looks == "one" else "safe while watched"
+    looks = ONE_LOOK if gate.looks == "one" else WATCHED
     words = [f"level {100 * gate.level:g} %: {ends_words(gate.rules[0])}", f"covers {covers}", looks]
     if gate.pairing is not None:
         words.append(f"{100 * gate.pairing.share:.0f} % of the examples are in both")

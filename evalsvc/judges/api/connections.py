@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, cast
 
+from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -65,6 +66,7 @@ class ConnectionOut(AnswerShape):
     max_concurrency: int | None
     daily_budget: float | None
     spent_today: float | None
+    currency: str
     health: ConnectionHealthOut | None
     is_enabled: bool
     is_default: bool
@@ -103,6 +105,7 @@ class TrialOut(AnswerShape):
     input_tokens: int
     output_tokens: int
     cost: float | None
+    currency: str
     error: TrialErrorOut | None
 
 
@@ -121,6 +124,7 @@ def _connection_out(one: ConnectionStatus) -> ConnectionOut:
         key_set=row.has_key,
         key_last4=row.key_last4 or None,
         spent_today=one.spent,
+        currency=settings.CURRENCY,
         health=None if one.health is None else build_shape(one.health, ConnectionHealthOut, failing=one.failing),
         **{name: _float(getattr(row, name)) for name in MONEY},
     )
@@ -133,7 +137,7 @@ def _float(value: Decimal | None) -> float | None:
 def trial_out(trial: Trial) -> TrialOut:
     """Return what a test call brought as the API shows it."""
     error = build_shape(trial, TrialErrorOut, code=trial.error_code, detail=trial.error_detail)
-    return build_shape(trial, TrialOut, error=None if trial.ok else error)
+    return build_shape(trial, TrialOut, currency=settings.CURRENCY, error=None if trial.ok else error)
 
 
 class ConnectionsView(AccountView):

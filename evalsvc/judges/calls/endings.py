@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 STOP, LENGTH, CONTENT_FILTER, REFUSAL = "stop", "length", "content_filter", "refusal"
 TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR = "tool_calls", "thinking_only", "empty", "error"
 ENDINGS = (STOP, LENGTH, CONTENT_FILTER, REFUSAL, TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR)
 """Each output has one of these."""
+FAILURES = {
+    LENGTH: "The answer was cut off at its token limit.",
+    THINKING_ONLY: "The model wrote nothing after its thinking.",
+    CONTENT_FILTER: "A content filter ended the answer.",
+    REFUSAL: "The model refused to answer.",
+}
+"""Endings after which there is no answer, whatever text there is, and why."""
+MAX_TRUNCATED = 0.02
+"""Share of answers that were cut off at their token limit, above which there is a warning."""
+TRUNCATED = "truncated"
 _NAMES = {
     **{ending: ending for ending in ENDINGS},
     **dict.fromkeys(("max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"), LENGTH),
@@ -52,6 +63,34 @@ def split_thinking(text: str) -> tuple[str, str]:
         if "<think>" not in before.lower():
             parts, rest = [before.strip()], rest[end.end() :]
     return (rest.strip(), "\n".join(parts)) if parts else (text, "")
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedAnswer:
+    """An answer without its thinking, and how it ended. The text is null where there is none."""
+
+    text: str | None
+    thinking: str
+    ending: str
+
+
+def close_text(text: str | None, reason: object = None, *, thinking: str = "", strips_thinking: bool) -> ClosedAnswer:
+    """Return the answer in a text, by the finish reason that came with it and the thinking that came beside it."""
+    answer, inner = split_thinking(text) if text is not None and strips_thinking else (text, "")
+    thoughts, ending = "\n".join(filter(None, (thinking, inner))), name_ending(reason)
+    if ending == STOP and not (answer and answer.strip()):
+        ending = THINKING_ONLY if thoughts else EMPTY
+    return ClosedAnswer(answer, thoughts, ending)
+
+
+def is_truncated(endings: Mapping[str, int]) -> bool:
+    """Return whether more of the answers were cut off than there may be without a warning."""
+    return endings.get(LENGTH, 0) > MAX_TRUNCATED * sum(endings.values())
+
+
+def describe_endings(endings: Mapping[str, int]) -> str:
+    """Return the counts of all endings but `stop` in words, such as `3 length, 1 refusal`."""
+    return ", ".join(f"{n} {ending}" for ending, n in endings.items() if ending != STOP)
 
 
 def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int] | None:

@@ -45,6 +45,7 @@ class ReportSummary(AnswerShape):
     n_examples: int
     n_queries: int
     cost: float
+    currency: str
 
 
 class ReportedDataset(AnswerShape):

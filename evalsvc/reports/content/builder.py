@@ -126,6 +126,7 @@ def build_summary(plan: ExperimentPlan, live: Mapping[str, Any]) -> dict[str, An
         "n_examples": plan.n_examples,
         "n_queries": live["experiment"]["n_queries"],
         "cost": live["experiment"]["cost"],
+        "currency": live["experiment"]["currency"],
     }
 
 

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from django.db.models import Max, Model, QuerySet
+from django.db.models import Max, Model, Q, QuerySet
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import get_shared_client
@@ -45,7 +45,10 @@ class OffsetList:
 
     def begin_list(self, rows: QuerySet[Row]) -> None:
         """Keep which row is the newest, for the pages after the first."""
-        newest = rows.order_by().aggregate(newest=Max(self.by))["newest"]
+        self.keep_newest(rows.order_by().aggregate(newest=Max(self.by))["newest"])
+
+    def keep_newest(self, newest: object) -> None:
+        """Keep up to which value of the column rows were there at the first page."""
         try:
             get_shared_client().set(self.key, str(newest), ex=KEPT_SECONDS)
         except RedisError:
@@ -53,9 +56,13 @@ class OffsetList:
 
     def continue_list(self, rows: QuerySet[Row]) -> QuerySet[Row]:
         """Return the rows that were there at the first page."""
+        return rows.filter(self.read_condition())
+
+    def read_condition(self) -> Q:
+        """Return what the rows that were there at the first page meet; nothing where that is not known any more."""
         try:
             newest: Any = get_shared_client().get(self.key)
         except RedisError:
             log.warning("a page of a list may shift: Redis does not answer")
-            return rows
-        return rows if newest is None else rows.filter(**{f"{self.by}__lte": newest.decode()})
+            return Q()
+        return Q() if newest is None else Q(**{f"{self.by}__lte": newest.decode()})

@@ -21,7 +21,7 @@ def sign_in_at_the_door(page: Any, address: str, email: str, password: str) -> N
 def choose_account(page: Any, address: str, name: str) -> None:
     """Look at one of the accounts that the signed-in person may see."""
     page.goto(f"{address}/console/accounts")
-    button = page.get_by_role("button", name=f"Look at {name}", exact=True)
+    button = page.get_by_role("button", name=f"Open {name}", exact=True)
     if button.count():
         button.click()
         page.wait_for_load_state()

@@ -21,7 +21,7 @@ from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.course import LEAST_PART, compute_course, datetime_from_id
 from evalsvc.evaluations.history.interval import answer_interval
-from evalsvc.evaluations.history.read import list_histories
+from evalsvc.evaluations.history.read import Range, get_declared_ranges, list_histories
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, IntervalOptions
 from evalsvc.reports.page.elements import element
@@ -50,8 +50,9 @@ def histories_table(request: PageRequest) -> PageTable:
     families = find_families(account.pk, {evaluator for evaluator, _ in page_pairs})
     histories = read_histories(account.pk, page_pairs)
     names = scorer_names(account, {evaluator for evaluator, _ in page_pairs})
+    ranges = get_declared_ranges(account, page_pairs)
     rows = [
-        _row(request, pair, families.get(pair[0]), history, names.get(pair[0], pair[0]))
+        _row(request, pair, families.get(pair[0]), ranges.get(pair), history, names.get(pair[0], pair[0]))
         for pair, history in zip(page_pairs, histories, strict=True)
     ]
     following = signing.dumps(page_pairs[-1], salt=SALT) if len(pairs) > PAGE else None
@@ -67,11 +68,16 @@ def _parse_cursor(cursor: str) -> tuple[str, str]:
 
 
 def _row(
-    request: PageRequest, pair: tuple[str, str], family: Family | None, history: HistorySnapshot | None, name: str
+    request: PageRequest,
+    pair: tuple[str, str],
+    family: Family | None,
+    declared: Range | None,
+    history: HistorySnapshot | None,
+    name: str,
 ) -> TableRow:
-    interval = answer_interval(PLAIN, family, history) or {}
-    course = compute_course(PLAIN, family, history, n_parts=N_PARTS)
-    limits = value_limits(interval, family)
+    interval = answer_interval(PLAIN, family, history, declared=declared) or {}
+    course = compute_course(PLAIN, family, history, n_parts=N_PARTS, declared=declared)
+    limits = value_limits(interval, family) or declared
     low, high = limits or (0.0, 1.0)
     mean = float(course.values.mean()) if course.values.size else None
     display_interval = to_display_interval(interval)

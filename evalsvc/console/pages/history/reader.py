@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from evalsvc.accounts.models import Account
@@ -11,10 +13,11 @@ from evalsvc.console.parts.numbers import Number
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.course import HistoryCourse, HistoryStretch, compute_course
 from evalsvc.evaluations.history.interval import answer_interval
-from evalsvc.evaluations.history.read import get_declared_range, history_summary, list_history
+from evalsvc.evaluations.history.read import count_endings, get_declared_range, history_summary, list_history
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
+from evalsvc.judges.calls.endings import TRUNCATED, describe_endings, is_truncated
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 from evalsvc.stats.formulas.differences import difference_of_intervals
 from evaluators.base import Family
@@ -34,6 +37,8 @@ class HistoryReading:
     course: HistoryCourse
     scores: list[float]
     limits: tuple[float, float] | None
+    endings: str
+    """The counts of endings but `stop` in words."""
 
     @property
     def rows_text(self) -> str:
@@ -71,19 +76,24 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
     rows = list_history(
         account=account, evaluator_id=question.evaluator_id, profile_name=question.profile_name, window=window
     )
-    declared = None if question.run else get_declared_range(account, question.evaluator_id, question.profile_name)
-    return _reading(question, history, history_summary(rows, history, question.ask.most), declared)
+    endings = count_endings(account, history, question.ask.most)
+    return _reading(
+        question, history, history_summary(rows, history, question.ask.most), _find_range(account, question), endings
+    )
 
 
 def _reading(
     question: HistoryQuery,
     history: HistorySnapshot,
     summary: dict[str, Any],
-    declared: tuple[float, float] | None = None,
+    declared: tuple[float, float] | None,
+    endings: Mapping[str, int] = MappingProxyType({}),
 ) -> HistoryReading:
     family, has_verdict = (question.run.family, question.run.has_verdict) if question.run else (None, True)
     interval = answer_interval(question.ask, family, history, has_verdict=has_verdict, declared=declared)
-    course = compute_course(question.ask, family, history, has_verdict=has_verdict)
+    if interval is not None and is_truncated(endings):
+        interval["warnings"].append(TRUNCATED)
+    course = compute_course(question.ask, family, history, has_verdict=has_verdict, declared=declared)
     return HistoryReading(
         n=summary["n"],
         n_total=summary["n_total"],
@@ -92,6 +102,7 @@ def _reading(
         course=course,
         scores=history.scores[: question.ask.most].tolist(),
         limits=value_limits(interval, family) or declared,
+        endings=describe_endings(endings),
     )
 
 
@@ -158,7 +169,12 @@ def _read_as(
     query = replace(question, ask=ask)
     window = scope_window(account.pk, ask, pointer="")
     history = read_window(account.pk, question.pair, ask, window, before=before)
-    return _reading(query, history, {"n": len(history.scores), "n_total": len(history.scores)})
+    summary = {"n": len(history.scores), "n_total": len(history.scores)}
+    return _reading(query, history, summary, _find_range(account, question))
+
+
+def _find_range(account: Account, question: HistoryQuery) -> tuple[float, float] | None:
+    return None if question.run else get_declared_range(account, *question.pair)
 
 
 def _build_comparison(

@@ -13,6 +13,7 @@ WARNINGS = {
     "degenerate": "All scores are equal, so that resampling gives an interval of no width.",
     "skewed": "Few scores carry the mean: one more at the end of the range would move it by more than its error.",
     "selected": "Promoted scores are of the best of several configs: expect lower scores in production.",
+    "truncated": "Many outputs were cut off at their token limit. They count as failures: raise the limit.",
     "no_range": "The scores have no declared range, so that one more may move their mean by any amount.",
     "mixed_sources": "Evaluations, experiments or imports in it differ by more than chance. Choose a scope.",
     "mixed_revisions": "Several revisions of the profile have judged. Lines in the chart show where each began.",

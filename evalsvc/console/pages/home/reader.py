@@ -13,6 +13,7 @@ from evalsvc.catalog.selectors import revised_profiles
 from evalsvc.console.pages.account.uses import list_spends
 from evalsvc.console.parts.scorers import scorer_names
 from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.read import get_declared_ranges
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
 from evalsvc.evaluations.rollups.read import read_days
@@ -112,9 +113,10 @@ def _find_shifts(account: Account, rates: Sequence[PassRate]) -> list[Shift]:
     """Return the shifts among the most evaluated histories, with one read for all of them."""
     pairs = _pairs(rates)[:MAX_HISTORIES]
     families = find_families(account.pk, {evaluator for evaluator, _ in pairs})
+    ranges = get_declared_ranges(account, pairs)
     shifts = []
     for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
-        interval = answer_interval(PLAIN, families.get(pair[0]), history)
+        interval = answer_interval(PLAIN, families.get(pair[0]), history, declared=ranges.get(pair))
         if interval is not None and interval["drift"] is not None:
             shifts.append(Shift(*pair, interval))
     return shifts

@@ -30,6 +30,7 @@ class LiveHead(AnswerShape):
     n_queries: int
     n_saved: int
     cost: float
+    currency: str
     started_at: Moment | None
     finished_at: Moment | None
 

@@ -80,6 +80,7 @@ class OutputFacts(AnswerShape):
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
+    currency: str
     attempt: int
     trace_id: str | None
     span_id: str | None
@@ -98,6 +99,15 @@ class OutputPage(AnswerShape):
     next_cursor: str | None
 
 
+class ComparableBatch(AnswerShape):
+    """An earlier batch over some of the same examples."""
+
+    experiment_id: str
+    name: str
+    n_common: Annotated[int, Meta(description="Examples that both have, by id and content.")]
+    metric: Annotated[str, Meta(description="One that both have.")]
+
+
 class BatchScores(AnswerShape):
     """The scores of a batch, in the order of its rows, and its estimates."""
 
@@ -106,6 +116,9 @@ class BatchScores(AnswerShape):
     n_pending: int
     metrics: dict[str, MetricEstimate]
     results: list[OutputFacts]
+    comparable: Annotated[
+        list[ComparableBatch], Meta(description="The newest batches to compare with, by `GET /v1/compare`.")
+    ]
 
 
 class LeasedExample(AnswerShape, kw_only=True):

@@ -243,6 +243,7 @@ class ExperimentPreview(AnswerShape):
     n_saved: int
     n_tokens: int | None
     cost: float | None
+    currency: str
     is_upper_bound: bool
     likely: LikelyCost
     warnings: list[str]

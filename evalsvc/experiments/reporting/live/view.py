@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
+
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
 from evalsvc.experiments.inference.clusters.views import remove_bounds
@@ -23,9 +25,10 @@ from evalsvc.experiments.inference.pairs.versus import (
 )
 from evalsvc.experiments.models import Config, Decision, ExperimentPlan
 from evalsvc.experiments.reporting.by_component import group_by_component
-from evalsvc.experiments.reporting.endings import TRUNCATED, count_endings, is_truncated
+from evalsvc.experiments.reporting.endings import count_endings
 from evalsvc.experiments.reporting.live.metric_view import metric_view
 from evalsvc.experiments.reporting.live.scene import Scene, add_pairs, load_scene
+from evalsvc.judges.calls.endings import TRUNCATED, is_truncated
 from evalsvc.stats.pairs.common import between
 from evalsvc.stats.pairs.newpairs import WORSE
 
@@ -128,6 +131,7 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
         "n_queries": sum(count_queries(config) for config in configs),
         "n_saved": sum(config.n_saved for config in configs),
         "cost": sum(config.cost for config in configs),
+        "currency": settings.CURRENCY,
         "started_at": plan.started_at,
         "finished_at": plan.finished_at,
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from django.conf import settings
 
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
@@ -67,6 +68,7 @@ def preview(
         "n_saved": n_saved,
         "n_tokens": _round(_total([row["n_tokens"] for row in chats], share)),
         "cost": _total([row["cost"] for row in chats], share) if chats else None,
+        "currency": settings.CURRENCY,
         "is_upper_bound": all(row["is_upper_bound"] for row in chats),
         "likely": {
             "n_tokens": _round(_total([row["likely"]["n_tokens"] for row in chats], share)),

@@ -14,7 +14,6 @@ from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.console.parts.money import format_cost
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
-from evalsvc.experiments.reporting.endings import describe_endings
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import load_references, reference_line
 from evalsvc.experiments.reporting.words import (
@@ -31,6 +30,7 @@ from evalsvc.experiments.reporting.words import (
     level_names,
     number,
 )
+from evalsvc.judges.calls.endings import describe_endings
 from evalsvc.reports.words import confirmation_sentence
 
 State = Config.State

@@ -74,14 +74,19 @@ def _looks_chart(asked: _LooksChartSpec, looks: tuple[InterimResult, ...]) -> Sa
         point = Point(asked.shard_ends[look.shard - 1], look.value, look.lower, look.upper, f"n {look.n}")
         points.setdefault(look.config_id, []).append(point)
     at = asked.reference
+    # One look at a file that was scored at once: a bar at the end, where a band would have no width.
+    is_single = len(asked.shard_ends) == 1
+    what = "Bars are intervals" if is_single else "Each point holds for one look. The band is the leader's interval"
     return plot(
         f"{asked.metric} at the ends of the shards",
         Axis("examples", low=0, high=asked.run_length),
         Axis(asked.metric, limits=asked.limits),
-        [ChartLine(name, points[id], has_band=leads, style=style) for id, name, style, leads in asked.lines],
+        [
+            ChartLine(name, points[id], has_band=leads and not is_single, style=style)
+            for id, name, style, leads in asked.lines
+        ],
         marks=[Mark(at, "the account's history before", is_level=True)] if at is not None else [],
-        says="Each point holds for one look."
-        f" The band is the leader's interval for new data at {level_text(asked.level)}.",
+        says=f"{what} for new data at {level_text(asked.level)}.",
     )
 
 
