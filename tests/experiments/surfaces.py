@@ -247,9 +247,9 @@ def _check_gate(caller: Caller, view: Any, answers: Mapping[tuple[str, str], Pai
 
 
 def _check_settled(view: Any, answers: Mapping[tuple[str, str], PairAnswer]) -> None:
-    """Fail unless a leader is significant exactly if it is better than every other config with a score."""
+    """Fail unless a leader is significant exactly if it is better than every other config with an estimate."""
     leader, primary = view["leader"], view["experiment"]["primary_metric"]
-    scored = [config["id"] for config in view["configs"] if config["metrics"][primary]["n"]]
+    scored = [config["id"] for config in view["configs"] if _has_estimate(config["metrics"][primary]["rows"])]
     others = [id for id in scored if id != leader]
     if leader is None:
         assert view["leader_settled"] in (False, None)
@@ -257,3 +257,8 @@ def _check_settled(view: Any, answers: Mapping[tuple[str, str], PairAnswer]) -> 
         assert view["leader_settled"] == all(answers[leader, id].word == "better" for id in others)
     else:
         assert view["leader_settled"] is None
+
+
+def _has_estimate(rows: Any) -> bool:
+    """Return whether an estimate counts anything: scores, or failed outputs as the worst value."""
+    return bool(rows["n"] or (rows["failed_as"] == "worst" and rows["n_failed"]))
