@@ -88,9 +88,9 @@ def _find_end(plan: ExperimentPlan, config: Config) -> int:
 
 
 def _compute(plan: ExperimentPlan, metric: Metric, sql: str, columns: Mapping[str, Sequence[int]]) -> frozenset[int]:
-    values = {"worst": metric.get_failure_value(plan.failures), "metric": metric.name}
+    values: dict[str, Any] = {"worst": metric.get_failure_value(plan.failures), "metric": metric.name, **columns}
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(sql, values | columns)
+        cursor.execute(sql, values)
         rows = cursor.fetchall()
     places = {config_id: i for i, config_id in enumerate(columns["configs"])}
     examples = {example: j for j, example in enumerate({example for _, example, _, _ in rows})}

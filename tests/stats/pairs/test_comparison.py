@@ -68,6 +68,7 @@ def test_even_differences_are_not_corrected() -> None:
     pairs = Differences(100, float(row.sum()), float(row @ row), 50, 50)
     found = new_data_difference(pairs, level=0.95, binary=False, reach=1.0)
 
+    assert found.lower is not None and found.upper is not None
     assert found.lower == pytest.approx(-found.upper)
 
 
