@@ -21,7 +21,7 @@ WITH_HTTPS := $(if $(filter 1 true yes on,$(HTTPS)),--https)
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test test-full rows screenshots deploy-test check measure audit bench simulate simulate-runs bench-evaluators release lock clean
+.PHONY: help up demo-experiment test test-full rows screenshots deploy-test check measure audit bench simulate simulate-runs simulate-surfaces bench-evaluators release lock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -66,6 +66,9 @@ simulate: ## measure what the intervals promise and write the tables of docs/sta
 
 simulate-runs: ## play 200 push runs and 2000 clones: is a finished run complete, does the best one lead; takes a quarter of an hour
 	$(BOOTSTRAP) --dev -- -m benchmarks.simulate --runs
+
+simulate-surfaces: ## play 10 000 random experiments: no two surfaces disagree about a verdict, a leader or an interval; an hour
+	$(BOOTSTRAP) --dev -- -m benchmarks.simulate --surfaces
 
 bench-evaluators: ## measure the embedded evaluators (EVALSVC_DATA_DIR=... for accuracy; ARGS="...")
 	$(BOOTSTRAP) --dev -- -m benchmarks.evaluators $(ARGS)

@@ -4,6 +4,7 @@
     python -m benchmarks.simulate --only pairs        # one family
     python -m benchmarks.simulate --races             # the tables of races, which take half an hour
     python -m benchmarks.simulate --runs              # clones and finished runs, the latter through a real service
+    python -m benchmarks.simulate --surfaces          # 10 000 random experiments, of which no two surfaces disagree; an hour
     python -m benchmarks.simulate --check             # whether the tables belong to today's code; at once
 
 Each family of claims is simulated from a fixed seed through the functions that the service calls. Beside its tables the
@@ -18,6 +19,7 @@ import argparse
 import ast
 import hashlib
 import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterable
@@ -31,7 +33,8 @@ from benchmarks.simulations.report import Table
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "statistics.md"
 SEED = 2024
-N_CLONED, N_FINISHED = 2000, 200
+N_CLONED, N_FINISHED, N_SURFACED = 2000, 200, 10_000
+SURFACES = ("tests/experiments/test_surfaces.py", "tests/experiments/test_surfaces_too.py")
 PACKAGES = ("evalsvc.stats", "benchmarks.simulations", "benchmarks.rac")
 # Tables that are made elsewhere, by the module that makes them.
 RACES = {"races": "benchmarks.racing", "epsilons": "benchmarks.racing", "options": "benchmarks.racing_options"}
@@ -170,17 +173,27 @@ def whole_runs() -> int:
     return 1 if leads < N_CLONED or finished.simulate(N_FINISHED) else 0
 
 
+def surfaces() -> int:
+    """Play random experiments in a process for each file, and ask every surface about them."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(len(SURFACES))]
+    command += ["--dist", "loadfile", "--examples", str(N_SURFACED), *SURFACES]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=FAMILIES, default=list(FAMILIES), help="some families")
     parser.add_argument("--check", action="store_true", help="only say which tables are out of date")
     parser.add_argument("--runs", action="store_true", help="whole runs instead of tables: who leads, what is complete")
+    parser.add_argument("--surfaces", action="store_true", help="random experiments, about which all surfaces agree")
     parser.add_argument("--races", action="store_true", help="the tables of races instead of the others")
     arguments = parser.parse_args()
     if arguments.races:
         return races()
     if arguments.runs:
         return whole_runs()
+    if arguments.surfaces:
+        return surfaces()
     if arguments.check:
         old = drifted(PAGE.read_text(encoding="utf-8"))
         print("\n".join(f"The tables of {family} are not of today's code: run `make simulate`." for family in old))

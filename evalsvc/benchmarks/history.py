@@ -12,6 +12,7 @@ from evalsvc.benchmarks.selectors import list_executions
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
 from evalsvc.experiments.inference.estimates.figures import estimate_value
+from evalsvc.experiments.inference.failure_patterns import find_nonrandom_failures_of_runs
 from evalsvc.experiments.inference.pairs.compare import MEASURED_ALIKE, ComparisonSide, difference_between
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
@@ -21,6 +22,8 @@ from evalsvc.experiments.reporting.live.scene import tally_in
 
 MAX_EARLIER = 200
 """Among so many executions before one the best is sought."""
+MAX_OTHERS = 5
+"""With so many executions before one its failures are compared."""
 NOT_ALIKE = "other_measure"
 SURROUNDINGS = ("task_version", "model", "environment")
 
@@ -116,6 +119,7 @@ def _execution_out(one: ExecutionResult, before: Sequence[ExecutionResult], toge
     best = max(before, key=lambda other: (other.rank, other.execution.number), default=None)
     metrics = [Metric.from_json(row) for row in one.plan.metrics] if config else []
     clusters = count_clusters(one.plan, [config], metrics, most=MOST_WATCHED) if config else {}
+    is_nonrandom = _has_nonrandom_failures(one, before, sums)
     return {
         "id": str(execution.pk),
         "number": execution.number,
@@ -126,7 +130,17 @@ def _execution_out(one: ExecutionResult, before: Sequence[ExecutionResult], toge
         **{name: getattr(execution, name) for name in SURROUNDINGS},
         "drift": execution.drift,
         "digest": execution.digest,
-        "metrics": {metric.name: metric_view(one.plan, config, metric, sums, clusters=clusters) for metric in metrics}
+        "metrics": {
+            metric.name: metric_view(
+                one.plan,
+                config,
+                metric,
+                sums,
+                clusters=clusters,
+                fails_nonrandomly=is_nonrandom and metric.name == one.metric.name,
+            )
+            for metric in metrics
+        }
         if config
         else {},
         "changed": _changed(execution, last.execution) if last else [],
@@ -134,6 +148,15 @@ def _execution_out(one: ExecutionResult, before: Sequence[ExecutionResult], toge
         "against_best": _compare(one, best, together),
         "created_at": execution.created_at,
     }
+
+
+def _has_nonrandom_failures(one: ExecutionResult, before: Sequence[ExecutionResult], sums: Any) -> bool:
+    """Return whether an execution fails on the examples on which those before it score low."""
+    if one.config is None or not tally_in(one.plan, one.config, one.metric, sums).n_failed:
+        return False
+    alike = [earlier.config for earlier in before[-MAX_OTHERS:] if _why_not(one, earlier) is None]
+    others = [config for config in alike if config is not None]
+    return one.config.pk in find_nonrandom_failures_of_runs(one.plan, one.metric, [one.config, *others])
 
 
 def _changed(execution: Execution, last: Execution) -> list[str]:

@@ -120,7 +120,9 @@ class RunPlayer:
             del plan["cluster_by"]
         made = make_experiment(self.caller, self._dataset(run.n), configs, **plan)
         runners, done = [Runner(self.caller, made, i) for i in range(run.n_planned)], [0] * len(run.names)
-        first_ends = run.ends if run.late_after_end else run.first_ends
+        # A call takes longest here: without anything between them, both steps are one.
+        has_one_step = run.late_after_end or not (run.has_interim_look or run.n_planned < len(run.names))
+        first_ends = run.ends if has_one_step else run.first_ends
         for i, runner in enumerate(runners):
             done[i] = self._work(run, i, runner, first_ends[i])
         if run.has_interim_look:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import itertools
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from evalsvc.cli.looking.board import draw_table
@@ -24,8 +25,14 @@ from evalsvc.reports.words import leading_sentence
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.experiments.conftest import live, ok
+from tests.experiments.random_runs import RunPlayer, draw_run
 
+N_RUNS = 200
+"""How many random experiments each build plays."""
+N_BLOCK = 25
+"""How many of them a test plays."""
 NEAR = 1e-9
+GATED = {"better": "pass", "worse": "fail", "inconclusive": "undecided"}
 MIRRORED = {"better": "worse", "worse": "better", "inconclusive": "inconclusive"}
 
 
@@ -79,6 +86,24 @@ class PairAnswer:
             assert self.word == word, self
 
 
+def list_blocks(config: pytest.Config) -> list[range]:
+    """Return the seeds of the random experiments in blocks: 200 of them, or as many as `--examples` says."""
+    n = config.getoption("--examples") or N_RUNS
+    return [range(start, min(start + N_BLOCK, n)) for start in range(0, n, N_BLOCK)]
+
+
+def assert_random_runs_agree(caller: Caller, seeds: Sequence[int]) -> None:
+    """Fail unless all surfaces agree about the experiments that are drawn from these numbers."""
+    player = RunPlayer(caller)
+    for seed in seeds:
+        for id in player.play(draw_run(seed)):
+            try:
+                assert_surfaces_agree(caller, id)
+            except AssertionError as error:
+                error.add_note(f"draw_run({seed}), experiment {id}")
+                raise
+
+
 def read_board(caller: Caller, id: str) -> tuple[ExperimentPlan, LiveBoard]:
     """Return a plan and the console's board of its experiment."""
     with account_scope(caller.account.pk):
@@ -108,6 +133,7 @@ def assert_surfaces_agree(caller: Caller, id: str) -> dict[tuple[str, str], Pair
     answers = _compare_all(caller, view)
     _check_leader(caller, view, report, plan, board)
     _check_settled(view, answers)
+    _check_gate(caller, view, answers)
     rows = {row.id: row for row in board.rows}
     standings = Live.read(view)
     for config in view["configs"]:
@@ -199,10 +225,31 @@ def _check_leader(caller: Caller, view: Any, report: Any, plan: ExperimentPlan, 
         assert "No config leads yet." in drawn
 
 
+def _check_gate(caller: Caller, view: Any, answers: Mapping[tuple[str, str], PairAnswer]) -> None:
+    """Fail unless a gate at the error of one side of the verdict on two complete configs passes if that is better."""
+    n = view["experiment"]["n_examples"]
+    complete = [config["id"] for config in view["configs"] if config["watermark"] == n]
+    if len(complete) < 2:
+        return
+    a, b = complete[0], complete[-1]
+    answer, (alpha, primary) = answers[a, b], (1 - view["experiment"]["level"], view["experiment"]["primary_metric"])
+    sides = {
+        side: {"experiment_id": view["experiment"]["id"], "config": id}
+        for side, id in (("candidate", a), ("baseline", b))
+    }
+    body = {"rules": [{"metric": primary, "better_by": 0}], "level": 1 - alpha / (2 * answer.n_comparisons), **sides}
+    rule = ok(caller.post("/v1/gates", body))["gate"]["rules"][0]
+    assert rule["outcome"] == GATED[answer.word], (rule, answer)
+    assert rule["n"] == answer.n
+    if rule["reason"] != "no_range":
+        gated = PairAnswer(answer.word, answer.label, rule["n"], 1, rule["estimate"], rule["lower"], rule["upper"])
+        gated.assert_agrees(replace(answer, n_comparisons=1))
+
+
 def _check_settled(view: Any, answers: Mapping[tuple[str, str], PairAnswer]) -> None:
-    """Fail unless a leader is significant exactly if it is better than every other config with a score."""
+    """Fail unless a leader is significant exactly if it is better than every other config with an estimate."""
     leader, primary = view["leader"], view["experiment"]["primary_metric"]
-    scored = [config["id"] for config in view["configs"] if config["metrics"][primary]["n"]]
+    scored = [config["id"] for config in view["configs"] if _has_estimate(config["metrics"][primary]["rows"])]
     others = [id for id in scored if id != leader]
     if leader is None:
         assert view["leader_settled"] in (False, None)
@@ -210,3 +257,8 @@ def _check_settled(view: Any, answers: Mapping[tuple[str, str], PairAnswer]) -> 
         assert view["leader_settled"] == all(answers[leader, id].word == "better" for id in others)
     else:
         assert view["leader_settled"] is None
+
+
+def _has_estimate(rows: Any) -> bool:
+    """Return whether an estimate counts anything: scores, or failed outputs as the worst value."""
+    return bool(rows["n"] or (rows["failed_as"] == "worst" and rows["n_failed"]))

@@ -141,6 +141,24 @@ def test_failures_on_hard_examples_are_warned_of(alice: Caller) -> None:
     assert "failures_not_at_random" not in by_name(live(alice, made["id"]))["a"]["metrics"]["accuracy"]["warnings"]
 
 
+def test_the_answer_to_the_last_outputs_and_evaluations_beside_it_warn_too(alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=N), TWO)
+    first, second = (Runner(alice, made, i) for i in range(2))
+    post_all(second, answering(wrong=range(20)))
+    answers = []
+    while unit := first.lease()["unit"]:
+        rows = [{"pos": e["pos"]} | answering(failed=range(0, 20, 2))(e) for e in unit["examples"]]
+        answers.append(first.post(unit, rows))
+    pushed = answers[-1]["live"]["accuracy"]
+    body = {"experiment_id": made["id"], "output": "x", "label": "x", "confidence_interval_strategy": "auto"}
+    (result,) = ok(alice.evaluate("exact-match", **body))["results"]
+    beside = result["evaluation_result"]["additional_info"]["experiment_interval"]["configs"]
+    shown = {config["name"]: config["metrics"]["accuracy"]["warnings"] for config in beside}
+
+    assert "failures_not_at_random" in pushed["warnings"]
+    assert "failures_not_at_random" in shown["a"] and "failures_not_at_random" not in shown["b"]
+
+
 def test_an_example_without_a_gold_answer_cannot_be_failed(alice: Caller) -> None:
     examples = [{"id": str(i), "input": i, **({"expected": "x"} if i < 8 else {})} for i in range(10)]
     made = make_experiment(alice, make_dataset(alice, examples), TWO[:1])

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, given, note, settings
-from hypothesis import strategies as st
+import pytest
 
 from tests.conftest import Caller
-from tests.experiments.random_runs import RunPlayer, draw_run
-from tests.experiments.surfaces import assert_surfaces_agree
+from tests.experiments.surfaces import assert_random_runs_agree, list_blocks
 
 
-@given(seed=st.integers(0, 2**32 - 1))
-@settings(
-    # A smaller number is no simpler experiment.
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-def test_no_two_surfaces_disagree(alice: Caller, seed: int) -> None:
-    player = RunPlayer(alice)
-    for id in player.play(draw_run(seed)):
-        note(f"draw_run({seed}), experiment {id}")
-        assert_surfaces_agree(alice, id)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Play every other block; test_surfaces_too.py plays those between."""
+    metafunc.parametrize("seeds", list_blocks(metafunc.config)[0::2], ids=str)
+
+
+def test_no_two_surfaces_disagree(alice: Caller, seeds: range) -> None:
+    assert_random_runs_agree(alice, seeds)

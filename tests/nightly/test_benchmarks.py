@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Caller
+from tests.experiments.pushing import Runner
 from tests.factories import EXACT, make_dataset, make_profile, ok
 from tests.nightly.shapes import PUSHED, execute, executions, new_benchmark
 from tests.rest.shapes import assert_problem
@@ -54,6 +55,24 @@ def test_each_is_held_against_the_last_and_the_best(alice: Caller) -> None:
     assert page["n_comparisons"] == 3
     assert third["against_last"]["comparison"]["n_comparisons"] == 3
     assert third["against_last"]["comparison"]["joint_level"] == pytest.approx(1 - 0.05 / 3)
+
+
+@pytest.mark.parametrize(("failed", "is_warned"), [(range(0, 20, 2), True), (range(0, 60, 6), False)])
+def test_failures_where_earlier_ones_were_wrong_are_warned_of(alice: Caller, failed: range, is_warned: bool) -> None:
+    made = new_benchmark(alice)
+    execute(alice, made, set(range(20)))
+    found = execute(alice, made)
+    runner = Runner(alice, {"id": found["experiment_id"], "configs": [{"id": found["config_id"]}]})
+    while unit := runner.lease()["unit"]:
+        rows = [
+            {"pos": e["pos"]} | ({"error": {"type": "bug"}} if e["pos"] in failed else {"output": e["expected"]})
+            for e in unit["examples"]
+        ]
+        runner.post(unit, rows)
+
+    second, first = executions(alice, made)["executions"]
+    assert ("failures_not_at_random" in second["metrics"]["accuracy"]["warnings"]) == is_warned
+    assert "failures_not_at_random" not in first["metrics"]["accuracy"]["warnings"]
 
 
 def test_equal_ones_are_inconclusive(alice: Caller) -> None:

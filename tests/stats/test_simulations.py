@@ -13,9 +13,9 @@ from benchmarks.simulate import PAGE, digest_of, drifted, section_of, simulated,
 from benchmarks.simulations import FAMILIES
 from benchmarks.simulations.report import Exact, Missing, Ratio, Share, Table
 
-pytestmark = pytest.mark.slow
-
 OTHER_SEED = 7
+# Half a minute; the others take a few seconds together.
+LONG = "rankings"
 
 
 def printed(page: str, family: str) -> list[list[list[str]]]:
@@ -32,7 +32,9 @@ def test_the_tables_are_of_todays_code() -> None:
     assert drifted(PAGE.read_text(encoding="utf-8")) == [], "run `make simulate`"
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", [pytest.param(name, marks=pytest.mark.slow) if name == LONG else name for name in FAMILIES]
+)
 def test_a_twentieth_from_another_seed_agrees_and_keeps_the_promises(family: str) -> None:
     shown = printed(PAGE.read_text(encoding="utf-8"), family)
 
@@ -48,6 +50,7 @@ def test_a_twentieth_from_another_seed_agrees_and_keeps_the_promises(family: str
         assert table.broken() == []
 
 
+@pytest.mark.slow
 def test_a_twentieth_of_the_races_agrees_and_keeps_the_promises() -> None:
     (cells,) = printed(PAGE.read_text(encoding="utf-8"), "epsilons")
     shown = {line[1]: line[2] for line in cells[2:] if line[0] == racing.SCENARIOS[0].name}

@@ -22,7 +22,7 @@ from evalsvc.tenancy.scope import account_scope
 
 RETRY_AFTER_MS = 500
 COUNTS = ("rows", "n", "n_error", "n_na", "n_pending", "N")
-SHOWN = (*COUNTS, "value", "mean", "lower", "upper", "covers", "safe", "new_data", "this_set")
+SHOWN = (*COUNTS, "value", "mean", "lower", "upper", "covers", "safe", "new_data", "this_set", "warnings")
 
 
 class LeaseView(AccountView):

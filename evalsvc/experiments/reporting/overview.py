@@ -48,7 +48,7 @@ class ExperimentOverview:
 
 
 def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
-    """Return the overview of each experiment: five queries, and one for each that names clusters."""
+    """Return the overview of each experiment: five queries, and one for each that names clusters, or a new leader."""
     ever: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
     for config in Config.objects.filter(experiment__in=list(ever)).order_by("arrival"):
         ever[config.experiment_id].append(config)
@@ -58,7 +58,7 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
     leading = {plan.pk: find_leading_configs(plan, configs[plan.pk], tallies, commons) for plan in plans}
     leaders = {id: found.reference for id, found in leading.items()}
     intervals = watch_all(_iter_series_leaders(plans, leaders))
-    selected = select_estimates((plan, leading[plan.pk], len(ever[plan.pk])) for plan in plans)
+    selected = select_estimates((plan, leading[plan.pk], len(ever[plan.pk]), tallies) for plan in plans)
     overviews = {}
     for plan in plans:
         leader, metric = leaders[plan.pk], primary_metric(plan)

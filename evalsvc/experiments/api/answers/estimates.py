@@ -162,6 +162,7 @@ class PushedEstimate(Ends):
     safe: str | None
     new_data: NewDataEstimate | None
     this_set: ThisSetEstimate | None
+    warnings: list[str]
     n_clusters: Annotated[int | UnsetType | None, Meta(description="How many clusters the examples are of.")] = UNSET
 
 

@@ -6,7 +6,7 @@ retains a width when every example has been scored. The second ends in a census.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -244,7 +244,7 @@ def estimate_requested(
     if plan.strategy is None and strategy == metric.kind.default_strategy(metric.binary):
         return None
     needs_scores = strategy == "anytime" and not metric.binary
-    scores = _series(plan, metric, config_id, end, tally.sums.n) if needs_scores else None
+    scores = read_series(plan, metric, config_id, end, tally.sums.n) if needs_scores else None
     result = estimate(
         metric.kind,
         tally.sums,
@@ -301,15 +301,25 @@ def needs_series(metric: Metric) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SelectedEstimate:
-    """That a config was chosen for its value among so many; `watched` are its intervals at the level for that."""
+    """That a config was chosen for its value among so many.
+
+    `watched` are its intervals at the level for that, and `bound` is the end that selection makes too good, where it is
+    made of the scores themselves.
+    """
 
     n_candidates: int
     watched: WatchedIntervals | None = None
+    bound: float | None = None
 
 
 def selected_level(level: float, n_candidates: int) -> float:
     """Return the level of the end that selection makes too good: its error is divided by the number of candidates."""
     return 1.0 - (1.0 - level) / n_candidates
+
+
+def pessimistic_end(metric: Metric) -> str:
+    """Return the name of the end that selection makes too good."""
+    return "lower" if metric.higher_is_better else "upper"
 
 
 def build_figures(
@@ -329,9 +339,16 @@ def build_figures(
     level = plan.level
     new_data = _headline(plan, metric, tally, level, watched, clusters)
     if new_data is not None and selected is not None and selected.n_candidates > 1:
-        stricter = selected_level(level, selected.n_candidates)
-        strict = _headline(plan, metric, tally, stricter, selected.watched, clusters)
-        new_data = _replace_pessimistic_end(new_data, strict, "lower" if metric.higher_is_better else "upper")
+        strict = _headline(
+            plan,
+            metric,
+            tally,
+            selected_level(level, selected.n_candidates),
+            selected.watched,
+            clusters,
+            selected.bound,
+        )
+        new_data = _replace_pessimistic_end(new_data, strict, pessimistic_end(metric))
     warnings = new_data.pop("warnings") if new_data else []
     warnings += _warn_of_errors(tally)
     if metric.addition:
@@ -377,6 +394,7 @@ def _headline(
     level: float,
     watched: WatchedIntervals | None,
     clusters: ClusterSums | None,
+    bound: float | None = None,
 ) -> dict[str, Any] | None:
     if plan.cluster_by is not None and metric.kind.covers is not None and tally.sums.n:
         interval: dict[str, Any] | None = build_clustered_interval(metric, clusters, level)
@@ -384,6 +402,8 @@ def _headline(
         interval = build_new_data_interval(
             metric, tally, level, is_watched=not metric.addition, watched=watched.new_data if watched else None
         )
+    if interval is not None and bound is not None:
+        interval = {**interval, pessimistic_end(metric): bound}
     if interval is None or not is_notable(tally.sums.n, tally.n_missing):
         return interval
     return _bound_headline(metric, tally, interval)
@@ -409,13 +429,15 @@ def _widen_ends(metric: Metric, tally: Tally, ends: Mapping[str, Any]) -> dict[s
 def _replace_pessimistic_end(interval: dict[str, Any], strict: Mapping[str, Any] | None, name: str) -> dict[str, Any]:
     if strict is None or strict[name] is None:
         return interval
-    ends = {name: strict[name]}
+    # Another formula than the plain one's must not make a chosen value look better.
+    worse = min if name == "lower" else max
+    ends = {name: worse(interval[name], strict[name])}
     if interval.get("one_look") and strict.get("one_look"):
         ends["one_look"] = {**interval["one_look"], name: strict["one_look"][name]}
     return {**interval, **ends}
 
 
-def _series(plan: ExperimentPlan, metric: Metric, config_id: int, last: int, n: int) -> Sequence[float]:
+def read_series(plan: ExperimentPlan, metric: Metric, config_id: int, last: int, n: int) -> list[float]:
     """Return the values that the sums are of; a metric that was added later can have more than they count."""
     sql = SERIES.format(value=build_counted_value_sql(get_worst_value(plan, metric)))
     with connections[current_role()].cursor() as cursor:

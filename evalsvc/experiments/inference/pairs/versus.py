@@ -65,12 +65,15 @@ def build_question(
 
 
 def count_metrics_together(plan: ExperimentPlan, metric: Metric) -> int:
-    """Return with how many metrics a metric shares its error: the primary one with none, the others with each other."""
+    """Return by how many metrics a metric's error is divided: one for the primary metric.
+
+    The others share half of the error between them: all wrong verdicts of a plan together then keep to it in practice.
+    """
     if metric.name == plan.primary_metric:
         return 1
     metrics = (Metric.from_json(row) for row in plan.metrics)
     secondary = [other for other in metrics if other.name != plan.primary_metric and not other.kind.why_not_pairable]
-    return max(1, len(secondary))
+    return max(1, 2 * len(secondary))
 
 
 def find_baseline(plan: ExperimentPlan, configs: Sequence[Config]) -> Config | None:

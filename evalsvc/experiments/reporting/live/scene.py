@@ -21,6 +21,7 @@ from evalsvc.experiments.inference.estimates.figures import (
     needs_series,
     selected_level,
 )
+from evalsvc.experiments.inference.estimates.selection import bound_selected
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch, watch_all
 from evalsvc.experiments.inference.failure_patterns import find_nonrandom_failures
 from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
@@ -97,24 +98,36 @@ def load_scene(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> Sc
         {metric.name: wide_in(metric, rows) for metric in metrics},
         count_clusters(plan, configs, metrics, most=MOST_WATCHED),
         nonrandom=find_nonrandom_failures(plan, primary, configs, by_config),
-        selected=select_estimates([(plan, leading, len(every))]),
+        selected=select_estimates([(plan, leading, len(every), by_config)]),
     )
 
 
 def select_estimates(
-    found: Iterable[tuple[ExperimentPlan, LeadingConfigs, int]],
+    found: Iterable[tuple[ExperimentPlan, LeadingConfigs, int, Mapping[int, Tally]]],
 ) -> dict[tuple[int, str], SelectedEstimate]:
-    """Return the selected estimates of experiments, by config and metric, each among so many configs: one query."""
-    rows = [(plan, config, primary_metric(plan), n) for plan, leading, n in found if n > 1 for config in leading.best]
+    """Return the selected estimates of experiments, by config and metric, each among so many configs.
+
+    One query for those that still run, and one for each whose bound is not remembered.
+    """
+    rows = [
+        (plan, config, primary_metric(plan), n, tallies[config.pk])
+        for plan, leading, n, tallies in found
+        if n > 1
+        for config in leading.best
+    ]
     coming = [
         (plan, config, metric, selected_level(plan.level, n))
-        for plan, config, metric, n in rows
+        for plan, config, metric, n, _ in rows
         if config.watermark < plan.n_examples and needs_series(metric) and not metric.addition
     ]
     watched = watch_all(coming)
     return {
-        (config.pk, metric.name): SelectedEstimate(n, watched.get((config.pk, metric.name)))
-        for _, config, metric, n in rows
+        (config.pk, metric.name): SelectedEstimate(
+            n,
+            watched.get((config.pk, metric.name)),
+            bound_selected(plan, config, metric, tally, selected_level(plan.level, n)),
+        )
+        for plan, config, metric, n, tally in rows
     }
 
 

@@ -13,7 +13,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import count_clusters
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan, WorkUnit
 from evalsvc.experiments.reporting.live.metric_view import metric_view
-from evalsvc.experiments.reporting.live.scene import watch_configs
+from evalsvc.experiments.reporting.live.scene import load_scene, watch_configs
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.runner.push.units import ReceivedOutputs
 from evalsvc.experiments.runner.score import needs_worker
@@ -64,7 +64,17 @@ def _live(plan: ExperimentPlan, config: Config, metrics: Sequence[Metric]) -> di
     intervals = watch_configs(plan, [config], metrics)
     # Clusters are not counted at each post: while examples are to come, only the live view counts them.
     clusters = count_clusters(plan, [config], metrics, most=0)
+    # The other configs are read at the ends of shards, where the live view looks for a pattern as well.
+    is_nonrandom = config.watermark in plan.shard_ends and config.pk in load_scene(plan).nonrandom
     return {
-        metric.name: metric_view(plan, config, metric, sums, intervals.get((config.pk, metric.name)), clusters=clusters)
+        metric.name: metric_view(
+            plan,
+            config,
+            metric,
+            sums,
+            intervals.get((config.pk, metric.name)),
+            clusters=clusters,
+            fails_nonrandomly=is_nonrandom and metric.name == plan.primary_metric,
+        )
         for metric in metrics
     }
