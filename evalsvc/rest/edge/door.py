@@ -22,6 +22,8 @@ LONGEST_TURN_SECONDS = 0.1
 FEW = 2
 """At work: another one hardly disturbs them."""
 LONGEST_PAUSE_SECONDS = 0.01
+NOBODY = 0
+"""Whose requests have no key, as those for health: a connection that had one has turns apart from new ones."""
 
 
 @dataclass(eq=False, slots=True)
