@@ -79,6 +79,7 @@ class EvaluationSearchView(AccountView):
         """
         serializer = SearchIn(data=request.data)
         query = self.validate_lenient(serializer)
+        self.charge_page(query["limit"])
         filters = serializer.initial_data.get("filters") or []
         wanted_rows = evaluation_condition(filters) & _older_filters(query)
         plans = build_planned_warnings(self.account.pk, experiments_in(filters), "/filters")
@@ -88,7 +89,7 @@ class EvaluationSearchView(AccountView):
             condition=wanted_rows,
             limit=query["limit"],
             cursor=query.get("cursor"),
-            offset=query.get("offset") or 0,
+            offset=query.get("offset"),
         )
         requests = fetch_requests(account=self.account, request_ids=[row.request_id for row in evaluations.rows])
         # What is deleted meanwhile is left out.

@@ -15,6 +15,7 @@ from evalsvc.ops.metering.pools import note_pools
 from evalsvc.ops.serving.body import Application, close_if_unread
 from evalsvc.ops.serving.connection import ClientConnection
 from evalsvc.ops.serving.drain import draining
+from evalsvc.ops.serving.memory import keeper
 from evalsvc.ops.serving.pace import awaited_bodies, slow_senders
 from evalsvc.ops.serving.sockets import lingering
 from evalsvc.rest.edge.door import NOBODY, AdmittedRequest, door, serve_request
@@ -39,12 +40,14 @@ class WebWorker(ThreadWorker):
         """Serve, once the application is loaded."""
         from evalsvc.evaluations.evaluate.inline_turns import turns
         from evalsvc.evaluations.evaluate.wait import places_for, room
+        from evalsvc.rest.edge.slow_turns import turns as slow_turns
 
         n_threads = self.cfg.threads
         room.resize(places_for(n_threads))
         turns.resize(n_threads - places_for(n_threads))
         slow_senders.resize(n_threads // 2)
         awaited_bodies.resize(n_threads // 8)
+        slow_turns.resize(n_threads // 8)
         self.wsgi = close_if_unread(self.wsgi)
         super().run()
         lingering.finish(LAST_MOMENT_SECONDS)
@@ -120,9 +123,10 @@ class WebWorker(ThreadWorker):
             self.log.debug("Failed to send error message.")
 
     def notify(self) -> None:
-        """Send a heartbeat, at least once a second; also recheck the concurrency limiter and continue a drain."""
+        """Send a heartbeat, at least once a second; also recheck the concurrency limiter, memory and a drain."""
         super().notify()
         door.dispatch()
+        keeper.look()
         if draining.is_on():
             self._drain()
 
