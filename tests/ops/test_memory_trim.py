@@ -41,5 +41,11 @@ def test_where_nothing_can_be_trimmed_it_is_left(monkeypatch: pytest.MonkeyPatch
     MemoryKeeper().look()
 
 
+def test_the_allocator_is_tuned_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.tune_allocator()
+    monkeypatch.setattr(memory, "_trim", None)
+    memory.tune_allocator()
+
+
 def test_a_process_knows_what_it_holds() -> None:
     assert memory.resident_bytes() > 10 * MIB

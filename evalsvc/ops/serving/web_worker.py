@@ -15,7 +15,7 @@ from evalsvc.ops.metering.pools import note_pools
 from evalsvc.ops.serving.body import Application, close_if_unread
 from evalsvc.ops.serving.connection import ClientConnection
 from evalsvc.ops.serving.drain import draining
-from evalsvc.ops.serving.memory import keeper
+from evalsvc.ops.serving.memory import keeper, tune_allocator
 from evalsvc.ops.serving.pace import awaited_bodies, slow_senders
 from evalsvc.ops.serving.sockets import lingering
 from evalsvc.rest.edge.door import NOBODY, AdmittedRequest, door, serve_request
@@ -42,6 +42,7 @@ class WebWorker(ThreadWorker):
         from evalsvc.evaluations.evaluate.wait import places_for, room
         from evalsvc.rest.edge.slow_turns import turns as slow_turns
 
+        tune_allocator()
         n_threads = self.cfg.threads
         room.resize(places_for(n_threads))
         turns.resize(n_threads - places_for(n_threads))
