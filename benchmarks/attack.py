@@ -1,7 +1,8 @@
 """One account's costly patterns beside another's toxicity: what the other waits, and what becomes of the attack.
 
-The attacker always has two requests in flight, each of 50 patterns that backtrack over 479 000 characters: as many as the
-cpu lane has processes. The other asks for one verdict after the other, before and meanwhile.
+The attacker always has four requests in flight, each of 50 patterns that backtrack over 479 000 characters: more than the
+cpu lane has processes. The other asks for one verdict after the other, before and meanwhile. With `--chars N` the attacker
+asks for the toxicity of so many characters instead, which takes a worker seconds and a web process nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 
 from benchmarks.figures import Goal, Row, figure, text_of
 from benchmarks.frame import Report, parser, run
@@ -21,7 +23,7 @@ from benchmarks.http_caller import Caller
 from benchmarks.stack import account_with_key, celery, gunicorn, stack
 from benchmarks.waiting import percentile
 
-N_ATTACKS = 2
+N_ATTACKS = 4
 SLOW = r"\pL{1,200}.{0,200}\pN"
 CHECKS = {"type": "all", "checks": [{"type": "regex", "pattern": f"{SLOW}{n}"} for n in range(50)]}
 TEXT = ("some words of a text, " * 22_000)[:479_000]
@@ -49,13 +51,14 @@ async def verdicts(port: int, key: str, seconds: float, took: list[float]) -> No
     caller.close()
 
 
-async def attacks(port: int, key: str, until: float, outcomes: Counter[str]) -> None:
+async def attacks(port: int, key: str, until: float, chars: int | None, outcomes: Counter[str]) -> None:
     """Send one costly request after the other."""
     caller, number = await Caller.open(port, key), 0
+    text = TEXT if chars is None else TEXT[:chars]
+    evaluator = {"evaluator": "custom", "profile_inline": CHECKS} if chars is None else {"evaluator": "toxicity"}
     while time.monotonic() < until:
         number += 1
-        evaluator = {"evaluator": "custom", "profile_inline": CHECKS}
-        body = {"evaluators": [evaluator], "output": f"{number} {TEXT}", "capture": "none"}
+        body = {"evaluators": [evaluator], "output": f"{number} {text}", "capture": "none"}
         status, found = await asked(caller, body)
         outcomes[json.loads(found)["results"][0]["error_code"] or status] += 1
     caller.close()
@@ -80,9 +83,10 @@ async def loaded(port: int, keys: tuple[str, str], options: argparse.Namespace, 
     await verdicts(port, keys[0], options.seconds / 4, [])  # every process is warm then
     report.say("alone")
     await verdicts(port, keys[0], options.seconds, found.quiet)
-    report.say(f"beside {N_ATTACKS} attacks")
+    report.say(f"beside {options.attacks} attacks")
     until = time.monotonic() + options.seconds
-    tasks = [asyncio.create_task(attacks(port, keys[1], until, found.outcomes)) for _ in range(N_ATTACKS)]
+    attack = partial(attacks, port, keys[1], until, options.chars, found.outcomes)
+    tasks = [asyncio.create_task(attack()) for _ in range(options.attacks)]
     await asyncio.sleep(min(1.0, options.seconds / 4))  # they have begun
     await verdicts(port, keys[0], options.seconds, found.busy)
     await asyncio.wait(tasks, timeout=max(1.0, report.ends_at - time.monotonic() - 5))
@@ -118,6 +122,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the benchmark."""
     made = parser(__doc__, deadline=150)
     made.add_argument("--seconds", type=float, default=30.0, help="how long each part takes")
+    made.add_argument("--attacks", type=int, default=N_ATTACKS, help=f"requests in flight (default {N_ATTACKS})")
+    made.add_argument("--chars", type=int, help="ask for the toxicity of so many characters (up to 479000)")
     options = made.parse_args(argv)
     if options.tiny:
         options.seconds = 1.0

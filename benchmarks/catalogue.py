@@ -44,6 +44,9 @@ BENCHMARKS = {
         only_now=True,
         is_in_table=False,
     ),
+    "shares": Benchmark(
+        "one account's searches and slow bodies beside another's evaluations", 300, only_now=True, is_in_table=False
+    ),
     "experiments": Benchmark(
         "16 configs through real workers, against a bare loop of the same client",
         240,

@@ -66,7 +66,7 @@ def started(home: Path) -> Iterator[Started]:
     env = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     env |= {"EVALSVC_HOME": str(home), "EVALSVC_PORT": "0", "EVALSVC_RPM_LIMIT": "10000000"}
     began = time.monotonic()
-    command = [sys.executable, "manage.py", "up"]
+    command = [sys.executable, "manage.py", "up", "--demo-env", str(home)]
     process = subprocess.Popen(command, cwd=CHECKOUT, env=env, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

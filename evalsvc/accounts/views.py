@@ -16,7 +16,12 @@ from rest_framework.views import APIView
 
 from evalsvc.accounts.access.authentication import Caller, authenticate_request
 from evalsvc.accounts.access.permissions import check_scope
-from evalsvc.accounts.access.throttling import add_rate_limit_headers, check_limits
+from evalsvc.accounts.access.throttling import (
+    add_rate_limit_headers,
+    build_rate_limit_problem,
+    charge_requests,
+    check_limits,
+)
 from evalsvc.accounts.models import Account
 from evalsvc.rest.answering.answers import WrittenAnswer
 from evalsvc.rest.answering.offsets import OffsetList
@@ -25,6 +30,7 @@ from evalsvc.rest.answering.unknown import MAX_WARNINGS, add_warnings, key_warni
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.fields import naming_choices
 from evalsvc.rest.bodies.parsers import decode, join_chunks, list_body_keys, read_body
+from evalsvc.rest.edge.slow_turns import leave_turn, take_turn
 from evalsvc.rest.idempotency import (
     EVALUATIONS,
     KEY_META,
@@ -43,6 +49,7 @@ from evalsvc.tenancy.scope import account_scope
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 PAGE_PARAMS = ("limit", "offset")
+ROWS_A_REQUEST = 1000
 
 
 class ShortCircuit(Exception):
@@ -125,6 +132,8 @@ class AccountView(APIView):
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Authenticate, throttle, claim the Idempotency-Key, and enter the account's transaction."""
         super().initial(request, *args, **kwargs)
+        if self.scoped:
+            take_turn(self.account.pk, f"{request.method} {type(self).__name__}")
         self.receive(request)
         if request.method in self.bare:
             body: dict[str, Any] = dict(request.data) if request.body else {}
@@ -181,6 +190,17 @@ class AccountView(APIView):
         self.warn_of(list_body_keys(body), kind.__struct_fields__)
         return value
 
+    def charge(self, n: int) -> None:
+        """Count the request as `n` towards the account's limits; raise 429 where those are too many."""
+        caller, n_allowed = charge_requests(self.caller, n)
+        self.request.user = caller  # type: ignore[assignment]  # the headers of the answer tell what is left
+        if n_allowed < n:
+            raise build_rate_limit_problem(caller)
+
+    def charge_page(self, limit: int) -> None:
+        """Count a page as a request for each thousand rows that it may have."""
+        self.charge(-(-limit // ROWS_A_REQUEST))
+
     def receive(self, request: Request) -> None:
         """Read the body before the transaction begins, so that a slow client does not occupy a database connection."""
         join_chunks(request._request)
@@ -225,6 +245,8 @@ class AccountView(APIView):
                 self._finish(final)
         except Exception as exc:
             final = super().finalize_response(request, self.handle_exception(exc), *args, **kwargs)
+        if final.streaming:
+            leave_turn()
         # Not `request.user`: where authentication has failed, it would be tried again.
         add_rate_limit_headers(final, getattr(request, "_user", None))
         return final

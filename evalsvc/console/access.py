@@ -29,6 +29,8 @@ from evalsvc.accounts.middleware import (
 from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.selectors import read_account
 from evalsvc.console.once import run_once
+from evalsvc.rest.edge.door import set_account
+from evalsvc.rest.edge.slow_turns import leave_turn, take_turn
 from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.tenancy.scope import APP, account_scope
 
@@ -190,6 +192,8 @@ def redirect_to_factor_setup(request: HttpRequest, membership: Membership) -> Ht
 def _call_view(
     request: PageRequest, membership: Membership, view: Callable[[], HttpResponse], role: Member.Role, scoped: bool
 ) -> HttpResponse:
+    set_account(membership.account_id)
+    take_turn(membership.account_id, f"{request.method} {view_name(request)}")
     with account_scope(membership.account_id, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
         account = read_account(id=membership.account_id)
         request.visitor = Visitor(request.user, membership, account, bool(request.user.is_superuser))
@@ -199,10 +203,17 @@ def _call_view(
             transaction.set_rollback(True, using=APP)
     if response is None:
         response = view()
+    if response.streaming:
+        leave_turn()
     if response.status_code < 400:
         for call in request.visitor.after:
             call()
     return response
+
+
+def view_name(request: HttpRequest) -> str:
+    """Return the name of the page's address."""
+    return request.resolver_match.view_name if request.resolver_match else ""
 
 
 def _check(request: PageRequest, role: Member.Role) -> None:

@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 from rest_framework import exceptions as drf
 
 from evalsvc.problems import FieldError, Invalid, NotFound, Problem, escape
-from evalsvc.rest.basics.body_errors import BodyFailed
+from evalsvc.rest.basics.body_errors import BodyFailed, TooManyBodies
 from evalsvc.rest.basics.request_id import current_request_id
 from evalsvc.rest.basics.routes import path_hint
 from evalsvc.tenancy.outages import explain_outage
@@ -69,6 +69,8 @@ def as_problem(exc: BaseException) -> Problem | None:
             return Problem(str(exc.detail), code="unsupported_media_type")
         case RequestDataTooBig():
             return Problem(code="body_too_large")
+        case TooManyBodies():
+            return Problem(str(exc), code=exc.code, headers={"Retry-After": str(exc.retry_after_seconds)})
         case BodyFailed():
             return Problem(str(exc), code=exc.code)
         case UnreadablePostError():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
+import socket
 import ssl
 import statistics
 import time
@@ -114,6 +116,34 @@ def test_gunicorn_itself_answers_in_their_first_round(web: str, alice: Caller) -
     assert stalled.n_sent_away > 0  # and came again
     assert stalled.n_begun > N_ATTACKERS
     assert max(beside) < ROUND_SECONDS
+
+
+def test_an_account_has_so_many_bodies_awaited_and_others_are_served(
+    folder: Path, alice: Caller, charlie: Caller
+) -> None:
+    """Senders beyond that are told so at once, and hold no thread; nobody else notices."""
+    with (
+        serving(folder / "few.log", EVALSVC_WEB_THREADS="24") as url,
+        httpx.Client(base_url=url, timeout=PATIENCE) as client,
+        contextlib.ExitStack() as exits,
+    ):
+        port = int(url.rpartition(":")[2])
+        request = Stalled(port, None, f"X-API-KEY: {alice.key}\r\n").request
+        senders = []
+        for _ in range(12):
+            sender = exits.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
+            sender.sendall(request)
+            senders.append(sender)
+        refused, _, _ = select.select(senders, [], [], PATIENCE)
+        status, _, rest = refused[0].makefile("rb").read().partition(b"\r\n")
+        answers = [
+            client.post("/v1/projects", json={"name": f"p{i}"}, headers={"X-API-KEY": charlie.key}) for i in range(5)
+        ]
+
+    assert status == b"HTTP/1.1 429 Too Many Requests"
+    assert b"Retry-After: 1\r\n" in rest and b'"code":"too_many_requests"' in rest
+    assert b"bodies of 3 requests of this account" in rest and b"Connection: close" in rest
+    assert [answer.status_code for answer in answers] == [200] * 5
 
 
 def test_a_whole_request_passes(web: str, folder: Path, alice: Caller) -> None:

@@ -60,5 +60,5 @@ def reader(web: str, scheduler_running: None) -> Iterator[Reader]:
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:
         folder = Path(name)
-        write_demo_env(folder, web, {"EVALSVC_API_KEY": caller.key})
+        write_demo_env(folder / ".evalsvc", web, {"EVALSVC_API_KEY": caller.key})
         yield Reader(web, caller, folder)

@@ -209,7 +209,7 @@ def sourced(path: Path, *names: str) -> list[str]:
 
 
 def test_the_file_for_the_shell_says_the_same_in_a_shell(tmp_path: Path) -> None:
-    write_demo_env(tmp_path, "http://127.0.0.1:8000", ACCOUNT)
+    write_demo_env(tmp_path / ".evalsvc", "http://127.0.0.1:8000", ACCOUNT)
 
     assert sourced(tmp_path, "EVALSVC_URL", "EVALSVC_ADMIN_URL", *ACCOUNT) == [
         "http://127.0.0.1:8000",
@@ -220,7 +220,7 @@ def test_the_file_for_the_shell_says_the_same_in_a_shell(tmp_path: Path) -> None
 
 
 def test_programs_of_that_shell_have_the_address_and_the_key(tmp_path: Path) -> None:
-    path = write_demo_env(tmp_path, "http://127.0.0.1:8000", ACCOUNT)
+    path = write_demo_env(tmp_path / ".evalsvc", "http://127.0.0.1:8000", ACCOUNT)
     script = ". .evalsvc/demo.env; env"
     done = subprocess.run(
         ["/bin/sh", "-euc", script], cwd=tmp_path, env={"PATH": os.defpath}, capture_output=True, check=True
@@ -234,19 +234,19 @@ def test_programs_of_that_shell_have_the_address_and_the_key(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("value", ["", " ", "#x", "~", "*", "a=b", "it's", "ü€", "two\nlines", "$HOME", "!1", "-n"])
 def test_any_value_survives_the_shell(tmp_path: Path, value: str) -> None:
-    write_demo_env(tmp_path, "http://[::1]:8000", ACCOUNT | {"EVALSVC_API_KEY": value})
+    write_demo_env(tmp_path / ".evalsvc", "http://[::1]:8000", ACCOUNT | {"EVALSVC_API_KEY": value})
 
     assert sourced(tmp_path, "EVALSVC_URL", "EVALSVC_API_KEY") == ["http://[::1]:8000", value]
 
 
 def test_only_its_owner_reads_the_file_for_the_shell(tmp_path: Path) -> None:
-    path = write_demo_env(tmp_path, "http://a", ACCOUNT)
+    path = write_demo_env(tmp_path / ".evalsvc", "http://a", ACCOUNT)
     assert path == tmp_path / ".evalsvc" / "demo.env"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) & 0o077 == 0
 
     path.chmod(0o644)
-    write_demo_env(tmp_path, "http://b", ACCOUNT)
+    write_demo_env(tmp_path / ".evalsvc", "http://b", ACCOUNT)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert sourced(tmp_path, "EVALSVC_URL") == ["http://b"]
     assert [entry.name for entry in path.parent.iterdir()] == ["demo.env"]

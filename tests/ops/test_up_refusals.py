@@ -9,10 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 
+from benchmarks import memory
+from evalsvc.local.embedded.home import read_env_file
+from evalsvc.local.supervisor.command import add_arguments, build_options
 from evalsvc.local.supervisor.front.setup import build_proxied_environment, refuse_unreachable
 from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.run import Start, StartOptions
@@ -119,6 +123,10 @@ def test_behind_the_front_https_is_required_whatever_was_said() -> None:
     assert build_proxied_environment({})["EVALSVC_HSTS_SECONDS"] == "0"
 
 
+def build_start(options: StartOptions, home: Path) -> Start:
+    return Start(options, home, {}, None, None, StartProgress(print), None, contextlib.ExitStack())  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("is_writable", [True, False])
 def test_a_checkout_for_reading_only_gets_no_file_for_shells(tmp_path: Path, is_writable: bool) -> None:
     checkout, home = tmp_path / "checkout", tmp_path / "home"
@@ -126,9 +134,46 @@ def test_a_checkout_for_reading_only_gets_no_file_for_shells(tmp_path: Path, is_
     home.mkdir()
     if not is_writable:
         (checkout / ".evalsvc").touch()  # for root, too, no folder can be made there
-    start = Start(StartOptions(checkout), home, {}, None, None, StartProgress(print), None, contextlib.ExitStack())  # type: ignore[arg-type]
+    start = build_start(StartOptions(checkout), home)
 
     path = start._write_demo_env("http://a", {"EVALSVC_API_KEY": "k"})
 
     assert path == (".evalsvc/demo.env" if is_writable else str(home / ".evalsvc" / "demo.env"))
     assert "http://a" in (checkout / path if is_writable else Path(path)).read_text()
+
+
+def test_a_second_service_of_a_checkout_leaves_the_file_for_shells_to_the_one_that_runs(tmp_path: Path) -> None:
+    """As a benchmark that starts the service beside one that is used."""
+    checkout, first_home, second_home = (tmp_path / name for name in ("checkout", "first", "second"))
+    for folder in (checkout, first_home, second_home):
+        folder.mkdir()
+    first = build_start(StartOptions(checkout), first_home)
+    second = build_start(StartOptions(checkout), second_home)
+    named = build_start(StartOptions(checkout, demo_env=tmp_path / "named"), second_home)
+
+    assert first._write_demo_env("http://first", {}) == ".evalsvc/demo.env"
+    assert second._write_demo_env("http://second", {}) == str(second_home / ".evalsvc" / "demo.env")
+    assert named._write_demo_env("http://named", {}) == str(tmp_path / "named" / "demo.env")
+    assert read_env_file(checkout / ".evalsvc" / "demo.env")["EVALSVC_URL"] == "http://first"
+
+    first.resources.close()
+    assert second._write_demo_env("http://second", {}) == ".evalsvc/demo.env"
+    assert read_env_file(checkout / ".evalsvc" / "demo.env")["EVALSVC_URL"] == "http://second"
+
+
+def test_benchmarks_start_the_service_with_a_file_for_shells_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+
+    def record(command: list[str], **options: object) -> object:
+        commands.append(command)
+        raise OSError
+
+    monkeypatch.setattr("subprocess.Popen", record)
+    with pytest.raises(OSError), memory.started(tmp_path):
+        pass
+    parser = ArgumentParser()
+    add_arguments(parser)
+
+    assert build_options(vars(parser.parse_args(commands[0][3:]))).demo_env == tmp_path

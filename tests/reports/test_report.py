@@ -319,3 +319,14 @@ def test_strangers_find_nothing(charlie: Caller, made: Any) -> None:
 
 def test_another_format_is_refused(module_alice: Caller, made: Any) -> None:
     assert_problem(module_alice.get(f"/v1/experiments/{made['id']}/report?format=pdf"), "validation_failed", "/format")
+
+
+def test_a_report_and_a_bundle_count_as_ten_requests(module_alice: Caller, made: Any) -> None:
+    path = f"/v1/experiments/{made['id']}"
+    for name in ("report", "bundle"):
+        before, answer = module_alice.get(path), module_alice.get(f"{path}/{name}")
+        answer.close()
+        assert answer.status_code == 200
+        counts = [int(found.headers["x-ratelimit-monthly-remaining-requests"]) for found in (before, answer)]
+        # A few more may have been counted ahead, for requests that come soon.
+        assert 10 <= counts[0] - counts[1] < 20

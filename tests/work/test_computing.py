@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
@@ -25,7 +26,7 @@ from evalsvc.evaluations.workers.computing.neighbours import Neighbours
 from evalsvc.evaluations.workers.judging import store as judged
 from evalsvc.evaluations.workers.pushes import PushListener
 from evalsvc.infra.redis import get_shared_client
-from tests.conftest import Caller, findings, new_caller, scores_of
+from tests.conftest import CHECKOUT, Caller, findings, new_caller, scores_of
 
 BODY = {"output": "Paris", "gold_answer": "Paris", "app": "work"}
 
@@ -242,6 +243,26 @@ def test_a_neighbour_is_slow_with_a_long_text_or_after_a_while(
     assert neighbours.slow_accounts() == {8}, "What this one does is no reason."
 
 
+def test_what_an_account_sends_after_something_slow_is_slow_from_the_start(
+    neighbour: Neighbour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short texts can take seconds, too, and nobody knows that before the first has been computed."""
+    cpu, clock = [100.0], [1000.0]
+    monkeypatch.setattr("time.process_time", lambda: cpu[0])
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    neighbour.begins(7, is_long=False)
+    cpu[0] += 3.0
+    neighbour.begins(8, is_long=False)
+    assert neighbour.neighbours.slow_accounts() is None, "It computes for another account."
+    neighbour.begins(7, is_long=False)
+    assert neighbour.neighbours.slow_accounts() == {7}
+    cpu[0] += 0.5
+    neighbour.ends()
+    clock[0] += 61.0
+    neighbour.begins(7, is_long=False)
+    assert neighbour.neighbours.slow_accounts() is None, "It has had a minute without anything slow."
+
+
 def test_a_neighbour_that_is_gone_keeps_nothing(neighbour: Neighbour) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
@@ -251,6 +272,18 @@ def test_a_neighbour_that_is_gone_keeps_nothing(neighbour: Neighbour) -> None:
     neighbour.ends()
     Neighbour(neighbour.neighbours, gone.pid).begins(8)
     assert neighbour.neighbours.slow_accounts() is None
+
+
+def test_two_processes_that_claim_at_once_do_not_both_take_something_slow(alice: Caller) -> None:
+    """One process is left to others, though each of the two has seen the other one idle."""
+    for _ in range(2):
+        accept(alice, output="Paris " * 10_000)
+    command = [sys.executable, "-m", "tests.work.simultaneous_claims", f"test:{uuid.uuid4()}"]
+    found = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=False)
+
+    assert (found.returncode, found.stdout) == (0, "1\n"), found.stderr
+    assert sorted(states(alice)) == ["pending", "success"]
+    assert sorted(row.n_attempts for row in rows(alice)) == [0, 1], "What was left counts as no attempt."
 
 
 def test_alone_a_process_takes_everything(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,7 +392,7 @@ def test_what_was_deleted_meanwhile_has_no_verdict(alice: Caller) -> None:
     claimed = store.claim_computing(limit=8)
     Evaluation.objects.using("system").filter(account_id=alice.account.pk).delete()
 
-    assert draining._work_off(claimed, None) is False
+    assert draining._work_off(claimed, was_restricted=False) is False
     assert rows(alice) == []
 
 

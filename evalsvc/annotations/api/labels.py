@@ -104,6 +104,7 @@ class AnnotationListView(AccountView):
 
     def build_page(self, condition: Q, asked: Mapping[str, Any]) -> Response:
         """Answer with the labels that meet a condition."""
+        self.charge_page(asked["limit"])
         page = search_labels(
             account=self.account, condition=condition, limit=asked["limit"], cursor=asked.get("cursor")
         )

@@ -13,6 +13,8 @@ from evalsvc.calibrations.use_case import calibrate
 from evalsvc.rest.answering.shapes import answers_with, reference
 from evalsvc.rest.bodies.parsers import decode, read_body
 
+N_REQUESTS = 10
+"""What a calibration counts towards the account's limits, by the time that it takes."""
 _decoder = msgspec.json.Decoder(CalibrationBody)
 
 
@@ -27,6 +29,8 @@ class CalibrationsView(AccountView):
     )
     def post(self, request: Request) -> Response:
         """Choose the threshold for an aim by labelled rows, and say how good it is on rows that did not choose it."""
-        body, caller = decode(read_body(request), _decoder), self.caller
+        body = decode(read_body(request), _decoder)
+        self.charge(N_REQUESTS)
+        caller = self.caller
         answer = calibrate(account=self.account, epoch=caller.admission.epoch, actor=caller.actor, body=body)
         return Response(answer)

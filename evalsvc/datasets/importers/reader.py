@@ -20,6 +20,7 @@ from evalsvc.datasets.importers.lines import BOM, Record, read_objects
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation, require_package
 from evalsvc.datasets.importers.names import Names, Purpose
 from evalsvc.datasets.importers.parquet import read_parquet
+from evalsvc.datasets.importers.row_count import count_rows
 from evalsvc.datasets.importers.rows import ExampleRow, make_rows
 from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.datasets.importers.table import JSON_SUFFIX, find_delimiter, read_csv
@@ -101,8 +102,18 @@ def parse_upload(upload: Upload, *, limits: Limits = DEFAULT_LIMITS) -> ParsedUp
         options = {"is_of_outputs": is_of_outputs, "text_cells": text_cells}
         found, records = convert_records(records, refusals, name=row_format, **options)
         format = kind if found is None else found.name
+    if format in (Format.CSV, Format.JSONL):
+        refuse_too_many_rows(upload.files[0][1], format, limits, refusals)
     rows = make_rows(records, names, refusals, text_cells=text_cells, limits=limits, summary=summary)
     return ParsedUpload(format, rows, summary)
+
+
+def refuse_too_many_rows(file: BinaryIO, format: str, limits: Limits, refusals: Refusals) -> None:
+    """Refuse a file of rows that certainly has too many, before they are read."""
+    n_rows = count_rows(file, limit=limits.n_examples, is_csv=format == Format.CSV)
+    if n_rows is not None and n_rows > limits.n_examples:
+        detail = f"Has {n_rows} rows, and a version has at most {limits.n_examples} examples."
+        raise refusals.stop(SourceLocation("/file", "The file"), detail)
 
 
 def open_records(

@@ -82,5 +82,6 @@ class TagsView(AccountView):
     def get(self, request: Request) -> Response:
         """List the tags of the newest 10 000 tagged requests whose results are kept, the last used first."""
         query = validate_strict(TagsIn(data=get_query_params(request)))
+        self.charge_page(query["limit"])
         rows = list_tags(account=self.account, **query)
         return Response(history_shapes.TagList(tags=[history_shapes.Tag(**row) for row in rows]))

@@ -183,6 +183,8 @@ class ResultSearchView(AccountView):
         """
         serializer = ResultSearchIn(data=request.data)
         query = self.validate_lenient(serializer)
+        limit = DEFAULT_LIMIT if query["limit"] is None else query["limit"]
+        self.charge_page(limit)
         order = query.get("order") or "-created_at"
         experiment_ids = [id for id in (query.get("experiment_id"),) if id is not None]
         self.warn_of((), (), build_planned_warnings(self.account.pk, experiment_ids, "/experiment_id"))
@@ -190,9 +192,9 @@ class ResultSearchView(AccountView):
             account=self.account,
             condition=result_condition(self.account, query),
             order=order if order[0] in "+-" else f"+{order}",
-            limit=DEFAULT_LIMIT if query["limit"] is None else query["limit"],
+            limit=limit,
             cursor=query.get("cursor"),
-            offset=query.get("offset") or 0,
+            offset=query.get("offset"),
         )
         rows = [result_out(row, inputs) for row, inputs in results.rows]
         return Response(EvaluationResultPage(results=rows, next_cursor=results.next_cursor))

@@ -82,6 +82,7 @@ class EvaluationSearchView(AccountView):
         """
         serializer = SearchIn(data=request.data)
         query = self.validate_lenient(serializer)
+        self.charge_page(query["limit"])
         filters = serializer.initial_data.get("filters") or []
         wanted_rows = evaluation_condition(filters) & _older_filters(query)
         plans = build_planned_warnings(self.account.pk, experiments_in(filters), "/filters")

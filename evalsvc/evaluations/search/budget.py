@@ -10,8 +10,10 @@ from django.db.models import F, Lookup
 
 from evalsvc.evaluations.database.lookups import bigints
 
-MAX_PAGE_BYTES = 32 * 2**20
-"""Of a page as JSON; the row that passes it is the last one, so that each page has one at least."""
+MAX_PAGE_BYTES = 4 * 2**20
+"""Of a page as JSON. A larger page would keep the interpreter from other accounts, and its memory with the process."""
+MAX_OFFSET_PAGE_BYTES = 32 * 2**20
+"""Of a page that is read by offset: its reader counts on `limit` rows, and would pass over those that are left out."""
 ROW_BYTES = 1024
 """About what the keys, the ids and the numbers of a row take."""
 TEXTS = ("text_output", "explanation", "error_message")
@@ -43,23 +45,28 @@ WITH evaluation AS MATERIALIZED (
   FROM unnest(%s::bigint[]) WITH ORDINALITY AS page(id, place)
   JOIN evaluation ON evaluation.id = page.id LEFT JOIN request ON request.id = evaluation.request_id
 ), passed AS (
-  SELECT id, sum(n_bytes) OVER (ORDER BY place) - n_bytes AS n_before FROM weighed
+  SELECT id, n_bytes, sum(n_bytes) OVER (ORDER BY place) - n_bytes AS n_before FROM weighed
 )
-SELECT id FROM passed WHERE n_before < %s
+SELECT id FROM passed WHERE n_before = 0 OR n_before + n_bytes <= %s
 """
+"""A page has one row at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageIds:
-    """The evaluations that a page would have, in its order; `with_inputs` where it shows what was judged."""
+    """The evaluations that a page would have, in its order; `with_inputs` where it shows what was judged.
+
+    `by_offset` where the reader asks for the next page by an offset.
+    """
 
     account_id: int
     ids: Sequence[int]
     with_inputs: bool = False
+    by_offset: bool = False
 
 
 class WithinBudget(Lookup):
-    """One of the first evaluations of a page, as many as MAX_PAGE_BYTES lets through."""
+    """One of the first evaluations of a page, as many as the limit of bytes lets through."""
 
     lookup_name = "within_budget"
     prepare_rhs = False
@@ -69,7 +76,8 @@ class WithinBudget(Lookup):
         left, left_params = self.process_lhs(compiler, connection)
         page, ids = self.rhs, bigints(self.rhs.ids)
         ids_sql = KEPT.format(of_row=OF_ROW, of_request=OF_INPUTS if page.with_inputs else OF_TAGS)
-        values = (page.account_id, ids, page.account_id, ids, MAX_PAGE_BYTES)
+        most = MAX_OFFSET_PAGE_BYTES if page.by_offset else MAX_PAGE_BYTES
+        values = (page.account_id, ids, page.account_id, ids, most)
         return f"{left} = ANY(ARRAY({ids_sql}))", (*left_params, *values)
 
 

@@ -65,7 +65,7 @@ def search_evaluations(
     condition: Q | None = None,
     limit: int,
     cursor: str | None = None,
-    offset: int = 0,
+    offset: int | None = None,
     oldest_first: bool = False,
     of: str = "evaluations",
     columns: Sequence[str] = SHOWN,
@@ -75,8 +75,8 @@ def search_evaluations(
     """Return captured evaluations that match a condition (of `search.condition`), by time and then by id.
 
     Rows are named tuples of `columns`; `shows` is what the caller displays of each row, which determines the size limit
-    of the page. A cursor is valid for the list `of` of this account only. `seconds` limits each statement (None:
-    TIMEOUT_SECONDS).
+    of the page; one that is read by `offset` may be larger. A cursor is valid for the list `of` of this account only.
+    `seconds` limits each statement (None: TIMEOUT_SECONDS).
 
     Raises Invalid for a foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
@@ -86,15 +86,15 @@ def search_evaluations(
     with in_time(seconds or TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
         rows = _ids_by_time(account, condition or Q(), after, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
-        id_rows = fetch_rows(rows[offset : offset + limit + 1])
+        start = offset or 0
+        id_rows = fetch_rows(rows[start : start + limit + 1])
         ids = [id for id, _ in id_rows[:limit]]
         page_rows = (
             Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
         )
         if shows != "nothing":
-            page_rows = page_rows.filter(
-                build_budget_condition(PageIds(account.pk, ids, with_inputs=shows == "inputs"))
-            )
+            page_ids = PageIds(account.pk, ids, with_inputs=shows == "inputs", by_offset=offset is not None)
+            page_rows = page_rows.filter(build_budget_condition(page_ids))
         page = fetch_rows(order_by_time(page_rows, oldest_first=oldest_first).values_list(*columns))
     # Rows deleted meanwhile and rows over the size limit are handled alike: the next page begins after the last row.
     if not ids or (len(id_rows) <= limit and (not page or page[-1].id == ids[-1])):

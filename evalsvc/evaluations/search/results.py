@@ -79,7 +79,7 @@ class ResultPage:
 
 
 def search_results(
-    *, account: Account, condition: Q, order: str, limit: int, cursor: str | None = None, offset: int = 0
+    *, account: Account, condition: Q, order: str, limit: int, cursor: str | None = None, offset: int | None = None
 ) -> ResultPage:
     """Return results by `created_at` or `dataset_sample_id`, in descending order if `order` begins with `-`.
 
@@ -99,11 +99,11 @@ def search_results(
 
 
 def _search_by_sample(
-    account: Account, condition: Q, descends: bool, limit: int, cursor: str | None, offset: int
+    account: Account, condition: Q, descends: bool, limit: int, cursor: str | None, offset: int | None
 ) -> ResultPage:
     """Sort the newest results; the cursor stores the newest one, so that pages stay consistent as rows are added."""
     of = f"results:by_sample:{descends}"
-    top, start = _read_sample_cursor(cursor, of=f"{of}:{account.pk}") if cursor else (None, offset)
+    top, start = _read_sample_cursor(cursor, of=f"{of}:{account.pk}") if cursor else (None, offset or 0)
     if not limit:
         return ResultPage([], cursor)
     newest = search_evaluations(
@@ -112,9 +112,8 @@ def _search_by_sample(
     ).rows  # fmt: skip
     ids = _sort_by_sample([(sample, id) for id, _created_at, sample in newest], descends)
     page = ids[start : start + limit]
-    evaluations = Evaluation.objects.filter(
-        AnyOf(F("id"), page), build_budget_condition(PageIds(account.pk, page, with_inputs=True)), account=account
-    )
+    page_ids = PageIds(account.pk, page, with_inputs=True, by_offset=offset is not None)
+    evaluations = Evaluation.objects.filter(AnyOf(F("id"), page), build_budget_condition(page_ids), account=account)
     by_id = {row.id: row for row in fetch_rows(evaluations.values_list(*RESULT_COLUMNS))}
     page_rows = [by_id[id] for id in page if id in by_id]
     rows = _attach_inputs(account, page_rows)

@@ -47,6 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="port of https, 0 for any (EVALSVC_HTTPS_PORT; without it the first free one from 8443 on)",
     )
     parser.add_argument("--no-demo", action="store_true", help="no demo account and no first evaluation")
+    parser.add_argument("--demo-env", type=Path, metavar="FOLDER", help="write demo.env there (default: .evalsvc)")
     parser.add_argument("--prepare", action="store_true", help=SUPPRESS)
 
 
@@ -64,6 +65,7 @@ def build_options(given: Mapping[str, Any]) -> StartOptions:
         given["otlp_grpc_port"],
         given["https"],
         given["https_port"],
+        given["demo_env"],
     )
 
 

@@ -31,17 +31,37 @@ class HomeLock:
 @contextlib.contextmanager
 def hold_home(home: Path) -> Iterator[HomeLock]:
     """Lock the home for the duration of the block; raise AlreadyRunning if another process has the lock."""
-    handle = os.open(home / "run" / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise _already_running(os.pread(handle, 4096, 0)) from None
+    with _open_lock(home / "run" / "lock") as handle:
+        if not _acquire(handle):
+            raise _already_running(os.pread(handle, 4096, 0))
         lock = HomeLock(handle)
         lock.announce("")
         yield lock
+
+
+@contextlib.contextmanager
+def hold_demo_env(folder: Path) -> Iterator[bool]:
+    """Own `demo.env` of a folder for the duration of the block; yield False if a running service owns it."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with _open_lock(folder / "demo.lock") as handle:
+        yield _acquire(handle)
+
+
+@contextlib.contextmanager
+def _open_lock(path: Path) -> Iterator[int]:
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield handle
     finally:
         os.close(handle)
+
+
+def _acquire(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _already_running(text: bytes) -> AlreadyRunning:

@@ -27,7 +27,7 @@ from evalsvc.local.supervisor.front.setup import (
     open_front,
     refuse_unreachable,
 )
-from evalsvc.local.supervisor.lock import HomeLock, hold_home
+from evalsvc.local.supervisor.lock import HomeLock, hold_demo_env, hold_home
 from evalsvc.local.supervisor.preparation import Preparation
 from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
@@ -52,6 +52,8 @@ class StartOptions:
     """Whether Caddy stands before the service. It listens at `host`, and the service on this machine alone."""
     https_port: int | None = None
     """The port that was named for it; None for the first free one from 8443 on."""
+    demo_env: Path | None = None
+    """The folder for `demo.env`; None for the checkout's."""
 
 
 def run_service(options: StartOptions, write: Callable[[str], None] = print) -> None:
@@ -158,12 +160,18 @@ class Start:
         return self._front.url
 
     def _write_demo_env(self, url: str, values: Mapping[str, str]) -> str:
-        """Write the file for shells, into the home where the checkout is for reading only; return its path."""
-        try:
-            evaluation.write_demo_env(self.options.checkout, url, values)
-            return evaluation.DEMO_ENV
-        except OSError:
-            return str(evaluation.write_demo_env(self.home, url, values))
+        """Write the file for shells and return its path.
+
+        It goes into the home where the checkout is read-only, or where the file there belongs to a running service.
+        """
+        if self.options.demo_env:
+            return str(evaluation.write_demo_env(self.options.demo_env, url, values))
+        with contextlib.suppress(OSError):
+            folder = self.options.checkout / evaluation.DEMO_FOLDER
+            if self.resources.enter_context(hold_demo_env(folder)):
+                evaluation.write_demo_env(folder, url, values)
+                return evaluation.DEMO_ENV
+        return str(evaluation.write_demo_env(self.home / evaluation.DEMO_FOLDER, url, values))
 
     def _first_verdict(self, url: str, key: str) -> str:
         """Run the first evaluation; if it is late or fails, the service stays up and the returned text is a warning."""

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from django.db import connections
 from gunicorn.http.unreader import SocketUnreader
 
-from evalsvc.rest.basics.body_errors import BodyTooSlow
-from evalsvc.rest.edge.door import aside
+from evalsvc.rest.basics.body_errors import BodyTooSlow, TooManyBodies
+from evalsvc.rest.edge.door import NOBODY, aside, current_visit
 
 HEAD_SECONDS = 10.0
 """From the first byte of a request to the end of its headers."""
@@ -68,6 +68,39 @@ class SlowSenders:
             unreader.sock.shutdown(socket.SHUT_RD)  # ends the wait of its thread
 
 
+class AwaitedBodies:
+    """The bodies that this process waits for, by account; each occupies a thread.
+
+    One account may use so many; a body that has come with its head is not awaited.
+    """
+
+    def __init__(self, most: int = 40) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._n_awaited: dict[int, int] = {}
+
+    def resize(self, most: int) -> None:
+        """Change the limit of one account."""
+        self._most = max(1, most)
+
+    @contextlib.contextmanager
+    def waiting(self, account_id: int) -> Iterator[None]:
+        """Count a body for the length of the block; raise TooManyBodies instead of waiting for one too many."""
+        with self._lock:
+            if self._n_awaited.get(account_id, 0) >= self._most:
+                raise too_many_bodies(self._most)
+            self._n_awaited[account_id] = self._n_awaited.get(account_id, 0) + 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_awaited[account_id] -= 1
+                if not self._n_awaited[account_id]:
+                    del self._n_awaited[account_id]
+
+
+awaited_bodies = AwaitedBodies()
+"""Of this process, as `slow_senders`."""
 slow_senders = SlowSenders()
 """Of this process; the worker says how many, by its threads."""
 
@@ -128,7 +161,8 @@ class PacedUnreader(SocketUnreader):
             data: bytes = self.sock.recv(size, socket.MSG_DONTWAIT)
         except BlockingIOError:
             give_back_connections()
-            with aside():
+            visit = current_visit()
+            with awaited_bodies.waiting(visit.account_id or NOBODY if visit else NOBODY), aside():
                 data = self._wait_for_data(size, self.deadline)
         self.deadline += len(data) / LEAST_BYTES_PER_SECOND
         return data
@@ -158,6 +192,14 @@ class PacedUnreader(SocketUnreader):
 def too_slow() -> BodyTooSlow:
     """Make the error for a body below the least rate."""
     return BodyTooSlow(f"The body came more slowly than {LEAST_BYTES_PER_SECOND} bytes a second.")
+
+
+def too_many_bodies(most: int) -> TooManyBodies:
+    """Make the error for an account that sends too many bodies slowly at once."""
+    return TooManyBodies(
+        f"This process already waits for the bodies of {most} requests of this account. Send fewer at once, or send "
+        "each body together with its headers."
+    )
 
 
 def give_back_connections() -> None:

@@ -15,12 +15,11 @@ from evalsvc.ops.metering.pools import note_pools
 from evalsvc.ops.serving.body import Application, close_if_unread
 from evalsvc.ops.serving.connection import ClientConnection
 from evalsvc.ops.serving.drain import draining
-from evalsvc.ops.serving.pace import slow_senders
+from evalsvc.ops.serving.memory import keeper, tune_allocator
+from evalsvc.ops.serving.pace import awaited_bodies, slow_senders
 from evalsvc.ops.serving.sockets import lingering
-from evalsvc.rest.edge.door import AdmittedRequest, door, serve_request
+from evalsvc.rest.edge.door import NOBODY, AdmittedRequest, door, serve_request
 
-NOBODY = 0
-"""Whose requests have no key, as those for health: a connection that had one has turns apart from new ones."""
 MOST_ACCEPTED = 16
 """Connections at once; the others may be another process'."""
 LAST_MOMENT_SECONDS = 2.0
@@ -41,11 +40,15 @@ class WebWorker(ThreadWorker):
         """Serve, once the application is loaded."""
         from evalsvc.evaluations.evaluate.inline_turns import turns
         from evalsvc.evaluations.evaluate.wait import places_for, room
+        from evalsvc.rest.edge.slow_turns import turns as slow_turns
 
+        tune_allocator()
         n_threads = self.cfg.threads
         room.resize(places_for(n_threads))
         turns.resize(n_threads - places_for(n_threads))
         slow_senders.resize(n_threads // 2)
+        awaited_bodies.resize(n_threads // 8)
+        slow_turns.resize(n_threads // 8)
         self.wsgi = close_if_unread(self.wsgi)
         super().run()
         lingering.finish(LAST_MOMENT_SECONDS)
@@ -121,9 +124,10 @@ class WebWorker(ThreadWorker):
             self.log.debug("Failed to send error message.")
 
     def notify(self) -> None:
-        """Send a heartbeat, at least once a second; also recheck the concurrency limiter and continue a drain."""
+        """Send a heartbeat, at least once a second; also recheck the concurrency limiter, memory and a drain."""
         super().notify()
         door.dispatch()
+        keeper.look()
         if draining.is_on():
             self._drain()
 

@@ -30,6 +30,8 @@ from evalsvc.rest.bodies.parsers import content_length
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 ZIP = "application/zip"
+N_REQUESTS = 10
+"""What a bundle counts towards the account's limits, by the time that it takes."""
 NOTES = (
     "It has ended where it ran: its configs do not go on. Clone one to run it here.",
     "Its scores enter none of the account's histories.",
@@ -50,6 +52,7 @@ class BundleView(AccountView):
         A zip file of JSON lines, with the SHA-256 of each file. Values of headers are left out.
         """
         plan = get_plan(account=self.account, id=id)
+        self.charge(N_REQUESTS)
         # Written completely before the first byte is sent, so that a slow client does not prolong the snapshot, and
         # failures are reported.
         file = tempfile.TemporaryFile()  # noqa: SIM115  closed with the answer

@@ -28,6 +28,8 @@ from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.edge.policy import FILE, HEADER
 
 MAX_EXAMPLES = 50
+N_REQUESTS = 10
+"""What a report counts towards the account's limits, by the time that it takes."""
 FILES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], str | bytes]]] = {
     "html": ("text/html; charset=utf-8", render_page),
     "md": ("text/markdown; charset=utf-8", render_markdown),
@@ -66,6 +68,7 @@ class ReportView(AccountView):
         """
         plan = get_plan(account=self.account, id=id)
         query = validate_strict(ReportIn(data=get_query_params(request)))
+        self.charge(N_REQUESTS)
         slices = validate_strict(AggregatesIn(data={"by": query["by"]})) if "by" in query else None
         options = ReportOptions(n_examples=query["n_examples"], now=timezone.now(), slices=slices)
         rankings = [answer_out(row, with_elo=False) for row in list_report_comparisons(self.account, plan)]

@@ -17,3 +17,10 @@ class BodyTooSlow(BodyFailed):
     """It came below the least rate."""
 
     code = "request_timeout"
+
+
+class TooManyBodies(BodyFailed):
+    """The process waits for enough bodies of this account."""
+
+    code = "too_many_requests"
+    retry_after_seconds = 1

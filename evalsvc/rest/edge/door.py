@@ -18,10 +18,17 @@ from dataclasses import dataclass
 MOST_AT_WORK = 4
 """Requests that take turns at the interpreter. Fewer would leave it idle while they wait for Redis and PostgreSQL."""
 LONGEST_TURN_SECONDS = 0.1
-"""Who works for longer waits for something that nobody knows of, a slow sender or a disk: its place is given on."""
+"""Who works for longer waits for something that nobody knows of, a slow sender or a disk: its place is given on.
+
+The next of its kind waits for a turn of those that take long (`slow_turns`).
+"""
 FEW = 2
 """At work: another one hardly disturbs them."""
 LONGEST_PAUSE_SECONDS = 0.01
+PRESENT_SECONDS = 1.0
+MOST_SERVED = 64
+NOBODY = 0
+"""Whose requests have no key, as those for health: a connection that had one has turns apart from new ones."""
 
 
 @dataclass(eq=False, slots=True)
@@ -33,6 +40,18 @@ class AdmittedRequest:
     account_id: int | None = None
     """Whose it is; of a connection's first request nobody knows that."""
     is_over: bool = False
+    at_end: Callable[[], None] | None = None
+    """Called once, when the request has ended."""
+    when_slow: Callable[[], None] | None = None
+    """Called when it has worked for longer than a turn. With the door's lock held: it must be quick."""
+    aside_seconds: float = 0.0
+    aside_since: float | None = None
+
+    def end_turn(self) -> None:
+        """Call `at_end`, unless it has been called."""
+        at_end, self.at_end, self.when_slow = self.at_end, None, None
+        if at_end is not None:
+            at_end()
 
 
 class ConcurrencyLimiter:
@@ -48,6 +67,8 @@ class ConcurrencyLimiter:
         self._at_work: OrderedDict[AdmittedRequest, float] = OrderedDict()
         # Who waits for a turn, by account, in the order of the accounts' turns.
         self._queues: OrderedDict[int | None, deque[AdmittedRequest]] = OrderedDict()
+        # When each account was served last, the most recent ones only.
+        self._served_at: OrderedDict[int, float] = OrderedDict()
 
     @property
     def n_at_work(self) -> int:
@@ -64,18 +85,35 @@ class ConcurrencyLimiter:
 
     def release(self, visit: AdmittedRequest) -> None:
         """Give the visit's place to others while it waits."""
+        visit.aside_since = time.monotonic()
         self._leave(visit)
 
     def reacquire(self, visit: AdmittedRequest) -> None:
         """Count the visit as at work again. It does not wait for a turn: it has had that."""
+        now = time.monotonic()
         with self._lock:
+            if visit.aside_since is not None:
+                visit.aside_seconds += now - visit.aside_since
+                visit.aside_since = None
             if not visit.is_over:
-                self._at_work[visit] = time.monotonic()
+                self._at_work[visit] = now
 
     def finish(self, visit: AdmittedRequest) -> None:
         """End the visit."""
         visit.is_over = True
+        if visit.account_id:
+            with self._lock:
+                self._served_at[visit.account_id] = time.monotonic()
+                self._served_at.move_to_end(visit.account_id)
+                if len(self._served_at) > MOST_SERVED:
+                    self._served_at.popitem(last=False)
         self._leave(visit)
+
+    def has_others(self, account_id: int) -> bool:
+        """Return whether another account than this one has been served within the last second."""
+        since = time.monotonic() - PRESENT_SECONDS
+        with self._lock:
+            return any(at > since for other, at in self._served_at.items() if other != account_id)
 
     def dispatch(self) -> None:
         """Start waiting requests while slots are free."""
@@ -113,7 +151,9 @@ class ConcurrencyLimiter:
     def _drop_slow(self) -> None:
         latest = time.monotonic() - LONGEST_TURN_SECONDS
         while self._at_work and next(iter(self._at_work.values())) < latest:
-            self._at_work.popitem(last=False)
+            visit, _ = self._at_work.popitem(last=False)
+            if visit.when_slow is not None:
+                visit.when_slow()
 
 
 door = ConcurrencyLimiter()
@@ -128,6 +168,7 @@ def serve_request(visit: AdmittedRequest) -> Iterator[None]:
     try:
         yield
     finally:
+        visit.end_turn()
         _current.visit = None
         door.finish(visit)
 

@@ -59,11 +59,11 @@ def drain(name: str) -> bool:
 def compute_batch(name: str) -> bool:
     """Claim a batch, compute it for a while and write the results; return whether there might be more to claim."""
     try:
-        slow = neighbours.slow_accounts()
+        is_restricted = neighbours.slow_accounts() is not None
         # Among more it finds what it may compute, if there is any.
-        claimed = store.claim_computing(limit=MOST_AT_ONCE if slow is None else MOST_TO_CHOOSE_FROM)
+        claimed = store.claim_computing(limit=MOST_TO_CHOOSE_FROM if is_restricted else MOST_AT_ONCE)
         wakeups.note_computing(name, claimed)
-        return bool(claimed) and _work_off(claimed, slow)
+        return bool(claimed) and _work_off(claimed, was_restricted=is_restricted)
     except DatabaseError:
         # Claimed evaluations stay pending and can be claimed again when their lease expires.
         log.warning("cpu lane paused after a database error", exc_info=True)
@@ -78,19 +78,25 @@ def take_over(name: str) -> None:
         store.release(claims, begun=True)
 
 
-def _work_off(claimed: Sequence[ClaimedEvaluation], slow: set[int] | None) -> bool:
+def _work_off(claimed: Sequence[ClaimedEvaluation], *, was_restricted: bool) -> bool:
     """Compute and write; return whether there might be more for this process."""
     texts = read_claimed(claimed)
-    now, later = _split_by_length(*_split_allowed(claimed, slow, texts), texts)
+    is_full = len(claimed) >= MOST_AT_ONCE
+    with neighbours.choosing() as slow:
+        now, later = _split_by_length(*_split_allowed(claimed, slow, texts), texts)
+        if now:
+            neighbours.begin(now[0].account_id, is_long=_is_long(now[0], texts))
     if not now:
         # A process that computes something slow claims it later. Notifying another one would only return it here.
         _release(later)
-        return False
-    is_full = len(claimed) >= MOST_AT_ONCE
-    if is_full:
-        wakeups.nudge_computing()
-    _give_back(later)
-    remaining, was_slow = _compute(now, texts)
+        return is_full and not was_restricted
+    try:
+        if is_full:
+            wakeups.nudge_computing()
+        _give_back(later)
+        remaining, was_slow = _compute(now, texts)
+    finally:
+        neighbours.end()
     _give_back(remaining)
     return bool(remaining or later or was_slow) or is_full or claimed[0].n_attempts > 1
 
@@ -101,14 +107,12 @@ def _compute(
     """Compute for a slice of time and write; return what was not reached, and whether any was slow."""
     results: list[Done] = []
     began = time.monotonic()
-    try:
-        for evaluation in now:
-            neighbours.begin(evaluation.account_id, is_long=_is_long(evaluation, texts))
-            results.append((evaluation, _verdict(evaluation, texts)))
-            if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
-                break
-    finally:
-        neighbours.end()
+    for evaluation in now:
+        neighbours.begin(evaluation.account_id, is_long=_is_long(evaluation, texts))
+        results.append((evaluation, _verdict(evaluation, texts)))
+        if time.monotonic() - began > SLICE_SECONDS or shutting_down.is_set():
+            break
+    neighbours.end()
     _record(results)
     # Others might have left work to this process meanwhile without notifying one.
     was_slow = _is_long(now[0], texts) or time.monotonic() - began > SLOW_SECONDS

@@ -27,7 +27,8 @@ QUESTION = {
 }
 # A worker may have to load a model first.
 PATIENCE_SECONDS, PAUSE_SECONDS = 60.0, 0.2
-DEMO_ENV = ".evalsvc/demo.env"
+DEMO_FOLDER = ".evalsvc"
+DEMO_ENV = f"{DEMO_FOLDER}/demo.env"
 
 
 @dataclass(frozen=True)
@@ -124,9 +125,8 @@ def _read_verdict(status: int, text: str) -> DemoVerdict:
         raise ServiceFailed(f"The first evaluation failed: HTTP {status}, {text[:1000]!r}") from error
 
 
-def write_demo_env(checkout: Path, url: str, account: Mapping[str, str]) -> Path:
-    """Write ``.evalsvc/demo.env`` in the checkout, for `. .evalsvc/demo.env` in a shell."""
-    folder = checkout / ".evalsvc"
+def write_demo_env(folder: Path, url: str, account: Mapping[str, str]) -> Path:
+    """Write ``demo.env`` in a folder, for `. .evalsvc/demo.env` in a shell."""
     folder.mkdir(mode=0o700, exist_ok=True)
     values = {"EVALSVC_URL": url, "EVALSVC_ADMIN_URL": f"{url}/admin/", **account}
     path = folder / "demo.env"

@@ -1,0 +1,36 @@
+"""Bodies that a process waits for: so many of each account, and every one is given back."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from evalsvc.ops.serving.pace import AwaitedBodies
+from evalsvc.rest.basics.body_errors import TooManyBodies
+from evalsvc.rest.problems import as_problem
+
+ALICE, CHARLIE = 1, 2
+
+
+def test_each_account_has_its_own_bound() -> None:
+    bodies = AwaitedBodies(2)
+    with ExitStack() as exits:
+        for account_id in (ALICE, ALICE, CHARLIE):
+            exits.enter_context(bodies.waiting(account_id))
+        with pytest.raises(TooManyBodies, match="2 requests of this account"), bodies.waiting(ALICE):
+            pass
+        exits.enter_context(bodies.waiting(CHARLIE))
+    with bodies.waiting(ALICE), bodies.waiting(ALICE):
+        pass
+
+
+def test_the_answer_says_when_to_come_back_and_what_to_do() -> None:
+    bodies = AwaitedBodies(1)
+    with bodies.waiting(ALICE), pytest.raises(TooManyBodies) as caught, bodies.waiting(ALICE):
+        pass
+    problem = as_problem(caught.value)
+
+    assert problem is not None
+    assert (problem.row.status, problem.headers["Retry-After"]) == (429, "1")
+    assert "Send fewer at once" in problem.detail
