@@ -129,10 +129,12 @@ RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # sp
 EVENTS_RETENTION_DAYS = env_int("EVALSVC_EVENTS_RETENTION_DAYS", 30)  # events and their deliveries; 0 disables expiry
 
 # --- Where is the data? ----------------------------------------------------------------------------------------------
-# Three roles of one database: the application is bound by row-level security, the owner migrates, the system sweeps.
+# Four roles of one database: the application is bound by row-level security, the owner migrates, the system sweeps, and
+# people sign in by a role that sees nothing else.
 DATABASE_URL = env_str("DATABASE_URL", "postgresql:///evalsvc")
 DATABASE_MIGRATION_URL = env_str("DATABASE_MIGRATION_URL", DATABASE_URL)
 DATABASE_SYSTEM_URL = env_str("DATABASE_SYSTEM_URL", DATABASE_URL)
+DATABASE_SIGNIN_URL = env_str("DATABASE_SIGNIN_URL", DATABASE_SYSTEM_URL)
 DATABASE_ADMIN_URL = env_str("DATABASE_ADMIN_URL", "")  # `bootstrap` and `restore` make roles and database with it
 DATABASE_POOL_SIZE = env_int("EVALSVC_DATABASE_POOL_SIZE", 10)  # connections per process
 MIGRATION_LOCK_SECONDS = env_int("EVALSVC_MIGRATION_LOCK_SECONDS", 5, lowest=1)  # that a migration waits for a lock
@@ -157,6 +159,8 @@ DATABASES = {
     "owner": _database(DATABASE_MIGRATION_URL, "DATABASE_MIGRATION_URL", pool_size=0),
     # Opened as needed: a scheduler alone takes three (claims, the watcher, the planner).
     "system": _database(DATABASE_SYSTEM_URL, "DATABASE_SYSTEM_URL", pool_size=8),
+    # Given back after each statement or transaction.
+    "signin": _database(DATABASE_SIGNIN_URL, "DATABASE_SIGNIN_URL", pool_size=4),
 }
 DATABASE_ROUTERS = ["evalsvc.tenancy.scope.RoleRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -177,8 +177,13 @@ class DebianPgBouncer(EmbeddedServer):
     @property
     def urls(self) -> DatabaseUrls:
         """Where web and workers sign in; migrations need a session of their own, so the owner goes past it."""
-        app, system = (through(url, self.port) for url in (self.direct.app, self.direct.system))
-        return DatabaseUrls(app=app, owner=self.direct.owner, system=system)
+        app, system, signin = (through(url, self.port) for url in self.pooled)
+        return DatabaseUrls(app=app, owner=self.direct.owner, system=system, signin=signin)
+
+    @property
+    def pooled(self) -> tuple[str, str, str]:
+        """The URLs whose connections go through it."""
+        return self.direct.app, self.direct.system, self.direct.signin
 
     def point_at(self, server: DebianPostgres) -> None:
         """Write where the database is. A PgBouncer that runs reads it at its next reload."""
@@ -197,9 +202,7 @@ class DebianPgBouncer(EmbeddedServer):
 
     def prepare(self) -> None:
         """Write down who may sign in."""
-        logins = (
-            urlsplit(url).netloc.rpartition("@")[0].partition(":") for url in (self.direct.app, self.direct.system)
-        )
+        logins = (urlsplit(url).netloc.rpartition("@")[0].partition(":") for url in self.pooled)
         self.users.write_text("".join(f'"{unquote(name)}" "{unquote(password)}"\n' for name, _, password in logins))
         for path in (self.users, self.settings):
             path.chmod(0o640)

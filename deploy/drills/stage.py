@@ -86,7 +86,7 @@ class Stage:
         return made
 
     def urls_at(self, server: DebianPostgres) -> DatabaseUrls:
-        """Return where the three roles sign in."""
+        """Return where the roles sign in."""
         return role_urls(server.url, self.secrets, prefix=DATABASE)
 
     def command_env(self, urls: DatabaseUrls, **more: str) -> dict[str, str]:

@@ -107,8 +107,10 @@ ensure_cluster() {
 	put 640 postgres:postgres "$etc/pg_ident.conf" <"$HERE/files/pg_ident.conf"
 	folder 755 root:root "$UNITS/$postgres.d"
 	put 644 root:root "$UNITS/$postgres.d/evalsvc.conf" <"$HERE/files/postgresql-restart.conf"
-	if was_written /etc/postgresql/ "$postgres"; then
+	if was_written "$etc/start.conf" "$etc/conf.d/" "$postgres"; then
 		act "start PostgreSQL with its new files" start_cluster "$postgres"
+	elif was_written "$etc/pg_" && systemctl is-active --quiet "$postgres"; then
+		act "tell PostgreSQL who may sign in" systemctl reload "$postgres"
 	elif ! systemctl is-active --quiet "$postgres"; then
 		act "start PostgreSQL" systemctl start "$postgres"
 	fi

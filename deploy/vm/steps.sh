@@ -75,6 +75,7 @@ put_settings() {
 		# Written by install: settings of yours belong in $ETC/local.env, which is read after it.
 		DATABASE_URL=postgresql://evalsvc_app@/evalsvc$address
 		DATABASE_SYSTEM_URL=postgresql://evalsvc_system@/evalsvc$address
+		DATABASE_SIGNIN_URL=postgresql://evalsvc_signin@/evalsvc$address
 		REDIS_URL=unix:///run/evalsvc-redis/redis.sock?db=0
 		CELERY_BROKER_URL=redis+socket:///run/evalsvc-redis/redis.sock?virtual_host=1
 		SECRET_KEY_FILE=$ETC/secrets/SECRET_KEY

@@ -21,7 +21,7 @@ from evalsvc.accounts.selectors import annotate_actors, read_account
 from evalsvc.accounts.services import record_audit
 from evalsvc.rest.bodies.names import clean_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
-from evalsvc.tenancy.scope import APP, account_scope
+from evalsvc.tenancy.scope import APP, SYSTEM, account_scope, role_scope
 
 MAX_OPEN = 200
 MAX_NAME = 100
@@ -141,10 +141,13 @@ def accept_invitation(*, invited: PendingInvitation, user: User) -> Member:
 
 
 def accept_as_new(*, invited: PendingInvitation, name: str, password: str) -> User:
-    """Make the invited person's sign-in with the password that they chose, and let them in, both or neither."""
+    """Make the invited person's sign-in with the password that they chose, and let them in, both or neither.
+
+    As the system role: neither of the others can make a person.
+    """
     name = clean_name(name.strip(), "/name")[:MAX_NAME]
     _check_password(password, User(email=invited.email, name=name))
-    with account_scope(invited.account_id):
+    with role_scope(SYSTEM), account_scope(invited.account_id):
         try:
             user = User.objects.create_user(invited.email, password, name=name, is_staff=True)
         except IntegrityError as exc:

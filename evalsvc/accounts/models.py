@@ -52,6 +52,14 @@ class User(AbstractBaseUser, PermissionsMixin):
     def __str__(self) -> str:
         return self.email
 
+    def has_perm(self, perm: str, obj: object = None) -> bool:
+        """Return whether this is an operator. Nobody has Django's permissions: roles are memberships."""
+        return self.is_active and self.is_superuser
+
+    def has_module_perms(self, app_label: str) -> bool:
+        """Return whether this is an operator."""
+        return self.is_active and self.is_superuser
+
 
 class Account(models.Model):
     """A tenant."""
@@ -214,7 +222,10 @@ class AuditEntry(TenantModel):
 
     class Meta:
         verbose_name_plural = "audit entries"
-        indexes = (models.Index(fields=["account", "-id"], name="ix_audit_account"),)
+        indexes = (
+            models.Index(fields=["account", "-id"], name="ix_audit_account"),
+            models.Index(fields=["account", "actor"], name="ix_audit_actor"),
+        )
         constraints = (models.CheckConstraint(condition=~Q(action=""), name="ck_audit_names_its_action"),)
 
     def __str__(self) -> str:

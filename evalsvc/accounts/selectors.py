@@ -197,4 +197,4 @@ def get_member(*, account: Account, id: int) -> Member:
 
 def list_members(*, account: Account) -> QuerySet[Member]:
     """Return who belongs to the account."""
-    return Member.objects.filter(account=account).select_related("user").order_by("id")
+    return Member.objects.filter(account=account).select_related("user").defer("user__password").order_by("id")

@@ -11,7 +11,7 @@ class OpsConfig(AppConfig):
     label = "ops"
 
     def ready(self) -> None:
-        """Register the checks, and have the database's functions installed after each migration."""
+        """Register the checks, and have the database's functions and rights brought up to date after each migration."""
         from evalsvc.ops import checks  # noqa: F401
 
         # One sender, so that `install` runs once, after all migrations. It is another app, because Django sends no
@@ -20,11 +20,13 @@ class OpsConfig(AppConfig):
 
 
 def install(using: str, **kwargs: object) -> None:
-    """Install the database functions of all apps, if all migrations have been applied."""
+    """Install the functions of all apps and grant the roles their rights, if all migrations have been applied."""
     from django.db import connections
 
+    from evalsvc.accounts.rights import grant_rights
     from evalsvc.infra.functions import install_functions, is_fully_migrated
     from evalsvc.tenancy.scope import OWNER
 
     if using == OWNER and is_fully_migrated(connections[using]):
         install_functions(using)
+        grant_rights(using)

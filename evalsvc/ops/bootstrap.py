@@ -1,4 +1,4 @@
-"""The database, its three roles and their rights, made by an administrator of the server: once, or again."""
+"""The database, its roles and their rights, made by an administrator of the server: once, or again."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from evalsvc.local.embedded.urls import DatabaseUrls
 
 
 def configured_urls() -> DatabaseUrls:
-    """Return the three URLs of the settings, which contain the names and passwords of the roles."""
+    """Return the URLs of the settings, which contain the names and passwords of the roles."""
     return DatabaseUrls(
-        app=settings.DATABASE_URL, owner=settings.DATABASE_MIGRATION_URL, system=settings.DATABASE_SYSTEM_URL
+        app=settings.DATABASE_URL,
+        owner=settings.DATABASE_MIGRATION_URL,
+        system=settings.DATABASE_SYSTEM_URL,
+        signin=settings.DATABASE_SIGNIN_URL,
     )
 
 
@@ -29,4 +32,5 @@ def ensure_database(tell: Callable[[str], None]) -> None:
     urls = configured_urls()
     roles = make_roles(settings.DATABASE_ADMIN_URL, urls)
     with psycopg.connect(urls.owner, connect_timeout=10) as connection:
-        tell(f"Database {connection.info.dbname} has its roles {roles.owner}, {roles.app} and {roles.system}.")
+        names = dict.fromkeys([roles.app, roles.system, roles.signin])
+        tell(f"Database {connection.info.dbname} has its roles {roles.owner}, {', '.join(names)}.")

@@ -12,13 +12,19 @@ from django.db import connections
 from evalsvc.infra.functions import ForeignFunctions, check_functions
 from evalsvc.judges.models import Connection
 from evalsvc.outbound.guard import why_not_called
-from evalsvc.tenancy.scope import APP, SYSTEM
+from evalsvc.tenancy.rls import role_name
+from evalsvc.tenancy.scope import APP, SIGNIN, SYSTEM
 from evaluators.registry import list_broken_plugins
 
 ROLE = "SELECT rolname, rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 OWNED = """
 SELECT count(*) FROM pg_class
 WHERE relname = 'evaluations_historyscore' AND pg_get_userbyid(relowner) = current_user
+"""
+# Of tables that are there: before the first migration there is nothing to reach.
+REACHES_PEOPLE = """
+SELECT bool_or(has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'UPDATE'))
+FROM pg_class c WHERE c.oid = ANY (ARRAY[to_regclass('django_session'), to_regclass('mfa_authenticator')])
 """
 
 
@@ -45,6 +51,38 @@ def application_role_is_bound(
             hint="Give the application a role of its own (docs/operations.md); the owner belongs in "
             "DATABASE_MIGRATION_URL.",
             id="evalsvc.E001",
+        )
+    ]
+
+
+@register(Tags.database)
+def people_are_out_of_reach(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
+) -> list[CheckMessage]:
+    """Report, in `check --database default`, an application's role that reads sessions, and no role for sign-in."""
+    if not databases or APP not in databases:
+        return []
+    try:
+        with connections[APP].cursor() as cursor:
+            cursor.execute(REACHES_PEOPLE)
+            (reaches,) = cursor.fetchone()
+    except DatabaseError:
+        return []
+    if reaches:
+        return [
+            Error(
+                f"Role {role_name(APP)!r} of DATABASE_URL may read sessions and second factors.",
+                hint="Run `python manage.py migrate --database owner`: it takes these rights away.",
+                id="evalsvc.E005",
+            )
+        ]
+    if role_name(SIGNIN) != role_name(SYSTEM):
+        return []
+    return [
+        Warning(
+            f"People sign in by the system role {role_name(SYSTEM)!r}, which sees the rows of all accounts.",
+            hint="Make a role for sign-in, name it in DATABASE_SIGNIN_URL, and migrate (docs/operations.md).",
+            id="evalsvc.W006",
         )
     ]
 

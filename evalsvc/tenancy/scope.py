@@ -8,9 +8,10 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 
 from django.db import connections, transaction
-from django.db.models import BigIntegerField, Func
+from django.db.models import BigIntegerField, Func, Model
 
-APP, OWNER, SYSTEM = "default", "owner", "system"
+APP, OWNER, SYSTEM, SIGNIN = "default", "owner", "system", "signin"
+SIGNIN_APPS = ("account", "mfa", "sessions", "socialaccount", "usersessions")
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 _role: ContextVar[str] = ContextVar("database_role", default=APP)
 _account: ContextVar[tuple[str, int] | None] = ContextVar("database_account", default=None)
@@ -31,15 +32,15 @@ def id_at(moment: datetime, *, back_seconds: int = 0) -> int:
 
 
 class RoleRouter:
-    """Send the ORM to the role in force; only the owner migrates."""
+    """Send the ORM to the role in force, or for people and sessions to the one for sign-in; only the owner migrates."""
 
-    def db_for_read(self, model: object, **hints: object) -> str:
-        """Return the alias of the role in force."""
-        return _role.get()
+    def db_for_read(self, model: type[Model], **hints: object) -> str:
+        """Return the alias of the role in force for this table."""
+        return signin_role() if is_of_signin(model) else current_role()
 
-    def db_for_write(self, model: object, **hints: object) -> str:
-        """Return the alias of the role in force."""
-        return _role.get()
+    def db_for_write(self, model: type[Model], **hints: object) -> str:
+        """Return the alias of the role in force for this table."""
+        return signin_role() if is_of_signin(model) else current_role()
 
     def allow_relation(self, obj1: object, obj2: object, **hints: object) -> bool:
         """Return True: all roles use one database, so any two rows can be related."""
@@ -53,6 +54,22 @@ class RoleRouter:
 def current_role() -> str:
     """Return the alias of the database role in force."""
     return _role.get()
+
+
+def is_of_signin(model: type[Model]) -> bool:
+    """Return whether a table holds people, factors or sessions, which the application's role may not use."""
+    return model._meta.app_label in SIGNIN_APPS or model._meta.label_lower == "accounts.user"
+
+
+def signin_role() -> str:
+    """Return the alias for people and sessions: the operator's and the owner's scopes keep their own connection."""
+    return SIGNIN if current_role() == APP else current_role()
+
+
+def release(alias: str) -> None:
+    """Give a connection back to its pool, unless a transaction is open, so that a page does not hold two throughout."""
+    if not connections[alias].in_atomic_block:
+        connections[alias].close()
 
 
 def current_account() -> int:

@@ -36,7 +36,7 @@ def off(caller: Caller) -> str:
 
 
 def test_its_keys_and_its_members_are_refused_until_it_is_on(alice: Caller, charlie: Caller) -> None:
-    person = User.objects.create_user(f"{uuid.uuid4().hex}@example.com", is_staff=True)
+    person = User.objects.db_manager("system").create_user(f"{uuid.uuid4().hex}@example.com", is_staff=True)
     add_member(account=alice.account, user=person, role=Member.Role.ADMIN)
     assert alice.get("/v1/whoami").status_code == 200
 

@@ -38,11 +38,12 @@ def test_it_issues(admin: Person, alice: Caller) -> None:
 def test_the_secret_is_kept_nowhere(admin: Person, alice: Caller, caplog: pytest.LogCaptureFixture) -> None:
     from django.contrib.sessions.models import Session
 
+    from evalsvc.accounts.access.session_store import compute_digest
     from evalsvc.accounts.models import AuditEntry
 
     key = issued(issue(admin))
     secret = key.split(".")[1]
-    session = Session.objects.get(pk=admin.client.session.session_key)
+    session = Session.objects.get(pk=compute_digest(admin.client.session.session_key))
     pages = [admin.get(path).content.decode() for path in ("", "accounts/apikey/", "accounts/auditentry/")]
 
     assert secret not in str(session.get_decoded())

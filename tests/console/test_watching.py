@@ -33,9 +33,9 @@ def poll(visitor: Visitor, made: Any, tag: str = "", **query: str) -> Any:
 
 
 def statements(visitor: Visitor, made: Any, tag: str) -> tuple[int, list[str]]:
-    with CaptureQueriesContext(connections["default"]) as queries:
+    with CaptureQueriesContext(connections["default"]) as queries, CaptureQueriesContext(connections["signin"]) as who:
         status = poll(visitor, made, tag).status_code
-    return status, [one["sql"] for one in queries]
+    return status, [one["sql"] for one in [*who, *queries]]
 
 
 def test_unchanged_and_drawn_polls_ask_who_it_is_and_nothing_else(reader: Visitor, alice: Caller) -> None:

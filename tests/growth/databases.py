@@ -21,7 +21,12 @@ from tests import services
 from tests.conftest import CHECKOUT
 from tests.services import copy_database
 
-VARIABLES = {"owner": "DATABASE_MIGRATION_URL", "app": "DATABASE_URL", "system": "DATABASE_SYSTEM_URL"}
+VARIABLES = {
+    "owner": "DATABASE_MIGRATION_URL",
+    "app": "DATABASE_URL",
+    "system": "DATABASE_SYSTEM_URL",
+    "signin": "DATABASE_SIGNIN_URL",
+}
 
 MANAGE, BY_STEPS = ("manage.py",), ("-m", "tests.growth.by_steps")
 MIGRATE = ("migrate", "--database", "owner", "--verbosity", "0")

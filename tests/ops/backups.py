@@ -101,7 +101,7 @@ def load(url: str, key: str) -> Iterator[Load]:
 
 @contextmanager
 def empty_server() -> Iterator[tuple[Services, Database]]:
-    """A new PostgreSQL with nothing but the three roles and an empty database."""
+    """A new PostgreSQL with nothing but the roles and an empty database."""
     with throwaway() as services:
         yield services, Database("evalsvc", services.env)
 
@@ -112,7 +112,7 @@ def bare_server() -> Iterator[Database]:
     with empty_server() as (made, database):
         with psycopg.connect(made.postgres.url, autocommit=True) as administrator:
             administrator.execute("DROP DATABASE evalsvc")
-            administrator.execute("DROP ROLE evalsvc_owner, evalsvc_app, evalsvc_system")
+            administrator.execute("DROP ROLE evalsvc_owner, evalsvc_app, evalsvc_system, evalsvc_signin")
         secrets = {name: os.environ[name] for name in SECRETS}
         yield Database("evalsvc", database.urls | secrets | {"DATABASE_ADMIN_URL": made.postgres.url})
 

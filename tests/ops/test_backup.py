@@ -78,7 +78,7 @@ def test_a_backup_under_load_comes_back_as_it_was(
     # Nothing but the administrator is there: roles, database and rights are made first.
     with psycopg.connect(target.admin_url, autocommit=True) as administrator:
         administrator.execute("DROP DATABASE evalsvc")
-        administrator.execute("DROP ROLE evalsvc_owner, evalsvc_app, evalsvc_system")
+        administrator.execute("DROP ROLE evalsvc_owner, evalsvc_app, evalsvc_system, evalsvc_signin")
 
     status, said = target.restore(source.directory, DATABASE_ADMIN_URL=target.admin_url)
 

@@ -1,4 +1,4 @@
-"""The three database roles: what each may do, and on servers where we are not the master."""
+"""The database roles: what each may do, and on servers where we are not the master."""
 
 from collections.abc import Iterator
 
@@ -14,6 +14,7 @@ PASSWORDS = {
     "DATABASE_OWNER_PASSWORD": "owner's /p@ss:word?",
     "DATABASE_APP_PASSWORD": "app-password",
     "DATABASE_SYSTEM_PASSWORD": "system-password",
+    "DATABASE_SIGNIN_PASSWORD": "signin-password",
 }
 
 
@@ -58,6 +59,13 @@ def test_row_level_security_binds_the_application(urls: DatabaseUrls) -> None:
         assert connection.execute("SELECT body FROM note").fetchall() == [("mine",)]
         with pytest.raises(errors.InsufficientPrivilege):
             connection.execute("INSERT INTO note (tenant, body) VALUES (2, 'forged')")
+
+
+def test_the_role_of_sign_in_has_nothing_by_default(urls: DatabaseUrls) -> None:
+    with psycopg.connect(urls.signin, autocommit=True) as connection:
+        for statement in ("SELECT 1 FROM note", "INSERT INTO note (tenant) VALUES (1)", "SELECT answer()"):
+            with pytest.raises(errors.InsufficientPrivilege):
+                connection.execute(statement)
 
 
 def test_without_a_policy_of_its_own_the_system_sees_nothing(urls: DatabaseUrls) -> None:
@@ -163,13 +171,13 @@ def test_a_role_that_may_not_create_roles_is_told_the_sql(services: Services, ur
 def test_the_remedy_is_runnable(services: Services) -> None:
     statements = [line for line in remedy("byhand").splitlines() if line.endswith(";")]
     with administrator(services) as connection:
-        for line in statements[:4]:
+        for line in statements[:5]:
             connection.execute(line.encode())
     with administrator(services, "byhand") as connection:
         connection.execute(sql.SQL("SET ROLE byhand_owner"))
-        for line in statements[4:]:
+        for line in statements[5:]:
             connection.execute(line.encode())
-    assert len(statements) == 12
+    assert len(statements) == 14
 
 
 @pytest.mark.parametrize(

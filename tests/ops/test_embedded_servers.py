@@ -70,6 +70,7 @@ def test_the_environment_of_a_throwaway_is_complete(services: Services) -> None:
         "DATABASE_URL",
         "DATABASE_MIGRATION_URL",
         "DATABASE_SYSTEM_URL",
+        "DATABASE_SIGNIN_URL",
         "REDIS_URL",
         "CELERY_BROKER_URL",
         "SECRET_KEY",

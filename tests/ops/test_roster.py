@@ -133,7 +133,7 @@ def test_servers_stop_after_everything_that_uses_them(home: Path) -> None:
 
 
 def test_the_roles_urls_are_known_before_the_server_answers(home: Path) -> None:
-    passwords = {f"DATABASE_{role}_PASSWORD": f"p-{role}" for role in ("OWNER", "APP", "SYSTEM")}
+    passwords = {f"DATABASE_{role}_PASSWORD": f"p-{role}" for role in ("OWNER", "APP", "SYSTEM", "SIGNIN")}
     given = {"DATABASE_URL": "postgresql://admin:x@db/mine", "REDIS_URL": "redis://cache/1"}
 
     urls = Backends(home, passwords, given).predict_urls()
@@ -211,8 +211,11 @@ def test_given_urls_are_taken_as_they_are() -> None:
 
     urls = outside_database(given, {})
     assert (urls.app, urls.owner, urls.system) == ("postgresql://a/x", "postgresql://o/x", "postgresql://a/x")
+    assert urls.signin == urls.system
     urls = outside_database(given | {"DATABASE_SYSTEM_URL": "postgresql://s/x"}, {})
-    assert urls.system == "postgresql://s/x"
+    assert (urls.system, urls.signin) == ("postgresql://s/x", "postgresql://s/x")
+    urls = outside_database(given | {"DATABASE_SIGNIN_URL": "postgresql://p/x"}, {})
+    assert urls.signin == "postgresql://p/x"
 
 
 @pytest.mark.parametrize("name", [*NOT_FOR_CHILDREN, "PGHOST", "PGPASSWORD", "PGSERVICE"])

@@ -31,7 +31,7 @@ def linking() -> Iterator[None]:
 @pytest.fixture
 def squatter(ben: Visitor, charlie: Caller) -> User:
     """Whoever was invited by Ben's address, chose a password and set a second factor up."""
-    user = User.objects.create_user(ben.email, PASSWORD, is_staff=True)
+    user = User.objects.db_manager("system").create_user(ben.email, PASSWORD, is_staff=True)
     join(user, charlie.account, "reader")
     give_factor(user)
     return user

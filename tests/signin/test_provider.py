@@ -23,6 +23,7 @@ from tests.signin.single import BACK, PUBLIC, START, Visitor, assert_refused, be
 
 __all__ = ["ben", "configured", "issuer"]
 
+PEOPLE = User.objects.db_manager("system")
 EXCHANGE = "allauth.socialaccount.providers.oauth2.client.OAuth2Client.get_access_token"
 
 
@@ -124,13 +125,13 @@ def test_an_unverified_address_is_refused(ben: Visitor, verified: Any) -> None:
 
 
 def test_it_becomes_nobody_who_is_here_already(ben: Visitor) -> None:
-    type(new_user()).objects.create_user(ben.email, is_staff=True)
+    PEOPLE.create_user(ben.email, is_staff=True)
 
     assert_refused(ben.sign_in(), "already")
 
 
 def test_it_is_linked_where_the_operator_says_so(ben: Visitor, alice: Caller, charlie: Caller) -> None:
-    user = User.objects.create_user(ben.email, "chosen by whoever came first", is_staff=True)
+    user = PEOPLE.create_user(ben.email, "chosen by whoever came first", is_staff=True)
     join(user, charlie.account, "reader")
     before = Client()
     before.force_login(user)
@@ -146,7 +147,7 @@ def test_it_is_linked_where_the_operator_says_so(ben: Visitor, alice: Caller, ch
 def test_an_address_that_only_looks_like_somebodys_is_refused(ben: Visitor, said: str) -> None:
     """The sign of Kelvin is k in small letters: its owner has another mailbox than Ken."""
     domain = f"@{ben.email}"
-    ken = User.objects.create_user(f"ken{domain}", PASSWORD, is_staff=True)
+    ken = PEOPLE.create_user(f"ken{domain}", PASSWORD, is_staff=True)
     ben.know(email=said.format(domain))
     with override_settings(OIDC_LINK_BY_EMAIL=True):
         assert_refused(ben.sign_in(), "cannot be one here")
@@ -155,14 +156,14 @@ def test_an_address_that_only_looks_like_somebodys_is_refused(ben: Visitor, said
 
 
 def test_it_becomes_no_operator(ben: Visitor) -> None:
-    User.objects.create_user(ben.email, is_staff=True, is_superuser=True)
+    PEOPLE.create_user(ben.email, is_staff=True, is_superuser=True)
     with override_settings(OIDC_LINK_BY_EMAIL=True):
         assert_refused(ben.sign_in(), "already")
 
 
 def test_whoever_is_switched_off_here_stays_out(ben: Visitor) -> None:
     ben.sign_in()
-    User.objects.filter(email=ben.email).update(is_active=False)
+    PEOPLE.filter(email=ben.email).update(is_active=False)
     ben.client = Client()
 
     assert_refused(ben.sign_in(), "switched you off")

@@ -10,7 +10,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from evalsvc.accounts.access.session_store import NOBODYS_SECONDS, SessionStore
+from evalsvc.accounts.access.session_store import NOBODYS_SECONDS, SessionStore, compute_digest
 from evalsvc.accounts.signing_in import sessions
 from evalsvc.accounts.tasks import run_session_prune
 from evalsvc.celery import app
@@ -18,8 +18,8 @@ from tests.signin.conftest import Somebody, is_signed_in
 
 
 def let_end(client: Client) -> str:
-    """Let a browser's session be over; return its key."""
-    key = str(client.session.session_key)
+    """Let a browser's session be over; return what it is stored under."""
+    key = compute_digest(str(client.session.session_key))
     Session.objects.filter(pk=key).update(expire_date=timezone.now() - timedelta(seconds=1))
     return key
 
@@ -33,7 +33,7 @@ def test_what_is_over_goes_with_its_note(ann: Somebody) -> None:
     assert not Session.objects.filter(pk=over).exists()
     assert not UserSession.objects.filter(session_key=over).exists()
     assert is_signed_in(ann.client)
-    assert UserSession.objects.filter(session_key=ann.client.session.session_key).exists()
+    assert UserSession.objects.filter(session_key=compute_digest(str(ann.client.session.session_key))).exists()
 
 
 def test_it_goes_in_portions_and_stops_after_some(ann: Somebody, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +55,7 @@ def test_beat_prunes() -> None:
 
 
 def seconds_left(store: SessionStore) -> float:
-    row = Session.objects.get(pk=store.session_key)
+    row = Session.objects.get(pk=compute_digest(str(store.session_key)))
     return (row.expire_date - timezone.now()).total_seconds()
 
 

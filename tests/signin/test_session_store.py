@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from evalsvc.accounts.access.session_store import SessionStore
+from evalsvc.accounts.access.session_store import SessionStore, compute_digest
 from evalsvc.accounts.membership import choose_account, get_current_membership
 from evalsvc.accounts.models import Account, Member, User
 from tests.admin.conftest import Person, join, member, new_user, signed_in
@@ -37,7 +37,7 @@ def led_to(person: Person) -> str:
 
 
 def statements(client: Client, path: str = BOARD) -> list[str]:
-    with CaptureQueriesContext(connections["default"]) as queries:
+    with CaptureQueriesContext(connections["signin"]) as queries:
         client.get(path)
     return [one["sql"] for one in queries if "django_session" in one["sql"] or "accounts_user" in one["sql"]]
 
@@ -51,7 +51,7 @@ def test_one_statement_says_who_asks(ann: Person) -> None:
 
 
 def test_somebody_suspended_is_refused(ann: Person) -> None:
-    User.objects.filter(pk=ann.user.pk).update(is_active=False)
+    User.objects.using("system").filter(pk=ann.user.pk).update(is_active=False)
 
     assert led_to(ann) == "/console/sign-in"
 
@@ -59,13 +59,14 @@ def test_somebody_suspended_is_refused(ann: Person) -> None:
 def test_a_session_of_before_a_new_password_is_refused(ann: Person) -> None:
     user = User.objects.get(pk=ann.user.pk)
     user.set_password("another one, and long")
-    user.save()
+    user.save(update_fields=["password"])
 
     assert led_to(ann) == "/console/sign-in"
 
 
 def test_a_session_that_has_expired_is_refused(ann: Person) -> None:
-    Session.objects.filter(pk=ann.client.session.session_key).update(expire_date=timezone.now() - timedelta(seconds=1))
+    key = compute_digest(ann.client.session.session_key)
+    assert Session.objects.filter(pk=key).update(expire_date=timezone.now() - timedelta(seconds=1)) == 1
 
     assert led_to(ann) == "/console/sign-in"
 

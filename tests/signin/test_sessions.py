@@ -6,6 +6,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.core.signals import request_finished
 from django.db import connections
 from django.test import Client, RequestFactory, override_settings
 from django.test.utils import CaptureQueriesContext
@@ -121,7 +122,7 @@ def test_noting_a_session_costs_one_query_in_five_minutes(ann: Somebody, monkeyp
     ann.enter()
 
     def n_queries() -> int:
-        with CaptureQueriesContext(connections["default"]) as queries:
+        with CaptureQueriesContext(connections["signin"]) as queries:
             ann.client.get("/console/accounts")
         return len(queries)
 
@@ -165,15 +166,32 @@ def test_an_operator_who_signs_out_is_in_the_trail_of_their_accounts(alice: Call
     assert trail_of(alice, operator.user) == ["session.signed_out"]
 
 
+def test_a_page_holds_no_connection_of_sign_in(ann: Somebody) -> None:
+    """Or as many pages as the pool has connections would keep everybody else out."""
+    ann.enter()
+    held: list[object] = []
+    request_finished.connect(lambda **_: held.append(connections["signin"].connection), weak=False, dispatch_uid="held")
+    try:
+        assert ann.client.get("/console/experiments").status_code == 200
+    finally:
+        request_finished.disconnect(dispatch_uid="held")
+
+    assert held == [None]
+
+
 def test_the_api_reads_no_session(ann: Somebody, alice: Caller) -> None:
     ann.enter()
     sessions._noted.clear()
 
+    connections["signin"].close()
     with CaptureQueriesContext(connections["default"]) as queries:
         assert ann.client.get("/v1/whoami").status_code == 401
         assert ann.client.get("/v1/whoami", headers={"X-API-KEY": alice.key}).status_code == 200
+        sample = {"evaluators": [{"evaluator": "exact-match"}], "output": "x", "label": "x"}
+        assert alice.post("/v1/evaluate", sample).status_code == 200
 
     assert not [one["sql"] for one in queries if "session" in one["sql"] or "accounts_user" in one["sql"]]
+    assert connections["signin"].connection is None, "no second connection for a call with a key"
 
 
 def test_the_person_needs_no_account() -> None:

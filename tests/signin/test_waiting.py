@@ -28,7 +28,7 @@ def test_a_new_password_ends_it(guarded: Somebody) -> None:
     browser = waiting(guarded)
     user = User.objects.get(pk=guarded.user.pk)
     user.set_password(NEW)
-    user.save()
+    user.save(update_fields=["password"])
 
     assert guarded.app is not None
     assert guarded.send_code(guarded.app.code(), browser)["Location"] == SIGN_IN
@@ -38,7 +38,7 @@ def test_a_new_password_ends_it(guarded: Somebody) -> None:
 @pytest.mark.parametrize("switch", ["is_active", "is_staff"])
 def test_whoever_is_switched_off_meanwhile_stays_out(guarded: Somebody, switch: str) -> None:
     browser = waiting(guarded)
-    User.objects.filter(pk=guarded.user.pk).update(**{switch: False})
+    User.objects.using("system").filter(pk=guarded.user.pk).update(**{switch: False})
 
     assert guarded.app is not None
     assert guarded.send_code(guarded.app.code(), browser)["Location"] == SIGN_IN

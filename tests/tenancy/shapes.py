@@ -76,7 +76,7 @@ def new_filled_account(name: str) -> Caller:
         )
         Pruned.objects.using("system").create(account_id=caller.account.pk)
     assert caller.post("/v1/evaluate", sample | {"tags": {}}).status_code == 200  # after the fold
-    user = User.objects.create_user(f"{uuid.uuid4().hex}@example.com")
+    user = User.objects.db_manager("system").create_user(f"{uuid.uuid4().hex}@example.com")
     add_member(account=caller.account, user=user, role=Member.Role.READER)
     invite(
         account=caller.account, email="a@example.com", role=Member.Role.READER, expires_at=timezone.now(), actor="test"

@@ -100,7 +100,7 @@ spec:
 {{/* The keys that a role asks for and the secret has. */}}
 {{- define "evalsvc.keys" -}}
 {{- $there := list -}}
-{{- $optional := list "CELERY_BROKER_URL" "DATABASE_ADMIN_URL" "EVALSVC_METRICS_KEY" "EVALSVC_OIDC_CLIENT_SECRET" "EVALSVC_SMTP_PASSWORD" -}}
+{{- $optional := list "CELERY_BROKER_URL" "DATABASE_ADMIN_URL" "DATABASE_SIGNIN_URL" "EVALSVC_METRICS_KEY" "EVALSVC_OIDC_CLIENT_SECRET" "EVALSVC_SMTP_PASSWORD" -}}
 {{- range .keys -}}
 {{- if or (not (has . $optional)) (has . $.root.Values.secrets.optional) -}}
 {{- $there = append $there . -}}

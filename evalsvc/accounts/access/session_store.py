@@ -1,5 +1,7 @@
 """Django's sessions, read together with the person and their memberships in one statement.
 
+The database holds a digest of a session's key: who reads it cannot take a session over.
+
 Nothing is cached between requests, so an ended session, a person without rights and a removed member are refused at
 their next request. The statement finds the person through the tracked session (`signing_in/sessions.py`). The session's
 own data decide: if the two differ, the person is read as Django does it.
@@ -8,6 +10,7 @@ own data decide: if the two differ, the person is read as Django does it.
 from __future__ import annotations
 
 import functools
+import hashlib
 from dataclasses import fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -22,7 +25,7 @@ from django.utils.crypto import constant_time_compare
 
 from evalsvc.accounts.models import User
 from evalsvc.accounts.selectors import MembershipRow
-from evalsvc.tenancy.scope import current_role
+from evalsvc.tenancy.scope import release, signin_role
 
 NOBODYS_SECONDS = 900
 """A session without a person holds a sign-in that has begun, which is good for ten minutes."""
@@ -30,6 +33,11 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 """What it asks of a person is asked below; sessions of any other backend are left to that."""
 MEMBERSHIP = ", ".join(f"m.{field.name}" for field in fields(MembershipRow))
 Memberships = list[MembershipRow]
+
+
+def compute_digest(key: str) -> str:
+    """Return what a session is stored under: 160 bits of SHA-256. Its key is random, so that a plain hash will do."""
+    return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 
 @functools.cache
@@ -55,7 +63,7 @@ class SessionStore(DatabaseStore):
 
     def load(self) -> dict[str, Any]:
         """Load the session, the person it is tracked for, and that person's accounts."""
-        alias = current_role()
+        alias = signin_role()
         row = _read(alias, self.session_key or "")
         if row is None:
             self._session_key = None
@@ -68,6 +76,22 @@ class SessionStore(DatabaseStore):
                 [MembershipRow(*values) for values in orjson.loads(memberships or "[]")],
             )
         return self.decode(data)
+
+    def exists(self, session_key: str) -> bool:
+        """Return whether there is a session with this key."""
+        return super().exists(compute_digest(session_key))
+
+    def create_model_instance(self, data: dict[str, Any]) -> Any:
+        """Return the row to store, under the key's digest."""
+        row = super().create_model_instance(data)
+        row.session_key = compute_digest(row.session_key)
+        return row
+
+    def delete(self, session_key: str | None = None) -> None:
+        """Delete the session with this key, by default this one."""
+        key = self.session_key if session_key is None else session_key
+        if key is not None:
+            super().delete(compute_digest(key))
 
     def get_expiry_age(self, **facts: Any) -> int:
         """Return the session's lifetime in seconds; without a person it is short, because anyone can start one."""
@@ -102,8 +126,10 @@ def _read(alias: str, key: str) -> tuple[Any, ...] | None:
     if not key.isalnum():
         return None  # no key of Django's, and a NUL byte would be an error of the database's
     with connections[alias].cursor() as cursor:
-        cursor.execute(_statement(), [key])
-        return cursor.fetchone()
+        cursor.execute(_statement(), [compute_digest(key)])
+        row: tuple[Any, ...] | None = cursor.fetchone()
+    release(alias)
+    return row
 
 
 def _build_person(alias: str, values: list[Any]) -> User | None:

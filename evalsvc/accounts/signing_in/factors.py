@@ -28,7 +28,7 @@ from django.utils import timezone
 
 from evalsvc.accounts.models import User
 from evalsvc.infra.encryption import UnreadableSecret, encrypt_anew
-from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope
+from evalsvc.tenancy.scope import SYSTEM, current_role, role_scope, signin_role
 
 APP_CODE, RECOVERY_CODE = Authenticator.Type.TOTP.value, Authenticator.Type.RECOVERY_CODES.value
 LAST_STEP = "last_step"
@@ -152,6 +152,6 @@ def lock_person(user: User) -> Iterator[bool]:
     Yields whether the password is still the one that the person was read with: proof by an older password is void once
     a new one or single sign-on has replaced it.
     """
-    with transaction.atomic(using=current_role()):
+    with transaction.atomic(using=signin_role()):
         now = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         yield now.password == user.password

@@ -5,14 +5,12 @@ API keys are not people and are not affected. See docs/adr/0090.
 
 from __future__ import annotations
 
-from allauth.mfa.models import Authenticator
-from allauth.socialaccount.models import SocialAccount
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import BooleanField, F, Func, QuerySet
 
 from evalsvc.accounts.models import Account, Member, User
 from evalsvc.accounts.selectors import list_members, list_memberships, read_account
 from evalsvc.accounts.services import record_audit
-from evalsvc.accounts.signing_in.factors import APP_CODE, has_factor, lock_person, switch_off
+from evalsvc.accounts.signing_in.factors import has_factor, lock_person, switch_off
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
@@ -26,7 +24,7 @@ def require_factor(*, account: Account, actor: str, by: User, is_vouched: bool =
 
     The admin must have one themselves, or a provider that has verified one (`is_vouched`).
     """
-    with account_scope(account.pk), lock_person(by):  # not while they switch their own off
+    with lock_person(by), account_scope(account.pk):  # not while they switch their own off
         if not (is_vouched or has_factor(by)):
             raise Invalid(FieldError("/require_second_factor", NONE_OF_YOURS))
         _write(account, is_required=True, actor=actor)
@@ -63,9 +61,9 @@ def _write(account: Account, *, is_required: bool, actor: str) -> None:
 
 def annotate_factors(members: QuerySet[Member]) -> QuerySet[Member]:
     """Add to members whether they have a second factor here, and whether they come by single sign-on."""
-    apps = Authenticator.objects.filter(user_id=OuterRef("user_id"), type=APP_CODE)
     return members.annotate(
-        has_factor=Exists(apps), has_provider=Exists(SocialAccount.objects.filter(user_id=OuterRef("user_id")))
+        has_factor=Func(F("user_id"), function="member_has_factor", output_field=BooleanField()),
+        has_provider=Func(F("user_id"), function="member_has_provider", output_field=BooleanField()),
     )
 
 

@@ -1,7 +1,7 @@
 """A person's sessions: tracked when they begin and while they are used, listed, and ended.
 
 Django's session stores who is signed in; the library's table stores since when, from where and with which browser.
-Deleting Django's row ends a session: the next request with it is anonymous.
+Both tables hold the digest of its key. Deleting Django's row ends a session: the next request with it is anonymous.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from evalsvc.accounts.access.session_store import compute_digest
 from evalsvc.accounts.access.signin import caller_ip
 from evalsvc.accounts.models import User
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.tenancy.scope import SYSTEM, current_role
+from evalsvc.tenancy.scope import SYSTEM, release, signin_role
 
 SEEN_EVERY_SECONDS = 300
 """A session that is used is noted this often by each process, and in between costs no query."""
@@ -62,8 +63,10 @@ def note_session(request: HttpRequest, user: User) -> None:
     if key is None or _noted.get(key):
         return
     agent = request.headers.get("User-Agent", "")[:MAX_AGENT]
-    with connections[current_role()].cursor() as cursor:
-        cursor.execute(NOTE, [user.pk, key, _get_address(request), agent])
+    alias = signin_role()
+    with connections[alias].cursor() as cursor:
+        cursor.execute(NOTE, [user.pk, compute_digest(key), _get_address(request), agent])
+    release(alias)
     _noted.put(key, True)
 
 
@@ -76,8 +79,9 @@ def _get_address(request: HttpRequest) -> str:
 
 def list_sessions(*, user: User, current: str | None) -> list[PersonSession]:
     """Return the person's sessions, the one that was used last first."""
+    this = compute_digest(current) if current else None
     return [
-        PersonSession(row.pk, row.created_at, row.last_seen_at, row.ip, row.user_agent, row.session_key == current)
+        PersonSession(row.pk, row.created_at, row.last_seen_at, row.ip, row.user_agent, row.session_key == this)
         for row in _rows(user).filter(_is_alive()).order_by("-last_seen_at", "-pk")[:100]
     ]
 
@@ -91,7 +95,8 @@ def end_session(*, user: User, id: int) -> bool:
 def end_sessions(*, user: User, but: str | None = None) -> int:
     """End all sessions of the person but one; return how many that were."""
     tracked_keys = set(_rows(user).values_list("session_key", flat=True))
-    return _end([key for key in tracked_keys | set(_find_untracked(user)) if key != but])
+    kept = compute_digest(but) if but else None
+    return _end([key for key in tracked_keys | set(_find_untracked(user)) if key != kept])
 
 
 def prune_sessions(now: datetime) -> int:

@@ -48,6 +48,22 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
   WHERE m.user_id = p_user AND a.off_at IS NULL AND a.deleted_at IS NULL ORDER BY m.account_id
 $$;
 
+-- Whether a member of the current account has a second factor here, and whether they come by single sign-on: accounts see
+-- this and nothing else of how their people sign in.
+CREATE OR REPLACE FUNCTION member_has_factor(p_user bigint) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT EXISTS (
+    SELECT 1 FROM accounts_member m JOIN mfa_authenticator f ON f.user_id = m.user_id AND f.type = 'totp'
+    WHERE m.user_id = p_user AND m.account_id = nullif(current_setting('app.account_id', true), '')::bigint)
+$$;
+
+CREATE OR REPLACE FUNCTION member_has_provider(p_user bigint) RETURNS boolean
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT EXISTS (
+    SELECT 1 FROM accounts_member m JOIN socialaccount_socialaccount s ON s.user_id = m.user_id
+    WHERE m.user_id = p_user AND m.account_id = nullif(current_setting('app.account_id', true), '')::bigint)
+$$;
+
 -- Whether workers leave an account's work alone. As the system role, which sees all accounts; an account sees itself.
 CREATE OR REPLACE FUNCTION account_rests(p_account bigint) RETURNS boolean
 LANGUAGE sql STABLE SECURITY INVOKER AS $$

@@ -93,7 +93,7 @@ class EvaluationSearchView(AccountView):
             condition=wanted_rows & offset_list.read_condition() if offset else wanted_rows,
             limit=query["limit"],
             cursor=query.get("cursor"),
-            offset=offset,
+            offset=query.get("offset"),
         )
         if evaluations.next_cursor and not offset and not query.get("cursor"):
             offset_list.keep_newest(max(first_id(timezone.now()), *(row.id for row in evaluations.rows)))

@@ -62,6 +62,7 @@ MAKERS: dict[str, Callable[[], str]] = {
     "DATABASE_OWNER_PASSWORD": _token,
     "DATABASE_APP_PASSWORD": _token,
     "DATABASE_SYSTEM_PASSWORD": _token,
+    "DATABASE_SIGNIN_PASSWORD": _token,
 }
 
 

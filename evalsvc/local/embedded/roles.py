@@ -1,4 +1,4 @@
-"""The database and its three roles: an owner for migrations, and two that row-level security binds."""
+"""The database and its roles: an owner for migrations, and three that row-level security binds."""
 
 from collections.abc import Mapping
 from typing import LiteralString
@@ -22,8 +22,8 @@ def ensure_roles(
     """Create the database, its roles and their rights where missing; return the URL of each role.
 
     The database is the one that `admin_url` names, or ``evalsvc`` when it names a maintenance database. Roles belong to
-    the whole server and are therefore named after the database: ``evalsvc_owner``, ``evalsvc_app``, ``evalsvc_system``;
-    another `prefix` gives several databases the same roles.
+    the whole server and are therefore named after the database: ``evalsvc_owner``, ``evalsvc_app``, ``evalsvc_system``,
+    ``evalsvc_signin``; another `prefix` gives several databases the same roles.
     With `reset_passwords` existing roles get the given passwords; without, other ones there are refused.
     """
     urls = role_urls(admin_url, passwords, prefix=prefix)
@@ -52,19 +52,22 @@ def make_roles(admin_url: str, urls: DatabaseUrls, *, reset_passwords: bool = Fa
 def _parse_urls(urls: DatabaseUrls) -> tuple[str, Roles, list[tuple[str, str]]]:
     """The database, the roles, and each role's name and password."""
     logins = []
-    for url in (urls.owner, urls.app, urls.system):
+    for url in (urls.owner, urls.app, urls.system, urls.signin):
         name, _, password = urlsplit(url).netloc.rpartition("@")[0].partition(":")
         logins.append((unquote(name), unquote(password)))
     names = [name for name, _ in logins]
-    if "" in names or len(set(names)) < 3:
+    # Where DATABASE_SIGNIN_URL is not set, the system role signs people in.
+    if "" in names or len(set(names[:3])) < 3 or names[3] in names[:2]:
         raise RolesRefused(
-            "DATABASE_URL, DATABASE_MIGRATION_URL and DATABASE_SYSTEM_URL must name three roles, each with a password."
+            "DATABASE_URL, DATABASE_MIGRATION_URL, DATABASE_SYSTEM_URL and DATABASE_SIGNIN_URL must name four roles, "
+            "each with a password."
         )
-    return unquote(urlsplit(urls.owner).path.lstrip("/")) or DEFAULT_DATABASE, Roles(*names), logins
+    database = unquote(urlsplit(urls.owner).path.lstrip("/")) or DEFAULT_DATABASE
+    return database, Roles(*names), list(dict(logins).items())
 
 
 def may_create_roles(url: str) -> bool:
-    """Whether the role in this URL can make the three roles itself."""
+    """Whether the role in this URL can make the other roles itself."""
     with psycopg.connect(_maintenance_url(url), connect_timeout=10) as connection:
         row = connection.execute(
             "SELECT rolsuper OR (rolcreaterole AND rolcreatedb) FROM pg_roles WHERE rolname = current_user"
@@ -79,21 +82,28 @@ def remedy(database: str, roles: Roles | None = None) -> str:
   CREATE ROLE {roles.owner} LOGIN PASSWORD '...';
   CREATE ROLE {roles.app} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
   CREATE ROLE {roles.system} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
+  CREATE ROLE {roles.signin} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...';
   CREATE DATABASE {database} OWNER {roles.owner} ENCODING 'UTF8' TEMPLATE template0;
   \\connect {database} {roles.owner}
 {grants(database, roles)}
-then set DATABASE_URL ({roles.app}), DATABASE_MIGRATION_URL ({roles.owner}) and DATABASE_SYSTEM_URL ({roles.system})."""
+then set DATABASE_URL ({roles.app}), DATABASE_MIGRATION_URL ({roles.owner}), DATABASE_SYSTEM_URL ({roles.system})
+and DATABASE_SIGNIN_URL ({roles.signin})."""
 
 
 def grants(database: str, roles: Roles) -> str:
-    """Rights for whatever the owner makes, now and later. Run as the owner."""
+    """Rights for whatever the owner makes, now and later. Run as the owner.
+
+    The role for sign-in gets nothing by default: `migrate` grants it the tables of people and sessions, and takes these
+    from the others (`evalsvc.accounts.rights`).
+    """
     grantees = f"{_quoted(roles.app)}, {_quoted(roles.system)}"
     default = f"  ALTER DEFAULT PRIVILEGES FOR ROLE {_quoted(roles.owner)}"
     statements = [
         f"  REVOKE ALL ON DATABASE {_quoted(database)} FROM PUBLIC;",
         f"  GRANT CONNECT, TEMPORARY ON DATABASE {_quoted(database)} TO {grantees};",
+        f"  GRANT CONNECT ON DATABASE {_quoted(database)} TO {_quoted(roles.signin)};",
         "  REVOKE CREATE ON SCHEMA public FROM PUBLIC;",
-        f"  GRANT USAGE ON SCHEMA public TO {grantees};",
+        f"  GRANT USAGE ON SCHEMA public TO {grantees}, {_quoted(roles.signin)};",
         f"{default} IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO {grantees};",
         f"{default} IN SCHEMA public GRANT USAGE, SELECT ON SEQUENCES TO {grantees};",
         f"{default} REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;",
@@ -156,8 +166,8 @@ def _grant(owner_url: str, database: str, roles: Roles) -> None:
     except psycopg.OperationalError as error:
         raise RolesRefused(
             f"Role {roles.owner} exists on the server, but not with the password of this EVALSVC_HOME "
-            f"({str(error).strip()}). Set DATABASE_URL, DATABASE_MIGRATION_URL and DATABASE_SYSTEM_URL to the three "
-            "roles with their passwords, or name another database in DATABASE_URL."
+            f"({str(error).strip()}). Set DATABASE_URL, DATABASE_MIGRATION_URL, DATABASE_SYSTEM_URL and "
+            "DATABASE_SIGNIN_URL to the roles with their passwords, or name another database in DATABASE_URL."
         ) from error
 
 
@@ -166,10 +176,11 @@ def _refuse_powerful(app_url: str, roles: Roles) -> None:
     with psycopg.connect(app_url, connect_timeout=10) as connection:
         row = connection.execute(
             "SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s) AND (rolsuper OR rolbypassrls)",
-            [[roles.app, roles.system]],
+            [[roles.app, roles.system, roles.signin]],
         ).fetchone()
     if row and row[0]:
-        raise RolesRefused(f"{roles.app} or {roles.system} is a superuser or has BYPASSRLS: take that away first.")
+        names = f"{roles.app}, {roles.system} or {roles.signin}"
+        raise RolesRefused(f"{names} is a superuser or has BYPASSRLS: take that away first.")
 
 
 def _maintenance_url(url: str) -> str:

@@ -1,4 +1,4 @@
-"""Both servers with the three roles, for the length of a test run."""
+"""Both servers with the roles, for the length of a test run."""
 
 import contextlib
 import shutil

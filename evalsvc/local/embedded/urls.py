@@ -1,4 +1,4 @@
-"""Database URLs of the three roles. This module neither connects to a database nor imports a driver."""
+"""Database URLs of the four roles. This module neither connects to a database nor imports a driver."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ PASSWORDS = {
     "owner": "DATABASE_OWNER_PASSWORD",
     "app": "DATABASE_APP_PASSWORD",
     "system": "DATABASE_SYSTEM_PASSWORD",
+    "signin": "DATABASE_SIGNIN_PASSWORD",
 }
 
 
@@ -23,10 +24,11 @@ class Roles:
     owner: str
     app: str
     system: str
+    signin: str
 
     @classmethod
     def from_prefix(cls, prefix: str) -> "Roles":
-        return cls(f"{prefix}_owner", f"{prefix}_app", f"{prefix}_system")
+        return cls(f"{prefix}_owner", f"{prefix}_app", f"{prefix}_system", f"{prefix}_signin")
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,19 @@ class DatabaseUrls:
     app: str
     owner: str
     system: str
+    signin: str
 
     def environment(self) -> dict[str, str]:
         return {
             "DATABASE_URL": self.app,
             "DATABASE_MIGRATION_URL": self.owner,
             "DATABASE_SYSTEM_URL": self.system,
+            "DATABASE_SIGNIN_URL": self.signin,
         }
 
 
 def role_urls(admin_url: str, passwords: Mapping[str, str], *, prefix: str | None = None) -> DatabaseUrls:
-    """Return the URLs of the three roles, once they exist; the server is not contacted."""
+    """Return the URLs of the four roles, once they exist; the server is not contacted."""
     roles = Roles.from_prefix(prefix or database_name(admin_url))
     return DatabaseUrls(
         **{kind: _role_url(admin_url, role, passwords[PASSWORDS[kind]]) for role, kind in list_logins(roles)}
@@ -52,7 +56,7 @@ def role_urls(admin_url: str, passwords: Mapping[str, str], *, prefix: str | Non
 
 
 def list_logins(roles: Roles) -> tuple[tuple[str, str], ...]:
-    return ((roles.owner, "owner"), (roles.app, "app"), (roles.system, "system"))
+    return ((roles.owner, "owner"), (roles.app, "app"), (roles.system, "system"), (roles.signin, "signin"))
 
 
 def database_name(url: str) -> str:

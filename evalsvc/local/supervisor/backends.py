@@ -22,6 +22,7 @@ NOT_FOR_CHILDREN = (
     "DATABASE_OWNER_PASSWORD",
     "DATABASE_APP_PASSWORD",
     "DATABASE_SYSTEM_PASSWORD",
+    "DATABASE_SIGNIN_PASSWORD",
     "DATABASE_MIGRATION_URL",  # given to the migration alone
     "PROMETHEUS_MULTIPROC_DIR",
     "MAKEFLAGS",
@@ -66,7 +67,7 @@ class Backends:
         return role_urls(self.postgres.url if self.postgres else self.outside["DATABASE_URL"], self.secrets)
 
     def database_urls(self) -> DatabaseUrls:
-        """Make what is missing in the running database server, and return the URLs of the three roles."""
+        """Make what is missing in the running database server, and return the URLs of the four roles."""
         from evalsvc.local.embedded.roles import ensure_roles
 
         if self.postgres:
@@ -95,7 +96,7 @@ def server_spec(server: EmbeddedServer, stage: int) -> ChildSpec:
 
 
 def outside_database(environment: Mapping[str, str], passwords: Mapping[str, str]) -> DatabaseUrls:
-    """The three URLs on the operator's server: those given, or three roles made with the one URL given."""
+    """The URLs on the operator's server: those given, or four roles made with the one URL given."""
     import psycopg
 
     from evalsvc.local.embedded.roles import ensure_roles, may_create_roles, remedy
@@ -103,7 +104,10 @@ def outside_database(environment: Mapping[str, str], passwords: Mapping[str, str
     url = environment["DATABASE_URL"]
     owner = environment.get("DATABASE_MIGRATION_URL")
     if owner:
-        return DatabaseUrls(app=url, owner=owner, system=environment.get("DATABASE_SYSTEM_URL") or url)
+        system = environment.get("DATABASE_SYSTEM_URL") or url
+        return DatabaseUrls(
+            app=url, owner=owner, system=system, signin=environment.get("DATABASE_SIGNIN_URL") or system
+        )
     database = database_name(url)
     try:
         permitted = may_create_roles(url)

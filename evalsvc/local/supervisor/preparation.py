@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.supervisor import roster
@@ -28,7 +29,7 @@ class Preparation:
 
     def run(self, urls: DatabaseUrls, env: Mapping[str, str]) -> dict[str, str]:
         """Migrate and create the demo accounts; return their keys, empty if no demo is requested."""
-        digest = self._digest()
+        digest = self._digest(urls)
         with self.progress.step("database roles checked"):
             values: dict[str, str] | None = run_in_child(lambda: self._load_existing_values(urls, digest))
         if values is not None:
@@ -41,9 +42,11 @@ class Preparation:
                 run_in_child(lambda: note_migrated(urls.owner, digest))
         return {str(name): str(value) for name, value in json.loads(output).items()}
 
-    def _digest(self) -> str | None:
+    def _digest(self, urls: DatabaseUrls) -> str | None:
+        # With the names of the roles, as a migration gives these their rights.
+        names = [urlsplit(url).username for url in (urls.app, urls.system, urls.signin)]
         try:
-            return schema_digest(self.checkout)
+            return f"{schema_digest(self.checkout)} for {names}"
         except Unknowable:
             return None
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 from evaluators.plugins import GROUP
 
-# What a migration reads: migrations, and what it writes at its end, functions and the rows of evaluators and profiles.
+# What a migration reads: migrations, and what it writes at its end, functions, rights, evaluators and profiles.
 SOURCES = (
     "evalsvc/*/migrations/*.py", "evalsvc/*/migrations/sql/*.sql", "evalsvc/*/sql/*.sql", "evalsvc/*/apps.py",
     "evalsvc/*/models.py", "evalsvc/*/models/*.py", "evalsvc/evaluations/database/columns.py",
-    "evalsvc/infra/functions.py", "evalsvc/catalog/*.py",
+    "evalsvc/infra/functions.py", "evalsvc/accounts/rights.py", "evalsvc/catalog/*.py",
     "evaluators/**/*.py", "requirements/runtime.txt",
 )  # fmt: skip
 # Includes the migrations applied since by other means: someone might have migrated back by hand.

@@ -18,7 +18,7 @@ from evalsvc.local.embedded.home import APPLICATION_SECRETS, write_env_file
 from evalsvc.ops.backup.facts import read_facts
 from evalsvc.ops.backup.manifest import DUMP, write_manifest
 from evalsvc.ops.backup.programs import BackupRefused, client_program, connect, get_major_version, run_client
-from evalsvc.tenancy.scope import APP, OWNER, SYSTEM
+from evalsvc.tenancy.scope import APP, OWNER, SIGNIN, SYSTEM
 
 MIGRATIONS = "SELECT app || '.' || name FROM django_migrations ORDER BY 1"
 
@@ -53,8 +53,8 @@ def back_up(directory: Path) -> dict[str, Any]:
 
 
 def role_names() -> dict[str, str]:
-    """Return the names of the three roles, which the rights in a dump are given to."""
-    aliases = {"owner": OWNER, "app": APP, "system": SYSTEM}
+    """Return the names of the roles, which the rights in a dump are given to."""
+    aliases = {"owner": OWNER, "app": APP, "system": SYSTEM, "signin": SIGNIN}
     return {kind: str(connections[alias].settings_dict["USER"]) for kind, alias in aliases.items()}
 
 

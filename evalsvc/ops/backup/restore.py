@@ -13,7 +13,7 @@ from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
 
 from evalsvc.ops.backup.dump import role_names
-from evalsvc.ops.backup.facts import differing_facts, read_facts
+from evalsvc.ops.backup.facts import Facts, differing_facts, read_facts
 from evalsvc.ops.backup.manifest import DUMP, read_manifest
 from evalsvc.ops.backup.programs import BackupRefused, client_program, connect, get_major_version, run_client
 from evalsvc.ops.bootstrap import ensure_database
@@ -62,7 +62,8 @@ def restore(directory: Path, *, tell: Tell) -> list[str]:
     )
     with connect(url) as connection:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        differences = list(differing_facts(manifest["facts"], read_facts(connection)))
+        facts = _drop_new_roles(read_facts(connection), manifest["roles"])
+        differences = list(differing_facts(manifest["facts"], facts))
         if connection.execute(PUBLIC_CONNECTS).fetchone() != (False,):
             differences.append("rights: PUBLIC may connect to the database.")
     _analyze(url)
@@ -74,10 +75,20 @@ def _refuse_other_roles(needed: dict[str, str]) -> None:
     if other := [kind for kind in needed if needed[kind] != roles[kind]]:
         mismatches = ", ".join(f"{needed[kind]} and not {roles[kind]}" for kind in other)
         raise BackupRefused(
-            f"The rights in the backup are given to other roles than those of the three database "
+            f"The rights in the backup are given to other roles than those of the database "
             f"URLs: {mismatches}. Name the"
             " roles as they were."
         )
+
+
+def _drop_new_roles(facts: Facts, known: dict[str, str]) -> Facts:
+    """Leave out the rights of roles that the backup is older than: the roles are made before the data is there."""
+    for role in set(role_names().values()) - set(known.values()):
+        facts["rights"] = {
+            name: ",".join(grant for grant in rights.split(",") if not grant.startswith(f"{role}="))
+            for name, rights in facts["rights"].items()
+        }
+    return facts
 
 
 def _refuse_later_version(told: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import connections
 from prometheus_client import Gauge
 
-from evalsvc.tenancy.scope import APP, SYSTEM
+from evalsvc.tenancy.scope import APP, SIGNIN, SYSTEM
 
 CONNECTIONS = Gauge(
     "evalsvc_database_connections",
@@ -21,7 +21,7 @@ WAITING = Gauge(
     ["role"],
     multiprocess_mode="livesum",
 )
-ROLES = {APP: "app", SYSTEM: "system"}
+ROLES = {APP: "app", SYSTEM: "system", SIGNIN: "signin"}
 
 
 def note_pools() -> None:

@@ -158,6 +158,7 @@ def make_secret(password: str) -> dict[str, str]:
     roles = {
         "DATABASE_URL": "evalsvc_app",
         "DATABASE_SYSTEM_URL": "evalsvc_system",
+        "DATABASE_SIGNIN_URL": "evalsvc_signin",
         "DATABASE_MIGRATION_URL": "evalsvc_owner",
     }
     urls = {key: f"postgresql://{role}:{secrets.token_urlsafe(16)}@{POSTGRES}/evalsvc" for key, role in roles.items()}

@@ -12,7 +12,7 @@ from tests.deploy.chart.helm import Manifest
 
 SECRETS = {
     "SECRET_KEY", "KEY_PEPPER", "ENCRYPTION_KEYS", "DATABASE_URL", "DATABASE_SYSTEM_URL", "DATABASE_MIGRATION_URL",
-    "DATABASE_ADMIN_URL", "REDIS_URL", "CELERY_BROKER_URL", "EVALSVC_METRICS_KEY",
+    "DATABASE_ADMIN_URL", "DATABASE_SIGNIN_URL", "REDIS_URL", "CELERY_BROKER_URL", "EVALSVC_METRICS_KEY",
     "EVALSVC_OIDC_CLIENT_SECRET", "EVALSVC_SMTP_PASSWORD",
 }  # fmt: skip
 # An address with a password in it, or one of a server that asks for one.

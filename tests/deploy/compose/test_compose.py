@@ -192,7 +192,7 @@ def test_secrets_belong_to_who_reads_them(stack: Stack) -> None:
     assert "0 secrets written" in said
     assert {path: path.read_bytes() for path in (stack.compose_folder / "secrets").iterdir()} == before
     assert stack.execute("web", "ls /run/secrets").split() == [
-        "database_system_url", "database_url", "encryption_keys", "key_pepper", "metrics_key", "redis_url", "secret_key",
+        "database_signin_url", "database_system_url", "database_url", "encryption_keys", "key_pepper", "metrics_key", "redis_url", "secret_key",
     ]  # fmt: skip
 
 

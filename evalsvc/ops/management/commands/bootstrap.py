@@ -18,7 +18,7 @@ class Command(BaseCommand):
     """Bootstrap."""
 
     help = (
-        "Make the database, the three roles of the database URLs and their rights, as DATABASE_ADMIN_URL, then migrate."
+        "Make the database, the roles of the database URLs and their rights, as DATABASE_ADMIN_URL, then migrate."
         " Running it again changes nothing."
     )
     requires_system_checks: list[str] = []
