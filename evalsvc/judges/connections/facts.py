@@ -72,6 +72,8 @@ class ConnectionFacts:
     sees_images: bool = False
     hears_audio: bool = False
     epoch: int = 1
+    dialects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, hash=False, compare=False)
+    """How each model is called, as it was learnt."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a connection's facts hold its secret; send its id instead")
