@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from evaluators.base import CannotScore
 from tests.conftest import Caller, new_caller
 from tests.judges.asking import PRICES, Judge, question, usage
 from tests.judges.conftest import made
 from tests.judges.endpoint.failures import ESTIMATE, FAILING
-from tests.judges.endpoint.replies import VERDICT, FailingCase, Script, VerdictCase
+from tests.judges.endpoint.hostile import HOSTILE
+from tests.judges.endpoint.replies import VERDICT, FailingCase, Reply, Script, VerdictCase, completion, reply
 from tests.judges.endpoint.server import Endpoint, running_endpoint
 from tests.judges.endpoint.verdicts import GIVING
 
@@ -30,8 +32,13 @@ def repeat(case: FailingCase) -> Script:
 def endpoint() -> Iterator[Endpoint]:
     giving = {name_path(case): case.script for case in GIVING}
     failing = {f"failing-{name_path(case)}": repeat(case) for case in FAILING}
-    with running_endpoint({**giving, **failing}) as running:
+    with running_endpoint({**giving, **failing, "hostile": play_hostile}) as running:
         yield running
+
+
+def play_hostile(body: Mapping[str, Any], n: int) -> Reply:
+    """Give the answer whose number is the model's name."""
+    return reply(completion(HOSTILE[int(body["model"])]))
 
 
 class ScriptedJudge(Judge):
@@ -80,3 +87,20 @@ def test_a_failure_is_named(endpoint: Endpoint, case: FailingCase) -> None:
     assert (len(judge.sent), used["calls"]) == (case.calls, case.calls)
     assert used["input_tokens"] + used["output_tokens"] == case.tokens
     assert used.get("usage_estimated", False) == (case.tokens == ESTIMATE)
+
+
+@pytest.fixture(scope="module")
+def hostile(endpoint: Endpoint) -> ScriptedJudge:
+    return ScriptedJudge(endpoint, "hostile")
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_no_score_comes_of_an_answer_that_could_mean_another(hostile: ScriptedJudge, number: int) -> None:
+    with pytest.raises(CannotScore) as caught:
+        hostile.ask(str(number))
+
+    assert caught.value.code == "bad_output"
+
+
+def test_there_are_enough_hostile_answers() -> None:
+    assert len(set(HOSTILE)) >= 100
