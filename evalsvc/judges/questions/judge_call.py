@@ -41,12 +41,15 @@ class JudgeCall:
         model: str,
         optional: Mapping[str, object],
         parts: Sequence[Mapping[str, object]] = (),
+        *,
+        is_watched: bool = True,
     ) -> None:
         self.retries = retries
         self.question = question
         self.model = model
         self.optional = {**optional, **_build_logprob_parameters(question)}
         self.parts = parts
+        self.is_watched = is_watched
         self.max_tokens = question.max_output_tokens
         self.dialect = self._known = RequestDialect()
         boundary = secrets.token_hex(12)
@@ -152,7 +155,7 @@ class JudgeCall:
                 parameters=parameters,
                 deadline_seconds=seconds,
                 reads_tool=dialect.mode is Mode.TOOL,
-                is_watched=True,
+                is_watched=self.is_watched,
             )
         )
 
