@@ -81,6 +81,8 @@ class Connection(TenantModel):
     )
     epoch = models.PositiveIntegerField(default=1, editable=False)
     """Grows with each change, so that whoever holds an older state can tell."""
+    dialects = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), editable=False)
+    """How each model is called, as it was learnt; see `RequestDialect`. A change of the connection empties it."""
     created_at = models.DateTimeField(db_default=Now())
     revised_at = models.DateTimeField(db_default=Now(), editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)

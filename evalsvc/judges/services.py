@@ -79,6 +79,7 @@ def revise_connection(*, account: Account, connection: Connection, changes: Conn
             _set_secret(row, _merge_secret(row, changes))
         check(row, changes)
         row.epoch += 1
+        row.dialects = {}
         row.revised_at = Now()
         _make_room_for_default(row)
         _save(row)
