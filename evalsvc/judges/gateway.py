@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings as django_settings
 
 from evalsvc.judges.calls.moderation import LIMITED_AS, request_moderation
-from evalsvc.judges.connections.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import CHAT, ConnectionFacts
 from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
@@ -67,6 +67,7 @@ class AccountGateway:
             "system": question.system,
             "user": question.user,
             "sample_number": sample_number,
+            **_endpoint_fields(connection),
             **({"attachments": [attachment.digest for attachment in fetched]} if fetched else {}),
             **({"weighed": [choice.name, *choice.options]} if (choice := question.weighed) else {}),
         }
@@ -196,6 +197,13 @@ def _text(settings: Settings, name: str) -> str | None:
 
 def _optional(settings: Settings) -> dict[str, JSONValue]:
     return {name: settings[name] for name in OPTIONAL if settings.get(name) is not None}
+
+
+def _endpoint_fields(connection: ConnectionFacts) -> dict[str, object]:
+    """Return what a connection adds to a request, as part of the question; nothing where it adds nothing."""
+    added = {"extra_body": connection.extra_body, "query": connection.query}
+    protocol = {} if connection.protocol == CHAT else {"protocol": connection.protocol}
+    return {**protocol, **{name: dict(value) for name, value in added.items() if value}}
 
 
 def _to_cached_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,11 @@ class Connection(TenantModel):
         null=True, blank=True, help_text="The longest answer, including hidden thinking. Empty: 16384 for judges."
     )
     currency = models.CharField(
-        max_length=3, blank=True, db_default="", help_text="Of the prices, such as EUR. Empty: the installation's."
+        max_length=3,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the prices, such as EUR. Empty: the installation's.",
     )
     price_input_per_million = models.DecimalField(
         max_digits=12, decimal_places=6, null=True, blank=True, help_text="Money for a million tokens sent."

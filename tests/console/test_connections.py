@@ -90,7 +90,7 @@ def test_a_judge_that_fails_stands_out_and_is_mended(alice: Caller, admin: Visit
     assert said["last_code"] == "not_configured" and KEY not in str(said)
 
     admin.post(
-        f"{path}/edit", name=row["name"], base_url=stub.base_url, model="stub-echo", key="sk-new-0123456789-abcd"
+        f"{path}/edit", name=row["name"], base_url=stub.base_url, model="stub-judge-pass", key="sk-new-0123456789-abcd"
     )
     admin.post(f"{path}/test")
     text = admin.text("connections")
@@ -101,7 +101,7 @@ def test_a_judge_that_fails_stands_out_and_is_mended(alice: Caller, admin: Visit
 
 def test_its_figures_are_the_api_s(alice: Caller, reader: Visitor, stub: RunningStub) -> None:
     row = made(alice, stub.base_url, price_input_per_million=1000, price_output_per_million=1000, daily_budget=9)
-    for model in ("stub-echo", "stub-echo", "stub-500"):
+    for model in ("stub-judge-pass", "stub-judge-pass", "stub-500"):
         ok(alice.patch(f"/v1/connections/{row['id']}", {"model": model}))
         ok(alice.post(f"/v1/connections/{row['id']}/test"))
 

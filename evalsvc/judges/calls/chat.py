@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from evalsvc.judges import failures
 from evalsvc.judges.calls.errors import printable
 from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
+from evalsvc.judges.calls.protocols import build_request, to_chat_answer
 from evalsvc.judges.calls.responses import find_error, read_document, read_logprobs, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -79,18 +80,18 @@ async def complete(
     if set(parameters or {}) & RESERVED:
         names = ", ".join(sorted(set(parameters or {}) & RESERVED))
         raise CallFailed(failures.NOT_CONFIGURED, f"The parameters {names} are not for callers to set.")
-    body = {**(parameters or {}), "model": requested_model, "messages": messages}
+    path, body = build_request(connection, requested_model, messages, parameters or {})
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
     expected = expected_usage(messages, parameters)
     try:
         return await post(
             connection,
-            "/chat/completions",
+            path,
             body,
             limited_as=requested_model,
             seconds=seconds,
             read=lambda answer, ms: _completion(
-                connection, answer, requested_model, expected, ms, reads_tool=reads_tool
+                connection, to_chat_answer(answer), requested_model, expected, ms, reads_tool=reads_tool
             ),
         )
     except CallFailed as failed:
@@ -133,7 +134,7 @@ async def post(
         send = _loaded or await asyncio.to_thread(load)
         content = await send(connection, path, body, seconds=seconds)
         answer = read_document(content)
-        if failed := find_error(answer, secrets=(connection.key, *connection.headers.values())):
+        if failed := find_error(answer, secrets=connection.secrets):
             raise failed
         return read(answer, _ms_since(began))
     except CallFailed as failed:

@@ -11,8 +11,6 @@ from urllib.parse import quote, quote_plus
 
 LENGTH_OF_IDS = 36
 CHAT, RESPONSES = "chat", "responses"
-DEFAULT_MAX_OUTPUT_TOKENS = 16_384
-"""How far the token limit of a judge's answer may grow on a connection without `max_output_tokens`."""
 PUBLIC_QUERY = frozenset(("api-version",))
 """Query parameters that errors may repeat: hiding a version would hide what is wrong with it."""
 

@@ -44,12 +44,15 @@ class JudgeCall:
         model: str,
         optional: Mapping[str, object],
         parts: Sequence[Mapping[str, object]] = (),
+        *,
+        is_watched: bool = True,
     ) -> None:
         self.retries = retries
         self.question = question
         self.model = model
         self.optional = {**optional, **_build_logprob_parameters(question)}
         self.parts = parts
+        self.is_watched = is_watched
         self.dialect = self._known = RequestDialect()
         self._limit = question.max_output_tokens
         self._longest = self._limit
@@ -61,7 +64,7 @@ class JudgeCall:
     async def answer(self) -> ParsedAnswer:
         """Return the answer, checked against the schema; raises CallFailed."""
         connection = self.retries.connection
-        if refused := recall_refusal(connection, self.model):
+        if self.is_watched and (refused := recall_refusal(connection, self.model)):
             raise refused
         self.dialect = self._known = await recall_dialect(connection, self.model)
         self._set_limit(self.dialect)
@@ -202,7 +205,7 @@ class JudgeCall:
                 parameters=parameters,
                 deadline_seconds=seconds,
                 reads_tool=dialect.mode is Mode.TOOL,
-                is_watched=True,
+                is_watched=self.is_watched,
             )
         )
 

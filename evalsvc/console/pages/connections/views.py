@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+import orjson
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -89,6 +91,8 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "tone": tone,
         "why": format_cause(status),
         "spent": format_spend(status),
+        "currency": row.currency or settings.CURRENCY,
+        "extra_body": orjson.dumps(row.extra_body).decode() if row.extra_body else "",
         "share": None if share is None else min(share, 1.0),
         "failed": format_failures(status.health),
         "time": format_times(status.health),
