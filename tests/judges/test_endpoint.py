@@ -147,3 +147,15 @@ def test_a_limit_names_where_it_is_raised(endpoint: Endpoint) -> None:
     failed = judge.failing("m")
 
     assert "4000 tokens" in failed.detail and "`max_output_tokens`" in failed.detail
+
+
+def test_what_was_learnt_is_shown(endpoint: Endpoint) -> None:
+    judge = ScriptedJudge(endpoint, "openai-o-series")
+    judge.ask("m", temperature=0)
+
+    shown = judge.caller.get(f"/v1/connections/{judge.connection['id']}").json()["connection"]["dialects"]["m"]
+
+    assert shown == {
+        **{"mode": "json_schema", "limit": "max_completion_tokens", "dropped": ["temperature"], "least": 0, "most": 0},
+        **{"takes_system": False, "usage": "reported"},
+    }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from evalsvc.judges import failures
-from evalsvc.judges.calls.errors import printable
+from evalsvc.judges.calls.errors import printable, read_error_document
 from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
 from evalsvc.judges.calls.protocols import build_request, to_chat_answer
 from evalsvc.judges.calls.responses import find_error, read_document, read_logprobs, read_text, read_usage
@@ -134,7 +134,8 @@ async def post(
         send = _loaded or await asyncio.to_thread(load)
         content = await send(connection, path, body, seconds=seconds)
         answer = read_document(content)
-        if failed := find_error(answer, secrets=connection.secrets):
+        error = find_error(answer)
+        if error and (failed := read_error_document(error, secrets=connection.secrets)):
             raise failed
         return read(answer, _ms_since(began))
     except CallFailed as failed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import orjson
 from evalsvc.judges import failures
 from evalsvc.judges.calls import endings
 from evalsvc.judges.calls.endings import name_ending, read_message
-from evalsvc.judges.calls.errors import BOM, printable, read_error_document, read_page
+from evalsvc.judges.calls.errors import BOM, printable, read_page
 from evalsvc.judges.calls.estimates import ExpectedUsage, text_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
@@ -115,8 +115,10 @@ def find_choice(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """
     choices = answer.get("choices")
     if isinstance(choices, list):
+        if len(choices) == 1:
+            return choices[0] if isinstance(choices[0], dict) else None
         found = [choice for choice in choices if isinstance(choice, dict)]
-        return next(filter(_has_text, found), None) if len(found) > 1 else next(iter(found), None)
+        return next(filter(_has_text, found), found[0] if found else None)
     message, content = answer.get("message"), answer.get("content")
     if isinstance(message, dict) and "content" in message:
         return {"message": message, "finish_reason": answer.get("done_reason")}
@@ -247,8 +249,8 @@ def from_outbound(exc: OutboundFailed) -> CallFailed:
             return CallFailed(failures.NOT_CONFIGURED, exc.detail)
 
 
-def find_error(answer: Mapping[str, Any], *, secrets: Collection[str]) -> CallFailed | None:
-    """Return the failure that an answer with status 200 reports in its body in place of a result; None if none.
+def find_error(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the part of an answer with status 200 that reports an error in place of a result; None if none does.
 
     Routers answer 200 before they know how the provider behind them will.
     """
@@ -256,12 +258,12 @@ def find_error(answer: Mapping[str, Any], *, secrets: Collection[str]) -> CallFa
         return None
     choice, error = find_choice(answer), answer.get("error")
     if choice is not None:
-        error = choice.get("error") or (error if not _has_text(choice) else None)
-        return read_error_document({"error": error}, secrets=secrets) if error else None
+        error = choice.get("error") or (error if error and not _has_text(choice) else None)
+        return {"error": error} if error else None
     if error or answer.get("object") == "error":
-        return read_error_document(answer, secrets=secrets)
+        return answer
     named = {name: answer[name] for name in UNNAMED_ERRORS if answer.get(name)}
-    return read_error_document(named, secrets=secrets) if set(named) - {"code"} else None
+    return named if set(named) - {"code"} else None
 
 
 def read_document(content: bytes) -> dict[str, Any]:

@@ -179,7 +179,9 @@ class JudgeCall:
             return
         if self._limit > self.question.max_output_tokens:
             dialect = replace(dialect, least=max(dialect.least, self._limit))
-        self.dialect = dialect = replace(dialect, usage=self._known.usage or completion.usage_form)
+        if not dialect.usage:
+            dialect = replace(dialect, usage=completion.usage_form)
+        self.dialect = dialect
         if dialect != self._known:
             self._known = dialect
             await remember_dialect(self.retries.connection, self.model, dialect)

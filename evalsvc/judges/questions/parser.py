@@ -81,7 +81,7 @@ def parse(text: str, schema: Mapping[str, object]) -> ParsedAnswer:
 
 
 def _check_prose(before: str, after: str, data: Mapping[str, Any], schema: Mapping[str, object]) -> None:
-    if contradicts(before, after, data, schema):
+    if (before or after.strip()) and contradicts(before, after, data, schema):
         raise SchemaMismatch("The text around the JSON object could mean another answer.")
 
 
