@@ -25,6 +25,7 @@ from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, JSONValue, Settings, TransientError
 from evaluators.gateway import Answer, Moderation, Question
+from evaluators.judging.readings import sum_reasoning
 from evaluators.values import Attachment
 
 WAIT_IN_PLACE_SECONDS = 2.0
@@ -208,10 +209,11 @@ def _endpoint_fields(connection: ConnectionFacts) -> dict[str, object]:
 
 def _to_cached_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of an answer that is given again: nothing was called, and nothing is owed."""
-    usage_keys = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", "usage_estimated")
+    marks = ("reasoning_tokens", "usage_estimated")
+    usage_keys = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", *marks)
     nothing = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "latency_ms": 0.0, "cost": 0.0}
     used = {name: provenance[name] for name in usage_keys if name in provenance}
-    fields = {name: value for name, value in provenance.items() if name != "usage_estimated"}
+    fields = {name: value for name, value in provenance.items() if name not in marks}
     return {**fields, **nothing, "cached": True, "original_usage": used}
 
 
@@ -234,4 +236,6 @@ def _sum_usage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
     costs = [part["cost"] for part in parts]
     estimate_flag = {"usage_estimated": True} if any(part.get("usage_estimated") for part in parts) else {}
-    return sums | {"cost": None if None in costs else sum(costs)} | estimate_flag
+    thought = sum_reasoning(parts)
+    reasoning = {"reasoning_tokens": thought} if thought else {}
+    return sums | {"cost": None if None in costs else sum(costs)} | reasoning | estimate_flag

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from evalsvc.experiments.runner.generate import ConfigClient, produce
+from evaluators.base import CannotScore
 from tests.conftest import Caller, new_caller
 from tests.judges.asking import PRICES, Judge, question, usage
-from tests.judges.conftest import made
+from tests.judges.conftest import facts, made
 from tests.judges.endpoint.failures import ESTIMATE, FAILING
-from tests.judges.endpoint.replies import VERDICT, FailingCase, Script, VerdictCase
+from tests.judges.endpoint.hostile import HOSTILE
+from tests.judges.endpoint.replies import TEXT, VERDICT, FailingCase, Reply, Script, VerdictCase, completion, reply
 from tests.judges.endpoint.server import Endpoint, running_endpoint
 from tests.judges.endpoint.verdicts import GIVING
 
@@ -30,8 +33,13 @@ def repeat(case: FailingCase) -> Script:
 def endpoint() -> Iterator[Endpoint]:
     giving = {name_path(case): case.script for case in GIVING}
     failing = {f"failing-{name_path(case)}": repeat(case) for case in FAILING}
-    with running_endpoint({**giving, **failing}) as running:
+    with running_endpoint({**giving, **failing, "hostile": play_hostile}) as running:
         yield running
+
+
+def play_hostile(body: Mapping[str, Any], n: int) -> Reply:
+    """Give the answer whose number is the model's name."""
+    return reply(completion(HOSTILE[int(body["model"])]))
 
 
 class ScriptedJudge(Judge):
@@ -80,3 +88,62 @@ def test_a_failure_is_named(endpoint: Endpoint, case: FailingCase) -> None:
     assert (len(judge.sent), used["calls"]) == (case.calls, case.calls)
     assert used["input_tokens"] + used["output_tokens"] == case.tokens
     assert used.get("usage_estimated", False) == (case.tokens == ESTIMATE)
+
+
+@pytest.fixture(scope="module")
+def hostile(endpoint: Endpoint) -> ScriptedJudge:
+    return ScriptedJudge(endpoint, "hostile")
+
+
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_no_score_comes_of_an_answer_that_could_mean_another(hostile: ScriptedJudge, number: int) -> None:
+    with pytest.raises(CannotScore) as caught:
+        hostile.ask(str(number))
+
+    assert caught.value.code == "bad_output"
+
+
+def test_there_are_enough_hostile_answers() -> None:
+    assert len(set(HOSTILE)) >= 100
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("xai-thinking-beside", {"reasoning_tokens": 300}),
+        ("gemini-thinking-in-total", {"reasoning_tokens": 500}),
+        ("cloudflare-gzip", {}),
+        ("mistral-thinking-parts", {"thinking": "Hm."}),
+        ("silent", {"usage_estimated": True}),
+    ],
+)
+def test_a_chat_config_reads_the_same_answers(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, name: str, more: dict[str, Any]
+) -> None:
+    endpoint.scripts["silent"] = lambda body, n: reply(completion(TEXT, usage=None))
+    connection = facts(endpoint.base_url(name))
+    monkeypatch.setattr(ConfigClient, "connection", lambda self, ref: connection)
+    config = ConfigClient(1, "chat", {"connection": "c", "prompt": "{{input}}"})
+
+    made = produce(config, {"input": "q"})
+
+    expected = {"output": TEXT, "finish_reason": "stop", "model": (made.output or {})["model"], **more}
+    assert (made.status, made.output) == ("ok", expected)
+
+
+def test_a_chat_config_shows_the_provider_s_sentence(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = facts(endpoint.base_url("failing-openrouter-moderation"))
+    monkeypatch.setattr(ConfigClient, "connection", lambda self, ref: connection)
+
+    made = produce(ConfigClient(1, "chat", {"connection": "c", "prompt": "{{input}}"}), {"input": "q"})
+
+    assert (made.status, made.error_type) == ("error", "refused")
+    assert "your input was flagged (violence)" in (made.error_message or "")
+
+
+def test_a_limit_names_where_it_is_raised(endpoint: Endpoint) -> None:
+    judge = ScriptedJudge(endpoint, "qwen-thinks-5000", max_output_tokens=4000)
+
+    failed = judge.failing("m")
+
+    assert "4000 tokens" in failed.detail and "`max_output_tokens`" in failed.detail

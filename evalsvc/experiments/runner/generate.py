@@ -151,6 +151,8 @@ def _ask_chat(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutp
         output=storable(
             {"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}
             | ({THINKING: answer.thinking} if answer.thinking else {})
+            | ({"reasoning_tokens": answer.reasoning_tokens} if answer.reasoning_tokens else {})
+            | ({"usage_estimated": True} if answer.is_estimated else {})
         ),
         latency_ms=answer.latency_ms,
         input_tokens=answer.input_tokens,

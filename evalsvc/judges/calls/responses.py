@@ -131,7 +131,7 @@ def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the message of a choice; some proxies send it as a stream's piece or as a bare text."""
     for name in ("message", "delta"):
         if isinstance(choice.get(name), dict):
-            return choice[name]  # type: ignore[no-any-return]
+            return choice[name]
     return {"content": choice["text"]} if isinstance(choice.get("text"), str) else {}
 
 

@@ -109,6 +109,8 @@ class JudgeCall:
     def _read(self, done: Completion) -> ParsedAnswer:
         """Parse a response. One that occurs verbatim in the data is a quotation from it, not the judge's answer."""
         parsed = parse(done.text, self.question.schema)
+        if parsed.was_repaired and name_ending(done.finish_reason) == LENGTH:
+            raise SchemaMismatch("It is not complete.")
         if literal(parsed.written)[1:-1] in self.question.user:
             raise SchemaMismatch("It is copied from the data.")
         if self.question.check is not None and (lacks := self.question.check(parsed.data)):

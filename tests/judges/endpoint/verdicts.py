@@ -25,9 +25,9 @@ from tests.judges.endpoint.replies import (
 Body = Mapping[str, Any]
 
 
-def always(document: object, **headers: str) -> Script:
+def always(document: object) -> Script:
     """Answer every request alike."""
-    return lambda body, n: reply(document, **headers)
+    return lambda body, n: reply(document)
 
 
 def message(**fields: Any) -> Script:
