@@ -22,13 +22,14 @@ from evalsvc.accounts.admin.base import ADMIN, CODE_CLASS, READER, ScopedAdmin, 
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.ledger.limits import get_spend_today
 from evalsvc.judges.models import Connection
+from evalsvc.judges.questions.descriptions import describe_dialect
 from evalsvc.judges.questions.trial import describe_trial, try_connection
 from evalsvc.judges.services import PLAIN_FIELDS, SECRET_FIELDS, create_connection, delete_connection, revise_connection
 from evalsvc.rest.bodies.parsers import decode
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 JSON_WIDGET = {"rows": 3, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}
-STORED = ("stored_key", "stored_headers", "show_query", "spent", "created_at", "revised_at")
+STORED = ("stored_key", "stored_headers", "show_query", "show_dialects", "spent", "created_at", "revised_at")
 _decoder = msgspec.json.Decoder()
 LIST_ADDRESS = "admin:judges_connection_changelist"
 
@@ -152,6 +153,12 @@ class ConnectionAdmin(ScopedAdmin):
     def show_query(self, connection: Connection) -> str:
         """Show names only."""
         return ", ".join(connection.query_names) or "none"
+
+    @admin.display(description="How models are called")
+    def show_dialects(self, connection: Connection) -> str:
+        """Show what was learnt of each model."""
+        lines = (f"{model}: {describe_dialect(dialect)}" for model, dialect in sorted(connection.dialects.items()))
+        return "\n".join(lines) or "not known yet"
 
     @admin.display(description="Spent today (UTC)")
     def spent(self, connection: Connection) -> str:

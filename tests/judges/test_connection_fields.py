@@ -276,6 +276,8 @@ def test_a_test_learns_and_says_what_it_learnt(endpoint: Endpoint) -> None:
 
     assert (tried := trial(judge))["calls"] == 2 and tried["dialect"]["limit"] == "max_completion_tokens"
     assert trial(judge)["calls"] == 1
+    shown = judge.caller.get(f"/v1/connections/{judge.connection['id']}").json()["connection"]
+    assert shown["dialects"] == {"m": tried["dialect"]} and judge.connection["dialects"] == {}
 
 
 def test_a_failed_test_repeats_the_provider_and_hints_at_the_path(endpoint: Endpoint) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, cast
 
+import msgspec
 from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -48,6 +49,18 @@ class ConnectionHealthOut(AnswerShape):
     failing: str | None
 
 
+class DialectOut(AnswerShape):
+    """How a model is called, as it was learnt."""
+
+    mode: str = ""
+    limit: str = ""
+    dropped: list[str] = []
+    least: int = 0
+    most: int = 0
+    takes_system: bool = True
+    usage: str = ""
+
+
 class ConnectionOut(AnswerShape):
     """A connection without its secrets."""
 
@@ -72,6 +85,7 @@ class ConnectionOut(AnswerShape):
     daily_budget: float | None
     spent_today: float | None
     health: ConnectionHealthOut | None
+    dialects: dict[str, DialectOut]
     hint: str | None
     is_enabled: bool
     is_default: bool
@@ -113,7 +127,7 @@ class TrialOut(AnswerShape):
     usage_estimated: bool
     cost: float | None
     currency: str
-    dialect: dict[str, Json] | None
+    dialect: DialectOut | None
     hint: str | None
     error: TrialErrorOut | None
 
@@ -134,6 +148,7 @@ def _connection_out(one: ConnectionStatus) -> ConnectionOut:
         key_last4=row.key_last4 or None,
         spent_today=one.spent,
         currency=row.currency or settings.CURRENCY,
+        dialects={model: msgspec.convert(dialect, DialectOut) for model, dialect in row.dialects.items()},
         hint=one.hint,
         health=None if one.health is None else build_shape(one.health, ConnectionHealthOut, failing=one.failing),
         **{name: _float(getattr(row, name)) for name in MONEY},
@@ -147,7 +162,13 @@ def _float(value: Decimal | None) -> float | None:
 def trial_out(trial: Trial) -> TrialOut:
     """Return what a test call brought as the API shows it."""
     error = build_shape(trial, TrialErrorOut, code=trial.error_code, detail=trial.error_detail)
-    return build_shape(trial, TrialOut, usage_estimated=trial.is_estimated, error=None if trial.ok else error)
+    return build_shape(
+        trial,
+        TrialOut,
+        usage_estimated=trial.is_estimated,
+        dialect=None if trial.dialect is None else msgspec.convert(trial.dialect, DialectOut),
+        error=None if trial.ok else error,
+    )
 
 
 class ConnectionsView(AccountView):

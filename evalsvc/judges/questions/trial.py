@@ -14,6 +14,7 @@ from evalsvc.judges.connections.checks import hint_at_path
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import BAD_OUTPUT, NOT_CONFIGURED, CallFailed
 from evalsvc.judges.models import Connection
+from evalsvc.judges.questions.descriptions import describe_dialect
 from evalsvc.judges.questions.dialects import recall_dialect
 from evalsvc.judges.questions.judge_call import JudgeCall
 from evalsvc.judges.questions.retries import RetryPolicy
@@ -70,9 +71,12 @@ def describe_trial(trial: Trial) -> str:
         return f"{trial.error_code}: {trial.error_detail}{hint}"
     n_calls = "1 call" if trial.calls == 1 else f"{trial.calls} calls"
     tokens = f"{trial.input_tokens} tokens sent, {trial.output_tokens} written"
+    learnt = f" It is called with: {describe_dialect(trial.dialect)}." if trial.dialect else ""
     estimated = ", by estimate" if trial.is_estimated else ""
     cost = "" if trial.cost is None else f", {trial.cost:.3g} {trial.currency}"
-    return f"{trial.model} gave a verdict after {trial.latency_ms:.0f} ms in {n_calls}: {tokens}{estimated}{cost}."
+    return (
+        f"{trial.model} gave a verdict after {trial.latency_ms:.0f} ms in {n_calls}: {tokens}{estimated}{cost}.{learnt}"
+    )
 
 
 class SingleAttempt(RetryPolicy):
