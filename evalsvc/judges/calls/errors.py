@@ -397,7 +397,8 @@ def _is_secret_part(word: str, secrets: Collection[str]) -> bool:
 
 def printable(text: str, length: int) -> str:
     """Return a stranger's short text without what cannot be shown or stored."""
-    return "".join(char for char in text[: 2 * length] if char.isprintable())[:length]
+    text = text[: 2 * length]
+    return text[:length] if text.isprintable() else "".join(filter(str.isprintable, text))[:length]
 
 
 def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:

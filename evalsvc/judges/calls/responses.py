@@ -21,7 +21,7 @@ from evalsvc.outbound.failures import OutboundFailed
 MAX_TOKENS = 2**31 - 1
 SENT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "inputTokens")
 WRITTEN = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "outputTokens")
-TOGETHER = ("total_tokens", "totalTokenCount", "totalTokens")
+TOTAL = ("total_tokens", "totalTokenCount", "totalTokens")
 DETAILS = ("completion_tokens_details", "output_tokens_details")
 THOUGHT = ("reasoning_tokens", "thoughtsTokenCount")
 FROM_CACHE = (
@@ -58,33 +58,38 @@ def read_usage(
     use up its budget. A total above what was sent and written holds hidden thinking, which is billed as output.
     """
     usage = _find_usage(answer)
-    sent, written, together = (_count_first(usage, names) for names in (SENT, WRITTEN, TOGETHER))
+    sent, written, total = _count_first(usage, SENT), _count_first(usage, WRITTEN), _count_first(usage, TOTAL)
     if "prompt_tokens" not in usage:
         sent += sum(_count(usage.get(name)) for name in FROM_CACHE)
-    hidden = max(0, together - sent - written) if sent else 0
+    hidden = max(0, total - sent - written) if sent else 0
     reasoning = _read_reasoning(usage) or hidden
-    output = written + hidden
-    if reasoning > output:
-        # Written beside the answer's tokens, without a total.
-        output += reasoning
-    least_sent, least_written = (sent, output) if expected is None else _estimate_usage(answer, expected)
-    input_tokens = sent or (min(least_sent, together) if together else least_sent)
-    output_tokens = max(output or least_written, together - input_tokens)
-    cost = connection.cost_of(input_tokens=input_tokens, output_tokens=output_tokens)
-    is_estimated = not sent or (not output and output_tokens > 0)
-    form = ESTIMATED if is_estimated else HIDDEN if hidden else REPORTED if "prompt_tokens" in usage else OTHER_NAMES
-    return ReportedUsage(input_tokens, output_tokens, cost, is_estimated, reasoning, form)
+    # Reasoning above what was written stands beside it, without a total.
+    output = written + hidden if reasoning <= written + hidden else written + hidden + reasoning
+    form = HIDDEN if hidden else REPORTED if "prompt_tokens" in usage else OTHER_NAMES
+    used = (sent, output)
+    if expected is not None and not (sent and output):
+        least_sent, least_written = _estimate_usage(answer, expected)
+        input_tokens = sent or (min(least_sent, total) if total else least_sent)
+        used = (input_tokens, max(output or least_written, total - input_tokens))
+    cost = connection.cost_of(input_tokens=used[0], output_tokens=used[1])
+    is_estimated = used != (sent, output)
+    return ReportedUsage(*used, cost, is_estimated, reasoning, ESTIMATED if is_estimated else form)
 
 
 def _find_usage(answer: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return where an answer tells its usage: Moonshot does in the choice, Ollama's own API at the top."""
-    choice = find_choice(answer) or {}
-    places = (answer.get("usage"), choice.get("usage"), answer.get("usageMetadata"))
+    usage = answer.get("usage")
+    if isinstance(usage, dict) and usage:
+        return usage
+    places = ((find_choice(answer) or {}).get("usage"), answer.get("usageMetadata"))
     return next((place for place in places if isinstance(place, dict) and place), answer)
 
 
 def _count_first(usage: Mapping[str, Any], names: Sequence[str]) -> int:
-    return next(filter(None, (_count(usage.get(name)) for name in names)), 0)
+    for name in names:
+        if name in usage and (count := _count(usage[name])):
+            return count
+    return 0
 
 
 def _read_reasoning(usage: Mapping[str, Any]) -> int:

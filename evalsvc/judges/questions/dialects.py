@@ -90,7 +90,9 @@ async def recall_dialect(connection: ConnectionFacts, model: str) -> RequestDial
 
 
 async def remember_dialect(connection: ConnectionFacts, model: str, dialect: RequestDialect) -> None:
-    """Keep the dialect, for all workers of this account."""
+    """Keep the dialect, for all workers of this account; calls that learn the same at the same time write it once."""
+    if _learnt.get(_key(connection, model)) == dialect:
+        return
     _learnt.put(_key(connection, model), dialect)
     await keep_dialect(connection, model, asdict(dialect))
 
