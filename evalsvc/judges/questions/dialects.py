@@ -149,7 +149,7 @@ def _adapt_limit(dialect: RequestDialect, error_text: str, limit: int) -> Reques
     if limit and not _unknown_name.search(error_text):
         if _too_large.search(error_text):
             numbers = (int(number.replace(",", "")) for number in _number.findall(error_text))
-            return replace(dialect, most=max((n for n in numbers if 16 <= n < limit), default=max(1, limit // GROWTH)))
+            return replace(dialect, most=max((n for n in numbers if 16 <= n < limit), default=max(1, limit // 2)))
         if _too_small.search(error_text):
             return replace(dialect, least=limit * GROWTH)
     return replace(dialect, limit=NEW_LIMIT if dialect.limit == OLD_LIMIT else "")

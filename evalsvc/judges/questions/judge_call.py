@@ -158,13 +158,14 @@ class JudgeCall:
         wanted = self.question.max_output_tokens
         if failed.kind is ErrorKind.CONTEXT_LENGTH and self._limit > wanted:
             # The text and so long an answer are too long together.
-            self._longest = self._limit = max(wanted, self._limit // GROWTH)
+            self._longest = self._limit = max(wanted, self._limit // 2)
             return dialect
         other = adapt_dialect(dialect, failed, self.optional, limit=self._limit)
         if other is not None:
-            if (other.least, other.most) != (dialect.least, dialect.most):
-                self._set_limit(other)
-            return other
+            before = self._limit
+            self._set_limit(other)
+            if self._limit != before or replace(other, least=dialect.least, most=dialect.most) != dialect:
+                return other
         if failed.kind is ErrorKind.PARAMETER and not self._known.usage:
             remember_refusal(self.retries.connection, self.model, failed)
         elif failed.code == failures.TIMEOUT and self._limit > max(wanted, dialect.least):

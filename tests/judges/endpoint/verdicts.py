@@ -101,9 +101,9 @@ def tool_only(call: Callable[[], dict[str, Any]]) -> Script:
     return script
 
 
-def largest(most: int, sentence: str) -> Script:
-    """A model that thinks 3000 tokens and refuses limits above its own."""
-    thinks = thinking(3000)
+def largest(most: int, sentence: str, n_tokens: int = 3000) -> Script:
+    """A model that thinks so many tokens and refuses limits above its own."""
+    thinks = thinking(n_tokens)
     return lambda body, n: reply(error(sentence), 400) if limit(body) > most else thinks(body, n)
 
 
@@ -298,6 +298,34 @@ THINKING = (
         reasoning_tokens=3000,
     ),
 )
+LIMITS = (
+    VerdictCase(
+        "qwen",
+        "range",
+        largest(3500, "Range of max_tokens should be [1, 3500]"),
+        calls=3,
+        output_tokens=3020,
+        reasoning_tokens=3000,
+    ),
+    VerdictCase(
+        "vllm",
+        "context-with-answer",
+        largest(4000, "This model's maximum context length is 4500 tokens. However, you requested 4596 tokens.", 1600),
+        calls=3,
+        output_tokens=1620,
+        reasoning_tokens=1600,
+    ),
+    VerdictCase(
+        "anthropic",
+        "thinking-budget",
+        lambda body, n: (
+            reply(error("max_tokens must be greater than thinking.budget_tokens"), 400)
+            if limit(body) < 3000
+            else reply(completion(TEXT))
+        ),
+        calls=2,
+    ),
+)
 USAGES = (
     VerdictCase(
         "xai",
@@ -345,4 +373,4 @@ AGAIN = (
     VerdictCase("cloudflare", "bad-gateway-once", once(reply("<html>502</html>", 502)), calls=2),
     VerdictCase("groq", "429-once", once(reply(error("Please try again in 50ms."), 429)), calls=2),
 )
-GIVING: tuple[VerdictCase, ...] = (*OF_SHAPE, *DIALECTS, *THINKING, *USAGES, *AGAIN)
+GIVING: tuple[VerdictCase, ...] = (*OF_SHAPE, *DIALECTS, *THINKING, *LIMITS, *USAGES, *AGAIN)
