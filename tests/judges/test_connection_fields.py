@@ -34,7 +34,7 @@ def endpoint(server: Server) -> Endpoint:
     return Endpoint(server)
 
 
-VERDICT = {"explanation": "It is 42.", "verdict": "correct"}
+VERDICT = {"reasoning": "It is 42.", "score": 1, "verdict": "correct"}
 
 
 def pointers(answer: Any) -> list[str]:

@@ -25,15 +25,17 @@ from evaluators.gateway import Question
 LONGEST_SECONDS = 60.0
 QUESTION = Question(
     prompt_id="connection-test/1",
-    system="You grade answers. Judge whether the answer to the question is correct, and explain it in one sentence.",
+    system="You grade answers. Reason in one sentence whether the answer to the question is correct; then give a score "
+    "from 0 (incorrect) to 1 (correct), and your verdict.",
     user="Question: How much is 17 + 25?\nAnswer: 42",
     schema={
         "type": "object",
         "properties": {
-            "explanation": {"type": "string"},
+            "reasoning": {"type": "string"},
+            "score": {"type": "number", "minimum": 0, "maximum": 1},
             "verdict": {"type": "string", "enum": ["correct", "incorrect"]},
         },
-        "required": ["explanation", "verdict"],
+        "required": ["reasoning", "score", "verdict"],
         "additionalProperties": False,
     },
 )
