@@ -2,93 +2,153 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import orjson
 
 from evalsvc.judges import failures
 from evalsvc.judges.calls import endings
 from evalsvc.judges.calls.endings import name_ending, read_message
+from evalsvc.judges.calls.errors import BOM, printable, read_page
 from evalsvc.judges.calls.estimates import ExpectedUsage, text_tokens
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.outbound.failures import OutboundFailed
 
-if TYPE_CHECKING:
-    import openai
-
-# Out of money, and not out of breath: asking again later today does not help.
-SPENT = frozenset(("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"))
-# The endpoint will not answer this text; another one it may.
-NOT_THIS_TEXT = frozenset(
-    ("context_length_exceeded", "string_above_max_length", "content_policy_violation", "content_filter")
-)
-FILTERED = frozenset(("content_policy_violation", "content_filter"))
-UNKNOWN_STATUS = 502
-_STATUS_OF = {
-    **dict.fromkeys(SPENT, 402),
-    **dict.fromkeys(NOT_THIS_TEXT, 400),
-    **dict.fromkeys(("invalid_api_key", "authentication_error", "permission_error"), 401),
-    **dict.fromkeys(("rate_limit_exceeded", "rate_limit_error", "rate_limited"), 429),
-    **{"invalid_request_error": 400, "not_found_error": 404, "model_not_found": 404, "timeout": 504},
-}
 MAX_TOKENS = 2**31 - 1
+SENT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "inputTokens")
+WRITTEN = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "outputTokens")
+TOTAL = ("total_tokens", "totalTokenCount", "totalTokens")
+DETAILS = ("completion_tokens_details", "output_tokens_details")
+THOUGHT = ("reasoning_tokens", "thoughtsTokenCount")
+FROM_CACHE = (
+    *("cache_read_input_tokens", "cache_creation_input_tokens", "cacheReadInputTokens", "cacheWriteInputTokens"),
+)
+"""What endpoints that do not write `prompt_tokens` leave out of the tokens sent."""
+UNNAMED_ERRORS = ("errors", "detail", "message", "base_resp", "code")
+"""Fields of an answer without a result that tell an error."""
+REPORTED, HIDDEN, OTHER_NAMES, ESTIMATED = "reported", "hidden_thinking", "other_names", "estimated"
+"""How an endpoint reports usage: as OpenAI does; with thinking only in the total; under other names; not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedUsage:
-    """Usage of a call: as reported, else an estimate if one was passed, else zero."""
+    """Usage of a call: as reported, else an estimate if one was passed, else zero.
+
+    `reasoning_tokens` are those of the output that the model spent on thinking, as far as the endpoint tells.
+    """
 
     input_tokens: int
     output_tokens: int
     cost: float | None
     is_estimated: bool = False
+    reasoning_tokens: int = 0
+    form: str = REPORTED
 
 
 def read_usage(
-    connection: ConnectionFacts, answer: Mapping[str, object], expected: ExpectedUsage | None = None
+    connection: ConnectionFacts, answer: Mapping[str, Any], expected: ExpectedUsage | None = None
 ) -> ReportedUsage:
     """Return the usage of a response. It is read before anything else, since an unusable response is billed as well.
 
     A count that is missing or implausibly 0 is replaced by an estimate: an endpoint that reports nothing would never
-    use up its budget.
+    use up its budget. A total above what was sent and written holds hidden thinking, which is billed as output.
     """
-    usage = answer.get("usage")
-    read = usage if isinstance(usage, dict) else {}
-    input_tokens, output_tokens = _count(read.get("prompt_tokens")), _count(read.get("completion_tokens"))
-    least_sent, least_written = (input_tokens, output_tokens) if expected is None else _estimate_usage(answer, expected)
-    used = (input_tokens or least_sent, output_tokens or least_written)
+    usage = _find_usage(answer)
+    sent, written, total = _count_first(usage, SENT), _count_first(usage, WRITTEN), _count_first(usage, TOTAL)
+    if "prompt_tokens" not in usage:
+        sent += sum(_count(usage.get(name)) for name in FROM_CACHE)
+    hidden = max(0, total - sent - written) if sent else 0
+    reasoning = _read_reasoning(usage) or hidden
+    # Reasoning above what was written stands beside it, without a total.
+    output = written + hidden if reasoning <= written + hidden else written + hidden + reasoning
+    form = HIDDEN if hidden else REPORTED if "prompt_tokens" in usage else OTHER_NAMES
+    used = (sent, output)
+    if expected is not None and not (sent and output):
+        least_sent, least_written = _estimate_usage(answer, expected)
+        input_tokens = sent or (min(least_sent, total) if total else least_sent)
+        used = (input_tokens, max(output or least_written, total - input_tokens))
     cost = connection.cost_of(input_tokens=used[0], output_tokens=used[1])
-    return ReportedUsage(*used, cost, is_estimated=used != (input_tokens, output_tokens))
+    is_estimated = used != (sent, output)
+    return ReportedUsage(*used, cost, is_estimated, reasoning, ESTIMATED if is_estimated else form)
 
 
-def _estimate_usage(answer: Mapping[str, object], expected: ExpectedUsage) -> tuple[int, int]:
+def _find_usage(answer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return where an answer tells its usage: Moonshot does in the choice, Ollama's own API at the top."""
+    usage = answer.get("usage")
+    if isinstance(usage, dict) and usage:
+        return usage
+    places = ((find_choice(answer) or {}).get("usage"), answer.get("usageMetadata"))
+    return next((place for place in places if isinstance(place, dict) and place), answer)
+
+
+def _count_first(usage: Mapping[str, Any], names: Sequence[str]) -> int:
+    for name in names:
+        if name in usage and (count := _count(usage[name])):
+            return count
+    return 0
+
+
+def _read_reasoning(usage: Mapping[str, Any]) -> int:
+    details = next((part for name in DETAILS if isinstance(part := usage.get(name), dict)), {})
+    return _count_first(details, THOUGHT) or _count_first(usage, THOUGHT)
+
+
+def _estimate_usage(answer: Mapping[str, Any], expected: ExpectedUsage) -> tuple[int, int]:
     """Estimate what was sent and written; an answer that was cut off has as much as it may have."""
-    choice = _first_choice(answer)
+    choice = find_choice(answer)
     if choice is None:
         return expected.input_tokens, 0
     if name_ending(choice.get("finish_reason")) == endings.LENGTH:
         return expected.input_tokens, expected.longest_answer
-    message = choice.get("message")
-    texts = [*_iter_output_texts(message)] if isinstance(message, dict) else []
-    return expected.input_tokens, sum(text_tokens(text) + 1 for text in texts)
+    return expected.input_tokens, sum(text_tokens(text) + 1 for text in _iter_output_texts(_message(choice)))
 
 
-def _iter_output_texts(message: dict[str, Any]) -> Iterator[str]:
+def _iter_output_texts(message: Mapping[str, Any]) -> Iterator[str]:
     text, thinking, _ = read_message(message)
     texts = (text, thinking, message.get("refusal"), _tool_arguments(message))
     yield from (text for text in texts if isinstance(text, str) and text)
 
 
-def _first_choice(answer: Mapping[str, object]) -> dict[str, Any] | None:
+def find_choice(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the choice of an answer, the first that has a text; None if there is none.
+
+    The native answers of Anthropic and Ollama are read as chat completions.
+    """
     choices = answer.get("choices")
-    return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else None
+    if isinstance(choices, list):
+        if len(choices) == 1:
+            return choices[0] if isinstance(choices[0], dict) else None
+        found = [choice for choice in choices if isinstance(choice, dict)]
+        return next(filter(_has_text, found), found[0] if found else None)
+    message, content = answer.get("message"), answer.get("content")
+    if isinstance(message, dict) and "content" in message:
+        return {"message": message, "finish_reason": answer.get("done_reason")}
+    if isinstance(content, list) and "stop_reason" in answer:
+        tools = [part for part in content if isinstance(part, dict) and part.get("type") == "tool_use"]
+        calls = [{"function": {"name": tool.get("name"), "arguments": tool.get("input")}} for tool in tools]
+        return {"message": {"content": content, "tool_calls": calls}, "finish_reason": answer.get("stop_reason")}
+    return None
+
+
+def _message(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the message of a choice; some proxies send it as a stream's piece or as a bare text."""
+    for name in ("message", "delta"):
+        if isinstance(choice.get(name), dict):
+            return choice[name]
+    return {"content": choice["text"]} if isinstance(choice.get("text"), str) else {}
+
+
+def _has_text(choice: Mapping[str, Any]) -> bool:
+    return bool(read_message(_message(choice))[0].strip())
 
 
 def _count(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS else 0
 
 
@@ -101,25 +161,39 @@ class AnswerText:
     thinking: str = ""
 
 
-def read_text(answer: Mapping[str, object], usage: ReportedUsage, *, reads_tool: bool = False) -> AnswerText:
+def read_text(answer: Mapping[str, Any], usage: ReportedUsage, *, reads_tool: bool = False) -> AnswerText:
     """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was used.
 
     With `reads_tool` the arguments of a tool call are the text, where the model called one.
     """
-    choice = _first_choice(answer)
-    message = choice.get("message") if choice else None
-    if choice is None or not isinstance(message, dict):
+    choice = find_choice(answer)
+    message = _message(choice) if choice else {}
+    reason = choice.get("finish_reason") if choice else None
+    ending = name_ending(reason)
+    if not message and ending != endings.CONTENT_FILTER:
         raise _failure_after(failures.BAD_OUTPUT, "The endpoint's answer has no message.", usage)
-    reason, (text, thinking, is_refusal) = choice.get("finish_reason"), read_message(message)
+    text, thinking, is_refusal = read_message(message)
     if reads_tool:
         text = _tool_arguments(message) or text
-    ending = name_ending(reason)
     if is_refusal or ending in (endings.CONTENT_FILTER, endings.REFUSAL):
         kind = ending if ending == endings.CONTENT_FILTER else endings.REFUSAL
         raise _failure_after(failures.REFUSED, "The model refused to answer.", usage, ending=kind)
+    if not text.strip() and ending != endings.LENGTH and _is_object(thinking):
+        # A server that takes a whole answer for thinking, because its model did not think.
+        text, thinking = thinking, ""
     if not text.strip():
         raise _nothing_written(message, ending, thinking, usage)
     return AnswerText(text, printable(reason, 50) if isinstance(reason, str) else None, thinking)
+
+
+def _is_object(text: str) -> bool:
+    """Return whether a text is one JSON object and nothing else."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        return isinstance(orjson.loads(text), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _nothing_written(message: Mapping[str, Any], ending: str, thinking: str, usage: ReportedUsage) -> CallFailed:
@@ -135,18 +209,20 @@ def _nothing_written(message: Mapping[str, Any], ending: str, thinking: str, usa
     return _failure_after(failures.BAD_OUTPUT, detail, usage, ending=ending, thinking=thinking)
 
 
-def read_logprobs(answer: Mapping[str, object]) -> object:
+def read_logprobs(answer: Mapping[str, Any]) -> object:
     """Return the log probabilities of an answer's tokens as they came, if any did."""
-    choice = _first_choice(answer)
+    choice = find_choice(answer)
     return None if choice is None else choice.get("logprobs")
 
 
-def _tool_arguments(message: dict[str, Any]) -> str | None:
+def _tool_arguments(message: Mapping[str, Any]) -> str:
+    """Return the arguments of the tools that a model called, each once: several are more than one answer."""
     calls = message.get("tool_calls")
-    call = calls[0] if isinstance(calls, list) and calls and isinstance(calls[0], dict) else {}
-    function = call.get("function")
-    arguments = function.get("arguments") if isinstance(function, dict) else None
-    return arguments if isinstance(arguments, str) else None
+    called = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    functions = [call.get("function", call) for call in called] or [message.get("function_call")]
+    arguments = [function.get("arguments") for function in functions if isinstance(function, dict)]
+    texts = (orjson.dumps(part).decode() if isinstance(part, dict) else part for part in arguments)
+    return "\n".join(dict.fromkeys(text for text in texts if isinstance(text, str)))
 
 
 def _failure_after(
@@ -159,6 +235,7 @@ def _failure_after(
         thinking=thinking,
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
         cost=usage.cost,
         is_estimated=usage.is_estimated,
     )
@@ -177,106 +254,41 @@ def from_outbound(exc: OutboundFailed) -> CallFailed:
             return CallFailed(failures.NOT_CONFIGURED, exc.detail)
 
 
-def from_status(exc: openai.APIStatusError, *, secrets: Collection[str]) -> CallFailed:
-    """Name an answer with an error status; of the endpoint's own words, none of the secrets is passed on."""
-    body = exc.body if isinstance(exc.body, dict) else {}
-    retry_after = parse_retry_after(exc.response.headers.get("retry-after"))
-    provider_code = printable(exc.code, 100) if exc.code else None
-    return _name_error(exc.status_code, provider_code, body.get("message"), secrets, retry_after)
+def find_error(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the part of an answer with status 200 that reports an error in place of a result; None if none does.
 
-
-def find_error(answer: Mapping[str, object], *, secrets: Collection[str]) -> CallFailed | None:
-    """Return the failure that an answer with status 200 reports in its body in place of a result; None if none.
-
-    Routers answer 200 before they know how the provider behind them will. An error without a status may pass.
+    Routers answer 200 before they know how the provider behind them will.
     """
-    choice = _first_choice(answer)
-    error = answer.get("error") if choice is None else choice.get("error")
-    if answer.get("object") == "error" and not error:
-        error = answer
-    if not error or "results" in answer or (choice is not None and _has_text(choice)):
+    if "results" in answer:
         return None
-    fields = error if isinstance(error, dict) else {"message": error}
-    codes = [fields.get(name) for name in ("code", "status", "status_code", "type")]
-    words = [printable(code, 100) for code in codes if isinstance(code, str)]
-    statuses = [status for code in codes if (status := _read_status(code))]
-    status = next(iter(statuses), None) or next((_STATUS_OF[w] for w in words if w in _STATUS_OF), UNKNOWN_STATUS)
-    return _name_error(status, next(iter(words), None), fields.get("message"), secrets, None)
+    choice, error = find_choice(answer), answer.get("error")
+    if choice is not None:
+        error = choice.get("error") or (error if error and not _has_text(choice) else None)
+        return {"error": error} if error else None
+    if error or answer.get("object") == "error":
+        return answer
+    named = {name: answer[name] for name in UNNAMED_ERRORS if answer.get(name)}
+    return named if set(named) - {"code"} else None
 
 
-def _has_text(choice: Mapping[str, Any]) -> bool:
-    message = choice.get("message")
-    return isinstance(message, dict) and bool(read_message(message)[0].strip())
+def read_document(content: bytes) -> dict[str, Any]:
+    """Return the JSON object of an answer. Raises CallFailed `bad_output`, which says what is there instead.
 
-
-def _read_status(code: object) -> int | None:
-    if isinstance(code, str) and code.isascii() and code.isdecimal() and len(code) == 3:
-        code = int(code)
-    return code if isinstance(code, int) and not isinstance(code, bool) and 400 <= code <= 599 else None
-
-
-def _name_error(
-    status: int, provider_code: str | None, message: object, secrets: Collection[str], retry_after: float | None
-) -> CallFailed:
-    if provider_code in SPENT or status == 402:
-        detail = "The endpoint says that its own quota for this key is spent."
-        return CallFailed(failures.BUDGET_EXHAUSTED, detail, status=status, provider_code=provider_code)
-    if status == 429:
-        detail = "The endpoint says that it is called too often."
-        return CallFailed(
-            failures.RATE_LIMITED,
-            detail,
-            is_transient=True,
-            retry_after_seconds=retry_after,
-            status=status,
-            provider_code=provider_code,
-        )
-    code, detail, is_transient = _classify_status(status, provider_code)
-    ending = endings.CONTENT_FILTER if provider_code in FILTERED else endings.ERROR
-    detail += _message(status, message, secrets)
-    return CallFailed(
-        code, detail, is_transient=is_transient, status=status, provider_code=provider_code, ending=ending
-    )
-
-
-def _classify_status(status: int, said: str | None) -> tuple[str, str, bool]:
-    if status in (408, 504):
-        return failures.TIMEOUT, f"The endpoint ran out of time itself (HTTP {status}).", True
-    if status in (409, 425) or status >= 500:
-        return failures.CONNECTION, f"The endpoint is in trouble (HTTP {status}).", True
-    if 300 <= status < 400:
-        return failures.NOT_CONFIGURED, f"The endpoint redirects (HTTP {status}), which is not followed.", False
-    if status in (401, 403):
-        return failures.NOT_CONFIGURED, f"The endpoint does not accept the key (HTTP {status}).", False
-    if status == 413 or said in NOT_THIS_TEXT:
-        return failures.REFUSED, f"The endpoint does not take this text (HTTP {status}).", False
-    return failures.NOT_CONFIGURED, f"The endpoint does not take this request (HTTP {status}).", False
-
-
-def _message(status: int, text: object, secrets: Collection[str]) -> str:
-    """Return the endpoint's own sentence, short; nothing of a 401, which likes to repeat the key in part."""
-    if status in (401, 403) or not isinstance(text, str):
-        return ""
-    for secret in filter(None, secrets):
-        text = text.replace(secret, "…")
-    text = printable(" ".join(text.split()), 300)
-    return f" It says: {text}" if text else ""
-
-
-def printable(text: str, length: int) -> str:
-    """Return a stranger's short text without what cannot be shown or stored."""
-    return "".join(char for char in text[: 2 * length] if char.isprintable())[:length]
-
-
-def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:
-    """Read a Retry-After header, in seconds or as a date; None when it is missing or makes no sense."""
-    if not value:
-        return None
+    A byte order mark, numbers that are not finite and bytes that are no text are taken: some servers write them.
+    """
     try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = (parsedate_to_datetime(value) - (now or datetime.now(UTC))).total_seconds()
-        except (ValueError, TypeError):
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+        document = orjson.loads(content.removeprefix(BOM))
+    except orjson.JSONDecodeError:
+        document = _read_loosely(content)
+    if not isinstance(document, dict):
+        raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
+    return document
+
+
+def _read_loosely(content: bytes) -> object:
+    if page := read_page(content):
+        raise CallFailed(failures.BAD_OUTPUT, f"The endpoint answered with {page}, not with JSON.")
+    try:
+        return json.loads(content.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not JSON.") from None

@@ -12,21 +12,15 @@ from evalsvc.judges.failures import (
     BAD_OUTPUT,
     BUG,
     CONNECTION,
-    NOT_CONFIGURED,
     RATE_LIMITED,
-    REFUSED,
     TIMEOUT,
     CallFailed,
+    ErrorKind,
 )
 from evaluators.base import CannotScore, JSONValue, TransientError
 from evaluators.gateway import NotYet, Question
 
 FOR_NOW = frozenset((TIMEOUT, BAD_OUTPUT, CONNECTION))
-LENGTH_WORDS = (
-    *("context length", "context window", "context size", "maximum context", "too many tokens", "prompt is too long"),
-    *("exceeds the available context", "reduce the length", "input is too long", "maximum number of tokens"),
-)
-"""How endpoints say that a text is too long which have no code for it."""
 
 
 @dataclass(slots=True)
@@ -41,6 +35,7 @@ class Usage:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
     cost: float | None = None
     latency_ms: float = 0.0
     is_estimated: bool = False
@@ -50,6 +45,7 @@ class Usage:
         self.calls += 1
         self.input_tokens += used.input_tokens
         self.output_tokens += used.output_tokens
+        self.reasoning_tokens += used.reasoning_tokens
         self.latency_ms += latency_ms
         self.is_estimated |= used.is_estimated
         if used.cost is not None:
@@ -66,6 +62,7 @@ class Usage:
             "calls": self.calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
+            **({"reasoning_tokens": self.reasoning_tokens} if self.reasoning_tokens else {}),
             "cost": (self.cost or 0.0) if is_priced else None,
             "latency_ms": round(self.latency_ms, 3),
             **({"usage_estimated": True} if self.is_estimated else {}),
@@ -94,9 +91,4 @@ def to_cannot_score(failed: CallFailed, usage: Usage | None = None) -> CannotSco
 
 def is_too_long(failed: CallFailed) -> bool:
     """Return whether the endpoint finds a text longer than it reads."""
-    if failed.status is None or failed.code not in (REFUSED, NOT_CONFIGURED):
-        return False
-    if failed.status == 413 or failed.provider_code in ("context_length_exceeded", "string_above_max_length"):
-        return True
-    detail = failed.detail.lower()
-    return failed.status == 400 and any(words in detail for words in LENGTH_WORDS)
+    return failed.kind is ErrorKind.CONTEXT_LENGTH
