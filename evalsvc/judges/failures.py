@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 TIMEOUT = "timeout"
 RATE_LIMITED = "rate_limited"
 REFUSED = "refused"
@@ -13,13 +15,30 @@ BUG = "bug"
 CODES = (TIMEOUT, RATE_LIMITED, REFUSED, BAD_OUTPUT, CONNECTION, BUDGET_EXHAUSTED, NOT_CONFIGURED, BUG)
 
 
+class ErrorKind(StrEnum):
+    """What an endpoint's error is about."""
+
+    KEY = "key"
+    """The key, its account, or the country it is called from."""
+    CREDIT = "credit"
+    MODEL = "model"
+    """The model, or the address that should offer it."""
+    CONTEXT_LENGTH = "context_length"
+    RATE_LIMIT = "rate_limit"
+    CONTENT_POLICY = "content_policy"
+    PARAMETER = "parameter"
+    """How the request is written: the only kind that another request mode can mend."""
+    OUTAGE = "outage"
+
+
 class CallFailed(Exception):
     """A call that returned no usable answer.
 
     What it cost anyway is in the token counts and `cost`, which are estimates if `is_estimated`. `detail` is a sentence
     that can be shown to the account: it contains neither the key nor any text that was sent. `is_transient`: the same
-    call might succeed later, after `retry_after_seconds` if that is known. `status` and `provider_code` are those of
-    the endpoint's response, for callers that adapt to its capabilities. `ending` says how the response ended, if there
+    call might succeed later, after `retry_after_seconds` if that is known. `kind` says what the endpoint's own error is
+    about; None if it reported none. `status`, `provider_code` and `parameter` are those of the endpoint's response, for
+    callers that adapt to its capabilities. `ending` says how the response ended, if there
     was one, and `thinking` contains the model's thinking before that.
     """
 
@@ -28,10 +47,12 @@ class CallFailed(Exception):
         code: str,
         detail: str,
         *,
+        kind: ErrorKind | None = None,
         is_transient: bool = False,
         retry_after_seconds: float | None = None,
         status: int | None = None,
         provider_code: str | None = None,
+        parameter: str | None = None,
         ending: str = "error",
         thinking: str = "",
         input_tokens: int = 0,
@@ -42,10 +63,12 @@ class CallFailed(Exception):
     ) -> None:
         self.code = code
         self.detail = detail
+        self.kind = kind
         self.is_transient = is_transient
         self.retry_after_seconds = retry_after_seconds
         self.status = status
         self.provider_code = provider_code
+        self.parameter = parameter
         self.ending = ending
         self.thinking = thinking
         self.input_tokens = input_tokens

@@ -19,15 +19,39 @@ valid_name = RegexValidator(
 class Connection(TenantModel):
     """An LLM endpoint: an OpenAI-compatible address, its key, its prices and its rate limits."""
 
+    class Protocol(models.TextChoices):
+        CHAT = "chat", "Chat Completions"
+        RESPONSES = "responses", "Responses"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100, validators=[valid_name])
     base_url = models.CharField(max_length=2048, help_text="As https://llm.example.com/v1; /chat/completions is added.")
     model = models.CharField(max_length=200, help_text="Asked when nothing names another.")
     secret = models.BinaryField(null=True, editable=False)
-    """The key and the extra headers, encrypted."""
+    """The key, the extra headers and the query parameters, encrypted."""
     has_key = models.BooleanField(default=False, editable=False)
     key_last4 = models.CharField(max_length=4, blank=True, editable=False)
     header_names = models.JSONField(default=list, editable=False)
+    query_names = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), editable=False)
+    protocol = models.CharField(
+        max_length=20,
+        choices=Protocol.choices,
+        default=Protocol.CHAT,
+        db_default=Protocol.CHAT.value,
+        help_text="Chat Completions unless the model is served by the Responses API only.",
+    )
+    extra_body = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        blank=True,
+        help_text='Further fields of each request as JSON, such as {"reasoning_effort": "low"}.',
+    )
+    max_output_tokens = models.PositiveIntegerField(
+        null=True, blank=True, help_text="The longest answer, including hidden thinking. Empty: 16384 for judges."
+    )
+    currency = models.CharField(
+        max_length=3, blank=True, db_default="", help_text="Of the prices, such as EUR. Empty: the installation's."
+    )
     price_input_per_million = models.DecimalField(
         max_digits=12, decimal_places=6, null=True, blank=True, help_text="Money for a million tokens sent."
     )

@@ -107,6 +107,11 @@ def facts_of_connection(connection: Connection) -> ConnectionFacts:
         model=connection.model,
         key=secret.key,
         headers=secret.headers,
+        query=secret.query,
+        protocol=connection.protocol,
+        extra_body=connection.extra_body,
+        max_output_tokens=connection.max_output_tokens,
+        currency=connection.currency,
         price_input_per_million=_float(connection.price_input_per_million),
         price_output_per_million=_float(connection.price_output_per_million),
         timeout_seconds=connection.timeout_seconds,
@@ -121,7 +126,7 @@ def facts_of_connection(connection: Connection) -> ConnectionFacts:
 
 
 def decrypt_secret(connection: Connection) -> Secret:
-    """Return the key and the headers; empty where none are stored.
+    """Return the key, the headers and the query; empty where none are stored.
 
     Raises UnusableConnection when they cannot be read.
     """

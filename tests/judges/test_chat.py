@@ -15,8 +15,9 @@ from django.test import override_settings
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls import chat, transport
 from evalsvc.judges.calls.chat import CallFailed, Completion
+from evalsvc.judges.calls.errors import parse_retry_after
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.calls.responses import ReportedUsage, find_error, parse_retry_after, read_text
+from evalsvc.judges.calls.responses import ReportedUsage, find_error, read_text
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.outbound import aio
 from tests.judges.conftest import HEADER, KEY, MESSAGES, facts
@@ -332,7 +333,7 @@ def test_what_an_endpoint_says_can_be_stored(to_stub: ConnectionFacts) -> None:
 
     assert failed.detail.isprintable()
     assert len(failed.detail) < 400
-    assert failed.provider_code == ""
+    assert failed.provider_code == "stub"
 
 
 @pytest.mark.parametrize("name", ["openai", "httpx2", "httpcore2"])

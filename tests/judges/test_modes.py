@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.failures import CallFailed, ErrorKind
 from evalsvc.judges.questions import dialects
 from evalsvc.judges.questions.dialects import Mode, RequestDialect, adapt_dialect, recall_dialect, remember_dialect
 from tests.judges.asking import GOOD, Judge
@@ -76,8 +76,8 @@ def test_a_change_of_the_connection_forgets_it(judge: Judge) -> None:
     assert judge.ask(model).provenance["calls"] == 2
 
 
-@pytest.mark.parametrize("status", [401, 404, 429, 500])
-def test_other_errors_change_nothing(status: int) -> None:
-    failed = CallFailed("not_configured", "max_tokens response_format", status=status)
+@pytest.mark.parametrize("kind", [None, *(kind for kind in ErrorKind if kind is not ErrorKind.PARAMETER)])
+def test_other_errors_change_nothing(kind: ErrorKind | None) -> None:
+    failed = CallFailed("not_configured", "max_tokens response_format", kind=kind, status=400)
 
     assert adapt_dialect(RequestDialect(), failed, {}) is None

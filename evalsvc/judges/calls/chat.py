@@ -11,8 +11,9 @@ from typing import Protocol, TypeVar
 import orjson
 
 from evalsvc.judges import failures
+from evalsvc.judges.calls.errors import printable
 from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
-from evalsvc.judges.calls.responses import find_error, printable, read_logprobs, read_text, read_usage
+from evalsvc.judges.calls.responses import find_error, read_logprobs, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.limits import feed_back_429

@@ -10,8 +10,9 @@ from typing import Any
 from evalsvc.judges import failures
 from evalsvc.judges.calls.chat import charge_unread, post
 from evalsvc.judges.calls.counted import call_within_limits
+from evalsvc.judges.calls.errors import printable
 from evalsvc.judges.calls.estimates import ExpectedUsage, text_tokens
-from evalsvc.judges.calls.responses import ReportedUsage, printable, read_usage
+from evalsvc.judges.calls.responses import ReportedUsage, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 

@@ -13,7 +13,8 @@ from openai import AsyncOpenAI, Omit, RequestOptions
 
 from evalsvc.infra.cache import BoundedCache
 from evalsvc.judges import failures
-from evalsvc.judges.calls.responses import from_outbound, from_status
+from evalsvc.judges.calls.errors import read_error
+from evalsvc.judges.calls.responses import from_outbound
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.outbound.allowance import Allowance
@@ -48,7 +49,9 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object
     except OutboundFailed as exc:
         raise from_outbound(exc) from None
     except openai.APIStatusError as exc:
-        raise from_status(exc, secrets=(connection.key, *connection.headers.values())) from None
+        answer = exc.response
+        secrets = (connection.key, *connection.headers.values())
+        raise read_error(answer.status_code, answer.headers, answer.content, secrets=secrets) from None
     except (openai.OpenAIError, *HTTP_ERRORS, TypeError, ValueError) as exc:
         # TypeError and ValueError: a body that cannot be written as JSON.
         raise CallFailed(failures.BUG, f"The call could not be made: {type(exc).__name__}.") from None
@@ -58,12 +61,7 @@ def _read_content(answer: Answer) -> bytes:
     """Return the content of an answer. Raises APIStatusError, as the library would, when its status is an error."""
     if answer.is_success:
         return answer.content
-    try:
-        error_body = orjson.loads(answer.content)
-    except orjson.JSONDecodeError:
-        error_body = answer.text.strip()
-    detail = error_body.get("error", error_body) if isinstance(error_body, dict) else error_body
-    raise openai.APIStatusError(f"Error code: {answer.status_code}", response=answer, body=detail)
+    raise openai.APIStatusError(f"HTTP {answer.status_code}", response=answer, body=None)
 
 
 def _options(connection: ConnectionFacts) -> RequestOptions:

@@ -6,19 +6,30 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import NoReturn, TypedDict
+from typing import Any, NoReturn, TypedDict
+from urllib.parse import quote, quote_plus
 
 LENGTH_OF_IDS = 36
+CHAT, RESPONSES = "chat", "responses"
+DEFAULT_MAX_OUTPUT_TOKENS = 16_384
+"""How far the token limit of a judge's answer may grow on a connection without `max_output_tokens`."""
+PUBLIC_QUERY = frozenset(("api-version",))
+"""Query parameters that errors may repeat: hiding a version would hide what is wrong with it."""
 
 
 class ConnectionFields(TypedDict, total=False):
-    """Writable fields of a connection; an empty `key` or `headers` removes the stored value."""
+    """Writable fields of a connection; an empty `key`, `headers` or `query` removes the stored value."""
 
     name: str
     base_url: str
     model: str
     key: str | None
     headers: Mapping[str, str] | None
+    query: Mapping[str, str] | None
+    protocol: str
+    extra_body: Mapping[str, Any]
+    max_output_tokens: int | None
+    currency: str
     price_input_per_million: Decimal | None
     price_output_per_million: Decimal | None
     timeout_seconds: float
@@ -46,6 +57,11 @@ class ConnectionFacts:
     model: str
     key: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    query: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    protocol: str = CHAT
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+    max_output_tokens: int | None = None
+    currency: str = ""
     price_input_per_million: float | None = None
     price_output_per_million: float | None = None
     timeout_seconds: float = 60.0
@@ -59,6 +75,13 @@ class ConnectionFacts:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a connection's facts hold its secret; send its id instead")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return every text that nothing may repeat which is shown, stored or logged; the longest comes first."""
+        hidden = [value for name, value in self.query.items() if name.lower() not in PUBLIC_QUERY]
+        forms = {form for value in hidden for form in (value, quote(value, safe=""), quote_plus(value))}
+        return tuple(sorted({self.key, *self.headers.values(), *forms} - {""}, key=len, reverse=True))
 
     def cost_of(self, *, input_tokens: int, output_tokens: int) -> float | None:
         """Return the money that so many tokens cost; None where a price is not known."""

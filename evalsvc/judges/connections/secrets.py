@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import orjson
@@ -16,11 +17,13 @@ class Secret(NamedTuple):
 
     key: str
     headers: Mapping[str, str]
+    query: Mapping[str, str] = MappingProxyType({})
 
 
 def seal(secret: Secret, *, of: uuid.UUID) -> bytes:
     """Encrypt with the newest key. The connection's id goes in, so that a secret cannot be moved to another row."""
-    return encrypt(orjson.dumps({"of": str(of), "key": secret.key, "headers": dict(secret.headers)}))
+    fields = {"of": str(of), "key": secret.key, "headers": dict(secret.headers), "query": dict(secret.query)}
+    return encrypt(orjson.dumps(fields))
 
 
 def unseal(sealed: bytes, *, of: uuid.UUID) -> Secret:
@@ -28,4 +31,5 @@ def unseal(sealed: bytes, *, of: uuid.UUID) -> Secret:
     fields = orjson.loads(decrypt(sealed))
     if fields["of"] != str(of):
         raise UnreadableSecret
-    return Secret(fields["key"], fields["headers"])
+    # Sealed by an older release: no query.
+    return Secret(fields["key"], fields["headers"], fields.get("query", {}))

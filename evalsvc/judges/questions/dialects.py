@@ -15,16 +15,13 @@ import orjson
 from redis.exceptions import RedisError
 
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.judges import failures
 from evalsvc.judges.connections.facts import ConnectionFacts
-from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.failures import CallFailed, ErrorKind
 from evalsvc.judges.ledger.client import ledger, ledger_key
 
 REMEMBERED_SECONDS = 86_400
 BELIEVED_SECONDS = 60.0
 MAX_BELIEVED = 1000
-REFUSING = (400, 415, 422, 501)
-"""With these an endpoint says that it does not take a request as it is written."""
 TOOL_NAME = "answer"
 _believed: BoundedCache[str, RequestDialect] = BoundedCache(MAX_BELIEVED, seconds=lambda: BELIEVED_SECONDS)
 _about_mode = re.compile(r"response_?format|json_?(schema|object|mode)|structured|\btools?\b|tool_choice|function")
@@ -94,7 +91,7 @@ def adapt_dialect(dialect: RequestDialect, failed: CallFailed, optional: Mapping
     `optional` are the parameters that were sent besides, by name. What the endpoint names is left out or renamed; when
     it names nothing that was sent, the mode is the first suspect.
     """
-    if failed.status not in REFUSING or failed.code != failures.NOT_CONFIGURED or is_about_model(failed):
+    if failed.kind is not ErrorKind.PARAMETER:
         return None
     error_text = f"{failed.provider_code or ''} {failed.detail}".lower()
     for name in optional:
@@ -103,11 +100,6 @@ def adapt_dialect(dialect: RequestDialect, failed: CallFailed, optional: Mapping
     if dialect.limit and re.search(rf"\b{dialect.limit}\b", error_text) and not _about_mode.search(error_text):
         return replace(dialect, limit="max_completion_tokens" if dialect.limit == "max_tokens" else "")
     return dialect.plainer()
-
-
-def is_about_model(failed: CallFailed) -> bool:
-    """Return whether the endpoint does not know the model."""
-    return "model_not_found" in (failed.provider_code or "") or failed.status == 404
 
 
 def build_parameters(

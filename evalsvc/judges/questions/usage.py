@@ -12,22 +12,16 @@ from evalsvc.judges.failures import (
     BAD_OUTPUT,
     BUG,
     CONNECTION,
-    NOT_CONFIGURED,
     RATE_LIMITED,
-    REFUSED,
     TIMEOUT,
     CallFailed,
+    ErrorKind,
 )
 from evalsvc.judges.ledger.breaker import CircuitOpen
 from evaluators.base import CannotScore, JSONValue, TransientError
 from evaluators.gateway import NotYet, Question
 
 FOR_NOW = frozenset((TIMEOUT, BAD_OUTPUT, CONNECTION))
-LENGTH_WORDS = (
-    *("context length", "context window", "context size", "maximum context", "too many tokens", "prompt is too long"),
-    *("exceeds the available context", "reduce the length", "input is too long", "maximum number of tokens"),
-)
-"""How endpoints say that a text is too long which have no code for it."""
 
 
 @dataclass(slots=True)
@@ -106,9 +100,4 @@ def is_outage(failed: CallFailed) -> bool:
 
 def is_too_long(failed: CallFailed) -> bool:
     """Return whether the endpoint finds a text longer than it reads."""
-    if failed.status is None or failed.code not in (REFUSED, NOT_CONFIGURED):
-        return False
-    if failed.status == 413 or failed.provider_code in ("context_length_exceeded", "string_above_max_length"):
-        return True
-    detail = failed.detail.lower()
-    return failed.status == 400 and any(words in detail for words in LENGTH_WORDS)
+    return failed.kind is ErrorKind.CONTEXT_LENGTH
