@@ -15,7 +15,7 @@ from evalsvc.evaluations.workers.judging import store
 from evalsvc.judges.ledger import breaker
 from tests.conftest import scores_of, wait_until
 from tests.judges.asking import Judge
-from tests.judges.outages import SENTENCE, Endpoint, body_of, running_endpoint
+from tests.judges.outages import FLAGGED, MODERATION, SENTENCE, Endpoint, body_of, running_endpoint
 from tests.judges.working import accept, profile, results, rows_of, running, work
 
 WAITING = re.compile(r"Waiting for the judge endpoint until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\. ")
@@ -111,6 +111,18 @@ def test_few_calls_find_out_whether_it_is_back(endpoint: Endpoint, away: Judge) 
     # All 40 were under way when it opened, or none later than that.
     assert n_asked <= 40 * 3
     assert endpoint.n_asked <= n_asked + 3
+
+
+def test_a_flagged_text_is_refused_and_no_other(endpoint: Endpoint, away: Judge) -> None:
+    (name,) = questions(away, 1)
+    texts = [f"{FLAGGED}, number {i}." if i in (20, 30) else f"Text {i}." for i in range(46)]
+    with running():
+        ids = [accept(away.caller, name, evaluated_model_output=text) for text in texts]
+        wait_until(lambda: not rows_of(away.caller).filter(status="pending").exists())
+
+    assert statuses(away) == {("success", None): 44, ("validation_error", "refused"): 2}
+    for i in (20, 30):
+        assert MODERATION in results(away.caller, ids[i])[0]["error_message"]
 
 
 def test_a_person_sees_what_it_waits_for(endpoint: Endpoint, away: Judge) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from evalsvc.infra.redis import Word
 from evalsvc.judges import failures
 from evalsvc.judges.connections.facts import ConnectionFacts
-from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.failures import CallFailed, ErrorKind
 from evalsvc.judges.ledger.client import ledger_key
 
 FAILURES_TO_OPEN = 5
@@ -72,7 +72,9 @@ def key(connection: ConnectionFacts, model: str) -> str:
 
 def _weight(failed: CallFailed) -> int:
     """Return for how many failures in a row this one counts."""
-    is_refused = failed.code == failures.NOT_CONFIGURED and failed.status in (401, 403)
+    is_refused = failed.kind is ErrorKind.KEY or (
+        failed.code == failures.NOT_CONFIGURED and failed.status in (401, 403)
+    )
     if failed.status is not None and (failed.code == failures.BUDGET_EXHAUSTED or is_refused):
         return FAILURES_TO_OPEN
     return int(failed.code in (failures.CONNECTION, failures.TIMEOUT))
