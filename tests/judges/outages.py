@@ -33,6 +33,7 @@ class Endpoint:
     def __init__(self) -> None:
         self.stub = Stub()
         self.failing: tuple[int, bytes] | None = None
+        self.failing_models = ""
         self.n_asked = 0
         self.n_failed = 0
         self.n_answered = 0
@@ -45,9 +46,10 @@ class Endpoint:
         self.listen()
         self.base_url = f"http://127.0.0.1:{self._port}/v1"
 
-    def fail(self, status: int = 500, body: bytes | None = None) -> None:
-        """Answer every call with an error from now on."""
+    def fail(self, status: int = 500, body: bytes | None = None, *, models: str = "") -> None:
+        """Answer every call to models of this beginning with an error from now on."""
         self.failing = status, body_of(SENTENCE) if body is None else body
+        self.failing_models = models
 
     def recover(self) -> None:
         """End every kind of outage."""
@@ -105,7 +107,7 @@ class Scripted(Connection):
     def chat(self, key: str, call: dict[str, Any]) -> None:
         endpoint = self.endpoint
         endpoint.n_asked += 1
-        if endpoint.failing is not None:
+        if endpoint.failing is not None and str(call["model"]).startswith(endpoint.failing_models):
             endpoint.n_failed += 1
             self.transport.write(answer(endpoint.failing[0], endpoint.failing[1]))
         elif FLAGGED in text_of(call["messages"][-1]):
