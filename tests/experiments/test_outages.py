@@ -128,6 +128,23 @@ def test_what_a_client_sent_waits_too(alice: Caller, endpoint: Endpoint) -> None
     assert (metrics_of(alice, made, "mine")["polite"]["n"], recounted(alice, made["id"])) == (6, [])
 
 
+def test_a_person_sees_what_the_scores_wait_for(alice: Caller, stub: RunningStub, endpoint: Endpoint) -> None:
+    endpoint.fail()
+    made = judged(alice, stub, polite(alice, endpoint))
+    before = alice.get(f"/v1/experiments/{made['id']}/live")["ETag"]
+    run_units(seconds=3)
+    answer = alice.get(f"/v1/experiments/{made['id']}/live", If_None_Match=before)
+    (config,) = ok(answer)["configs"]
+
+    assert config["waiting"]["n_outputs"] == 8 and config["waiting"]["until"] > config["waiting"]["since"]
+    assert "Waiting for the judge endpoint until 2" in config["waiting"]["message"]
+    assert SENTENCE in config["waiting"]["message"]
+    endpoint.recover()
+    finish(alice, made["id"])
+    (config,) = live(alice, made["id"])["configs"]
+    assert config["waiting"] is None
+
+
 def test_samples_wait_together(alice: Caller, stub: RunningStub, endpoint: Endpoint) -> None:
     endpoint.fail()
     made = judged(alice, stub, polite(alice, endpoint), n=4, n_samples=3)

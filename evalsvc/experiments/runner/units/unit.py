@@ -35,7 +35,7 @@ from evalsvc.experiments.runner.units.context import (
 )
 from evalsvc.experiments.runner.units.pipelines import Requester, build_requester
 from evalsvc.experiments.runner.units.samples import SampleKeeper, sample_scores
-from evalsvc.experiments.runner.units.waits import scored_metrics, set_delays
+from evalsvc.experiments.runner.units.waits import find_scored_metrics, set_delays
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.tenancy.outages import is_outage
 
@@ -217,7 +217,7 @@ class UnitRunner:
     def _score_recorded(self, context: UnitContext) -> None:
         # What was added later looks at outputs that have the plan's own scores already.
         waiting = [row for row in recorded_outputs(self.unit).values() if self.unit.addition or not row.scored]
-        scored = scored_metrics(self.unit) if needs_judge(context.metrics) else {}
+        scored = find_scored_metrics(self.unit) if needs_judge(context.metrics) else {}
         names = {metric.name for metric in context.metrics}
         self._score_all(context, waiting, {row.pos: names - scored.get(row.pos, set()) for row in waiting})
 

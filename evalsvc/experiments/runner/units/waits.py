@@ -34,7 +34,7 @@ def set_delays(unit: Unit, scores: Sequence[Row]) -> None:
             row[WAITS] = min(seconds_left, max(backoff, hint))
 
 
-def scored_metrics(unit: Unit) -> dict[int, set[str]]:
+def find_scored_metrics(unit: Unit) -> dict[int, set[str]]:
     """Return, by position, the metrics that have been scored while others waited for their judge."""
     with account_scope(unit.account_id):
         rows = Score.objects.filter(config_id=unit.config_id, pos__gte=unit.from_pos, pos__lt=unit.to_pos)
