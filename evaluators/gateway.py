@@ -68,9 +68,9 @@ class Answer:
     `chances` are the probabilities of a weighed question's options; None if the endpoint does not report them.
 
     `provenance` is JSON: connection, model as the endpoint named it, prompt_hash, mode, calls, input_tokens,
-    output_tokens, cost (null if prices are not known), latency_ms, cached, repaired, and `usage_estimated` if the
-    endpoint did not report its usage. An answer from the cache costs nothing; its original cost is in `original_usage`.
-    Families return it as `judge` in their `extra`, where the service reads the usage.
+    output_tokens, cost (null if prices are not known), latency_ms, cached, repaired, `reasoning_tokens` if the endpoint
+    tells of thinking, and `usage_estimated` if it did not report its usage. An answer from the cache costs nothing; its
+    original cost is in `original_usage`. Families return it as `judge` in their `extra`, where the service reads it.
     """
 
     data: Mapping[str, JSONValue]

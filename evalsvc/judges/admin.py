@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import cast
+from typing import Any, cast
 
+import msgspec
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -17,18 +19,23 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
 from evalsvc.accounts.admin.base import ADMIN, CODE_CLASS, READER, ScopedAdmin, ServiceForm, get_actor, has_role
-from evalsvc.judges.calls.trial import Trial, try_connection
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.ledger.limits import get_spend_today
 from evalsvc.judges.models import Connection
-from evalsvc.judges.services import PLAIN_FIELDS, create_connection, delete_connection, revise_connection
-from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.judges.questions.descriptions import describe_dialect
+from evalsvc.judges.questions.trial import describe_trial, try_connection
+from evalsvc.judges.services import PLAIN_FIELDS, SECRET_FIELDS, create_connection, delete_connection, revise_connection
+from evalsvc.rest.bodies.parsers import decode
+from evalsvc.rest.problems import FieldError, Invalid, Problem
 
+JSON_WIDGET = {"rows": 3, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}
+STORED = ("stored_key", "stored_headers", "show_query", "show_dialects", "spent", "created_at", "revised_at")
+_decoder = msgspec.json.Decoder()
 LIST_ADDRESS = "admin:judges_connection_changelist"
 
 
 class ConnectionForm(ServiceForm):
-    """Form of a connection; an empty key or headers field leaves the stored value unchanged."""
+    """Form of a connection; an empty key, headers or query field leaves the stored value unchanged."""
 
     key = forms.CharField(
         required=False,
@@ -38,36 +45,59 @@ class ConnectionForm(ServiceForm):
     )
     headers = forms.CharField(
         required=False,
-        widget=UnfoldAdminTextareaWidget({"rows": 3, "cols": 20, "class": CODE_CLASS, "spellcheck": "false"}),
+        widget=UnfoldAdminTextareaWidget(JSON_WIDGET),
         help_text='Further headers as JSON, as {"OpenAI-Organization": "org-…"}; stored like the key. '
         "Empty: the stored ones stay; {}: none.",
+    )
+    query = forms.CharField(
+        required=False,
+        widget=UnfoldAdminTextareaWidget(JSON_WIDGET),
+        help_text='Query parameters of each request as JSON, such as {"api-version": "2024-10-21"}; stored like the '
+        "key. Empty: the stored ones stay; {}: none.",
+    )
+    extra_body = forms.CharField(
+        required=False,
+        widget=UnfoldAdminTextareaWidget(JSON_WIDGET),
+        help_text='Further fields of each request as JSON, such as {"reasoning_effort": "low"}. Empty: none.',
     )
 
     class Meta:
         model = Connection
         fields = PLAIN_FIELDS
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "protocol" in self.fields:
+            self.fields["protocol"].required = False
+        if stored := self.instance.extra_body:
+            self.initial["extra_body"] = json.dumps(stored, indent=2, ensure_ascii=False)
+        else:
+            self.initial["extra_body"] = ""
+
     def clean_headers(self) -> dict[str, str] | None:
         """Read JSON with text in it; None when nothing was typed."""
-        text = self.cleaned_data["headers"].strip()
-        if not text:
-            return None
-        try:
-            headers = json.loads(text)
-        except (ValueError, RecursionError):
-            raise forms.ValidationError("This is not JSON.") from None
-        if not isinstance(headers, dict) or not all(isinstance(value, str) for value in headers.values()):
-            raise forms.ValidationError("Write a JSON object of texts.")
-        return headers
+        return _read_texts(self.cleaned_data["headers"])
+
+    def clean_query(self) -> dict[str, str] | None:
+        """Read JSON with text in it; None when nothing was typed."""
+        return _read_texts(self.cleaned_data["query"])
+
+    def clean_extra_body(self) -> dict[str, Any]:
+        """Read a JSON object; an empty field is an empty one."""
+        return _read_object(self.cleaned_data["extra_body"]) or {}
 
     def changes(self) -> ConnectionFields:
         """Return what the service shall write."""
         cleaned = self.cleaned_data
         changes = cast("ConnectionFields", {name: cleaned[name] for name in PLAIN_FIELDS if name in cleaned})
+        if not changes["protocol"]:
+            del changes["protocol"]
         if cleaned["key"]:
             changes["key"] = cleaned["key"]
         if cleaned["headers"] is not None:
             changes["headers"] = cleaned["headers"]
+        if cleaned["query"] is not None:
+            changes["query"] = cleaned["query"]
         return changes
 
 
@@ -92,14 +122,14 @@ class ConnectionAdmin(ScopedAdmin):
     def get_fields(self, request: HttpRequest, obj: Connection | None = None) -> list[str]:
         """Include the input fields of secrets if the user can edit them, and their stored state on change pages."""
         may_write = self.has_change_permission(request, obj) if obj else True
-        fields = [*PLAIN_FIELDS[:3], *(("key", "headers") if may_write else ()), *PLAIN_FIELDS[3:]]
+        fields = [*PLAIN_FIELDS[:3], *(SECRET_FIELDS if may_write else ()), *PLAIN_FIELDS[3:]]
         if obj is not None:
-            fields += ["stored_key", "stored_headers", "spent", "created_at", "revised_at"]
+            fields += STORED
         return ["account", *fields] if self.adds_account(request, fields) else fields
 
     def get_readonly_fields(self, request: HttpRequest, obj: Connection | None = None) -> tuple[str, ...]:
         """Make the fields that the service maintains read-only."""
-        fields = ("stored_key", "stored_headers", "spent", "created_at", "revised_at") if obj is not None else ()
+        fields = STORED if obj is not None else ()
         return (*super().get_readonly_fields(request, obj), *fields)
 
     @admin.display(description="Key")
@@ -119,11 +149,22 @@ class ConnectionAdmin(ScopedAdmin):
         """Show names only."""
         return ", ".join(connection.header_names) or "none"
 
+    @admin.display(description="Stored query")
+    def show_query(self, connection: Connection) -> str:
+        """Show names only."""
+        return ", ".join(connection.query_names) or "none"
+
+    @admin.display(description="How models are called")
+    def show_dialects(self, connection: Connection) -> str:
+        """Show what was learnt of each model."""
+        lines = (f"{model}: {describe_dialect(dialect)}" for model, dialect in sorted(connection.dialects.items()))
+        return "\n".join(lines) or "not known yet"
+
     @admin.display(description="Spent today (UTC)")
     def spent(self, connection: Connection) -> str:
         """Show the money of the day."""
         money = get_spend_today(account_id=connection.account_id, connection_id=connection.id)
-        return "not known" if money is None else f"{money:.6g}"
+        return "not known" if money is None else f"{money:.6g} {connection.currency or settings.CURRENCY}"
 
     @display(description="State", label={"default": "info", "on": "success", "off": "warning"})
     def state(self, connection: Connection) -> str:
@@ -146,18 +187,21 @@ class ConnectionAdmin(ScopedAdmin):
 
     @action(description="Test", url_path="test", icon="network_check")
     def test(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Make one tiny call after a confirmation and show its result."""
+        """Ask a test question after a confirmation and show its result."""
         connection = self.writable(request, object_id)
 
         def verb() -> str:
-            return _format_trial(try_connection(connection))
+            trial = try_connection(connection)
+            if not trial.ok:
+                raise Invalid(FieldError("", describe_trial(trial)))
+            return describe_trial(trial)
 
         return self.confirm_change(
             request,
             connection,
-            title=f"Call {connection.name} once?",
-            detail=f"The model {connection.model} is asked for one word. It costs what a tiny call costs.",
-            button="Call it",
+            title=f"Ask {connection.name} a test question?",
+            detail=f"The model {connection.model} gives one small verdict. It costs what the tokens cost.",
+            button="Ask it",
             verb=verb,
         )
 
@@ -182,8 +226,21 @@ class ConnectionAdmin(ScopedAdmin):
         return redirect(LIST_ADDRESS) if request.method == "POST" else answer
 
 
-def _format_trial(trial: Trial) -> str:
-    """Return what a test call brought; raises Invalid when it brought nothing, so that the page shows an error."""
-    if trial.ok:
-        return f"{trial.model} answered after {trial.latency_ms:.0f} ms."
-    raise Invalid(FieldError("", f"{trial.error_code}: {trial.error_detail}"))
+def _read_object(text: str) -> dict[str, Any] | None:
+    """Read a JSON object by the rules of the API; None when nothing was typed. Raises ValidationError."""
+    if not text.strip():
+        return None
+    try:
+        document = decode(text.encode("utf-8", "surrogatepass"), _decoder)
+    except Problem as problem:
+        raise forms.ValidationError(problem.detail.replace("The body", "This", 1)) from None
+    if not isinstance(document, dict):
+        raise forms.ValidationError("Write a JSON object.")
+    return document
+
+
+def _read_texts(text: str) -> dict[str, str] | None:
+    texts = _read_object(text)
+    if texts is not None and not all(isinstance(value, str) for value in texts.values()):
+        raise forms.ValidationError("Write a JSON object of texts.")
+    return texts

@@ -57,6 +57,7 @@ class CallFailed(Exception):
         thinking: str = "",
         input_tokens: int = 0,
         output_tokens: int = 0,
+        reasoning_tokens: int = 0,
         cost: float | None = None,
         latency_ms: float = 0.0,
         is_estimated: bool = False,
@@ -73,6 +74,7 @@ class CallFailed(Exception):
         self.thinking = thinking
         self.input_tokens = input_tokens
         self.output_tokens = output_tokens
+        self.reasoning_tokens = reasoning_tokens
         self.cost = cost
         self.latency_ms = latency_ms
         self.is_estimated = is_estimated

@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings as django_settings
 
 from evalsvc.judges.calls.moderation import LIMITED_AS, request_moderation
-from evalsvc.judges.connections.facts import ConnectionFacts
+from evalsvc.judges.connections.facts import CHAT, ConnectionFacts
 from evalsvc.judges.connections.memory import read_through
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
@@ -25,6 +25,7 @@ from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, JSONValue, Settings, TransientError
 from evaluators.gateway import Answer, Moderation, NotYet, Question
+from evaluators.judging.readings import sum_reasoning
 from evaluators.values import Attachment
 
 WAIT_IN_PLACE_SECONDS = 2.0
@@ -67,6 +68,7 @@ class AccountGateway:
             "system": question.system,
             "user": question.user,
             "sample_number": sample_number,
+            **_endpoint_fields(connection),
             **({"attachments": [attachment.digest for attachment in fetched]} if fetched else {}),
             **({"weighed": [choice.name, *choice.options]} if (choice := question.weighed) else {}),
         }
@@ -198,12 +200,20 @@ def _optional(settings: Settings) -> dict[str, JSONValue]:
     return {name: settings[name] for name in OPTIONAL if settings.get(name) is not None}
 
 
+def _endpoint_fields(connection: ConnectionFacts) -> dict[str, object]:
+    """Return what a connection adds to a request, as part of the question; nothing where it adds nothing."""
+    added = {"extra_body": connection.extra_body, "query": connection.query}
+    protocol = {} if connection.protocol == CHAT else {"protocol": connection.protocol}
+    return {**protocol, **{name: dict(value) for name, value in added.items() if value}}
+
+
 def _to_cached_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of an answer that is given again: nothing was called, and nothing is owed."""
-    usage_keys = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", "usage_estimated")
+    marks = ("reasoning_tokens", "usage_estimated")
+    usage_keys = ("calls", "input_tokens", "output_tokens", "latency_ms", "cost", *marks)
     nothing = {"calls": 0, "input_tokens": 0, "output_tokens": 0, "latency_ms": 0.0, "cost": 0.0}
     used = {name: provenance[name] for name in usage_keys if name in provenance}
-    fields = {name: value for name, value in provenance.items() if name != "usage_estimated"}
+    fields = {name: value for name, value in provenance.items() if name not in marks}
     return {**fields, **nothing, "cached": True, "original_usage": used}
 
 
@@ -229,4 +239,6 @@ def _sum_usage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
     costs = [part["cost"] for part in parts]
     estimate_flag = {"usage_estimated": True} if any(part.get("usage_estimated") for part in parts) else {}
-    return sums | {"cost": None if None in costs else sum(costs)} | estimate_flag
+    thought = sum_reasoning(parts)
+    reasoning = {"reasoning_tokens": thought} if thought else {}
+    return sums | {"cost": None if None in costs else sum(costs)} | reasoning | estimate_flag

@@ -50,7 +50,11 @@ class Connection(TenantModel):
         null=True, blank=True, help_text="The longest answer, including hidden thinking. Empty: 16384 for judges."
     )
     currency = models.CharField(
-        max_length=3, blank=True, db_default="", help_text="Of the prices, such as EUR. Empty: the installation's."
+        max_length=3,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Of the prices, such as EUR. Empty: the installation's.",
     )
     price_input_per_million = models.DecimalField(
         max_digits=12, decimal_places=6, null=True, blank=True, help_text="Money for a million tokens sent."
@@ -77,6 +81,8 @@ class Connection(TenantModel):
     )
     epoch = models.PositiveIntegerField(default=1, editable=False)
     """Grows with each change, so that whoever holds an older state can tell."""
+    dialects = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), editable=False)
+    """How each model is called, as it was learnt; see `RequestDialect`. A change of the connection empties it."""
     created_at = models.DateTimeField(db_default=Now())
     revised_at = models.DateTimeField(db_default=Now(), editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)

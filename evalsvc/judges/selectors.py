@@ -122,6 +122,7 @@ def facts_of_connection(connection: Connection) -> ConnectionFacts:
         sees_images=connection.sees_images,
         hears_audio=connection.hears_audio,
         epoch=connection.epoch,
+        dialects=connection.dialects,
     )
 
 

@@ -27,20 +27,20 @@ MAX_CONNECTIONS = 200
 PLAIN_FIELDS = (
     *("name", "base_url", "model", "price_input_per_million", "price_output_per_million", "timeout_seconds"),
     *("rpm", "tpm", "max_concurrency", "daily_budget", "is_enabled", "is_default"),
-    *("sees_images", "hears_audio"),
+    *("sees_images", "hears_audio", "protocol", "extra_body", "max_output_tokens", "currency"),
 )
 sealed_models: list[tuple[Any, tuple[str, ...]]] = [
     (Connection, ("secret",)),
     (WebhookSecret, ("secret", "previous")),
 ]
 """What holds secrets: the model, and its encrypted fields. Apps above this one add theirs."""
-SECRET_FIELDS = ("key", "headers")
+SECRET_FIELDS = ("key", "headers", "query")
 SHOWN_OF_LONG_KEYS = 4
 LONG_KEY = 16
 
 
 def create_connection(*, account: Account, fields: ConnectionFields, actor: str) -> Connection:
-    """Make a connection. `fields` are those of the model by name, and `key` and `headers`; see `checks`.
+    """Make a connection. `fields` are those of the model by name, and `key`, `headers` and `query`; see `checks`.
 
     A new default takes the place of the old one.
 
@@ -48,7 +48,7 @@ def create_connection(*, account: Account, fields: ConnectionFields, actor: str)
     """
     plain = {name: value for name, value in fields.items() if name in PLAIN_FIELDS}
     connection = Connection(account=account, **plain)
-    _set_secret(connection, Secret(fields.get("key") or "", fields.get("headers") or {}))
+    _set_secret(connection, Secret(fields.get("key") or "", fields.get("headers") or {}, fields.get("query") or {}))
     check(connection, fields)
     with account_scope(account.pk):
         if Connection.objects.filter(account=account, deleted_at=None).count() >= MAX_CONNECTIONS:
@@ -61,7 +61,7 @@ def create_connection(*, account: Account, fields: ConnectionFields, actor: str)
 
 
 def revise_connection(*, account: Account, connection: Connection, changes: ConnectionFields, actor: str) -> Connection:
-    """Change a connection; fields not in `changes` are unchanged. An empty `key` or `headers` removes them.
+    """Change a connection; fields not in `changes` are unchanged. An empty secret is removed.
 
     A new default replaces the old one. A new server requires the key to be sent with it: otherwise anyone with write
     access could have it sent to their own server.
@@ -79,6 +79,7 @@ def revise_connection(*, account: Account, connection: Connection, changes: Conn
             _set_secret(row, _merge_secret(row, changes))
         check(row, changes)
         row.epoch += 1
+        row.dialects = {}
         row.revised_at = Now()
         _make_room_for_default(row)
         _save(row)
@@ -97,6 +98,7 @@ def delete_connection(*, account: Account, connection: Connection, now: datetime
             "has_key": False,
             "key_last4": "",
             "header_names": [],
+            "query_names": [],
             "is_default": False,
         }
         rows = Connection.objects.filter(account=account, pk=connection.pk, deleted_at=None)
@@ -148,19 +150,24 @@ def _merge_secret(row: Connection, changes: ConnectionFields) -> Secret:
     try:
         current = decrypt_secret(row)
     except UnusableConnection as exc:
-        if not all(name in changes for name in SECRET_FIELDS):
-            raise Invalid(FieldError("/key", f"{exc.detail} Send `headers` along with `key`.")) from None
+        needed = SECRET_FIELDS if row.query_names else SECRET_FIELDS[:2]
+        if not all(name in changes for name in needed):
+            rest = " and ".join(f"`{name}`" for name in needed[1:])
+            raise Invalid(FieldError("/key", f"{exc.detail} Send {rest} along with `key`.")) from None
         current = Secret("", {})
-    key = (changes["key"] or "") if "key" in changes else current.key
-    return Secret(key, (changes["headers"] or {}) if "headers" in changes else current.headers)
+    return Secret(
+        (changes["key"] or "") if "key" in changes else current.key,
+        (changes["headers"] or {}) if "headers" in changes else current.headers,
+        (changes["query"] or {}) if "query" in changes else current.query,
+    )
 
 
 def _set_secret(connection: Connection, secret: Secret) -> None:
     connection.has_key = bool(secret.key)
     # Of a short key, four characters would be too much of it.
     connection.key_last4 = secret.key[-SHOWN_OF_LONG_KEYS:] if len(secret.key) >= LONG_KEY else ""
-    connection.header_names = sorted(secret.headers)
-    if not secret.key and not secret.headers:
+    connection.header_names, connection.query_names = sorted(secret.headers), sorted(secret.query)
+    if not any(secret):
         connection.secret = None
         return
     try:

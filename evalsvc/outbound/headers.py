@@ -1,4 +1,4 @@
-"""What is read of an answer's headers before its body is."""
+"""Headers of an answer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from collections.abc import Sequence
 from evalsvc.outbound.failures import OutboundFailed
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
-
-
-def refuse_compression(headers: RawHeaders) -> None:
-    """Refuse a compressed response: none was requested, and it could grow without limit while it is decompressed."""
-    if any(name.lower() == b"content-encoding" and value.lower() != b"identity" for name, value in headers):
-        raise OutboundFailed(OutboundFailed.BAD_ANSWER, "The answer is compressed although it was asked not to be.")
 
 
 def lower_named(headers: RawHeaders) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """HTTP over guarded sockets, for threads: one set of keep-alive connections a process. `aio` is for coroutines.
 
-It uses no redirects, proxies, cookies or compression, and reads no settings from the environment.
+It uses no redirects, proxies or cookies, asks for no compression, and reads no settings from the environment.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import httpcore2
 
 from evalsvc.outbound.aio import IDLE_SECONDS, tls_context
 from evalsvc.outbound.allowance import current_allowance
+from evalsvc.outbound.compression import decompress
 from evalsvc.outbound.failures import OutboundFailed
-from evalsvc.outbound.headers import RawHeaders, no_http, refuse_compression
+from evalsvc.outbound.headers import RawHeaders, no_http
 from evalsvc.outbound.network import GuardedBackend
 
 # More than any worker has threads: a call never waits for another account's.
@@ -49,8 +50,7 @@ class GuardedTransport:
         try:
             response = pool.handle_request(request)
             try:
-                refuse_compression(response.headers)
-                return response.status, response.headers, response.read()
+                return response.status, *decompress(response.headers, response.read())
             finally:
                 response.close()
         except httpcore2.TimeoutException:

@@ -12,9 +12,10 @@ from typing import NamedTuple, cast
 import h11
 
 from evalsvc.outbound.allowance import current_allowance
+from evalsvc.outbound.compression import decompress
 from evalsvc.outbound.failures import OutboundFailed, certificate_refused, failure
 from evalsvc.outbound.guard import resolve_addresses_async
-from evalsvc.outbound.headers import RawHeaders, no_http, refuse_compression
+from evalsvc.outbound.headers import RawHeaders, no_http
 
 MAX_HEAD_BYTES = 100 * 1024
 MAX_WAITING_BYTES = 256 * 1024
@@ -94,7 +95,6 @@ class Wire(asyncio.Protocol):
     async def _answer(self) -> tuple[int, RawHeaders, bytes]:
         response, body = await self._head(), bytearray()
         headers = response.headers.raw_items()
-        refuse_compression(headers)
         current_allowance().head(response.status_code, headers)
         while True:
             event = await self._event()
@@ -106,7 +106,7 @@ class Wire(asyncio.Protocol):
                 raise no_http()
         if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
             self._http.start_next_cycle()
-        return response.status_code, headers, bytes(body)
+        return response.status_code, *decompress(headers, bytes(body))
 
     async def _head(self) -> h11.Response:
         while True:

@@ -193,9 +193,16 @@ def merge_usage(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue
         **{name: _total(parts, name) for name in SUMMED},
         "cached": bool(parts) and all(part.get("cached") is True for part in parts),
         "repaired": any(part.get("repaired") is True for part in parts),
+        **({"reasoning_tokens": thought} if (thought := sum_reasoning(parts)) else {}),
         **({"usage_estimated": True} if any(part.get("usage_estimated") is True for part in parts) else {}),
         **({"original_usage": before[0]} if len(parts) == len(before) == 1 else {}),
     }
+
+
+def sum_reasoning(parts: Sequence[Mapping[str, JSONValue]]) -> int:
+    """Return how many of the tokens written were thinking, as far as endpoints tell."""
+    counts = [part.get("reasoning_tokens") for part in parts]
+    return sum(count for count in counts if isinstance(count, int))
 
 
 def _distinct(parts: Sequence[Mapping[str, JSONValue]], name: str) -> list[JSONValue]:

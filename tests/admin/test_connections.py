@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -40,6 +41,23 @@ def test_it_is_made(admin: Person, alice: Caller) -> None:
     assert (facts.key, facts.headers, facts.rpm, facts.timeout_seconds) == (KEY, {"X-Secret": HEADER}, 60, 30.0)
 
 
+def test_what_a_provider_needs_is_written_and_shown(admin: Person, alice: Caller) -> None:
+    extra = {"provider": {"order": ["one"]}}
+    more = {"protocol": "responses", "max_output_tokens": "8192", "currency": "EUR", "extra_body": json.dumps(extra)}
+    sent = fields(query=f'{{"token": "{HEADER}"}}', **more)
+
+    assert admin.post(f"{LIST}add/", **sent).status_code == 302
+    facts = connection_facts(account_id=alice.account.pk, ref=sent["name"])
+    assert (facts.query, facts.extra_body, facts.currency) == ({"token": HEADER}, extra, "EUR")
+    assert (facts.protocol, facts.max_output_tokens) == ("responses", 8192)
+
+    page = admin.change("judges/connection", facts.id).content.decode()
+    assert "&quot;order&quot;" in page and HEADER not in page
+    assert admin.post(f"{LIST}{facts.id}/change/", **(sent | {"query": "", "rpm": "7"})).status_code == 302
+    after = connection_facts(account_id=alice.account.pk, ref=sent["name"])
+    assert (after.query, after.extra_body, after.rpm) == ({"token": HEADER}, extra, 7)
+
+
 def test_empty_secrets_stay(admin: Person, alice: Caller) -> None:
     connection = made(alice, headers={"X-Secret": HEADER})
 
@@ -76,6 +94,20 @@ def test_another_server_needs_the_key_anew(admin: Person, alice: Caller) -> None
         ({"headers": "{"}, "headers"),
         ({"headers": '{"Host": "a"}'}, "headers"),
         ({"headers": '{"X-A": 7}'}, "headers"),
+        ({"query": "api-version=1"}, "query"),
+        ({"query": '{"a": 7}'}, "query"),
+        ({"query": '{"a b": "c"}'}, "query"),
+        ({"extra_body": "["}, "extra_body"),
+        ({"extra_body": "[" * 100_000}, "extra_body"),
+        ({"extra_body": "[1]"}, "extra_body"),
+        ({"extra_body": '{"n": 2}'}, "extra_body"),
+        ({"extra_body": '{"a": NaN}'}, "extra_body"),
+        ({"extra_body": '{"a": "\\u0000"}'}, "extra_body"),
+        ({"extra_body": '{"a": "\\ud800"}'}, "extra_body"),
+        ({"protocol": "completions"}, "protocol"),
+        ({"max_output_tokens": "0"}, "max_output_tokens"),
+        ({"currency": "euro"}, "currency"),
+        ({"currency": "€€€"}, "currency"),
         ({"daily_budget": "5"}, "daily_budget"),
         ({"rpm": "0"}, "rpm"),
         ({"timeout_seconds": "nan"}, "timeout_seconds"),
@@ -136,15 +168,15 @@ def test_a_stranger_finds_nothing(admin: Person, charlie: Caller) -> None:
 
 def test_the_button_calls_once_after_a_question(admin: Person, alice: Caller) -> None:
     with running_stub() as stub:
-        connection = made(alice, stub.base_url)
+        connection = made(alice, stub.base_url, model="stub-judge-pass")
         page = f"/admin/{LIST}{connection['id']}/test/"
 
-        assert "once?" in admin.client.get(page).content.decode()
+        assert "a test question?" in admin.client.get(page).content.decode()
         assert stub.calls()["total"] == 0
         answer = admin.client.post(page, follow=True)
         assert stub.calls()["total"] == 1
 
-    assert "stub-echo answered after" in answer.content.decode()
+    assert "stub-judge-pass gave a verdict after" in answer.content.decode()
 
 
 def test_a_failed_trial_is_told(admin: Person, alice: Caller) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -90,7 +91,7 @@ def test_a_judge_that_fails_stands_out_and_is_mended(alice: Caller, admin: Visit
     assert said["last_code"] == "not_configured" and KEY not in str(said)
 
     admin.post(
-        f"{path}/edit", name=row["name"], base_url=stub.base_url, model="stub-echo", key="sk-new-0123456789-abcd"
+        f"{path}/edit", name=row["name"], base_url=stub.base_url, model="stub-judge-pass", key="sk-new-0123456789-abcd"
     )
     admin.post(f"{path}/test")
     text = admin.text("connections")
@@ -99,9 +100,52 @@ def test_a_judge_that_fails_stands_out_and_is_mended(alice: Caller, admin: Visit
     assert acts_of_people(alice.account) == ["connection.tested", "connection.changed", "connection.tested"]
 
 
+def test_what_a_provider_needs_is_written_and_shown(alice: Caller, admin: Visitor, stub: RunningStub) -> None:
+    extra = {"provider": {"order": ["one"]}}
+    more = {"protocol": "chat", "max_output_tokens": "8192", "currency": "eur", "extra_body": json.dumps(extra)}
+    more |= {"price_input_per_million": "1", "price_output_per_million": "2"}
+    sent = FORM | {"base_url": stub.base_url, "model": "stub-judge-pass:newlimit"} | more
+    admin.post("connections/new", **sent, query='{"api-version": "1", "token": "query-secret"}')
+    (row,) = connections(alice)
+    assert (row["extra_body"], row["max_output_tokens"], row["currency"]) == (extra, 8192, "EUR")
+
+    path = f"connections/{row['id']}"
+    admin.post(f"{path}/test")
+    page, form = admin.text(path), admin.text(f"{path}/edit")
+    for words in ("limit max_completion_tokens", "api-version, token", "Chat Completions", "&quot;order&quot;", "EUR"):
+        assert words in page, words
+    assert "Stored now: api-version, token." in form and "&quot;order&quot;" in form
+    assert "query-secret" not in page + form
+
+    kept = {name: str(value) for name, value in sent.items() if name != "key"}
+    admin.post(f"{path}/edit", **(kept | {"rpm": "7", "query": ""}))
+    (after,) = connections(alice)
+    assert (after["query_names"], after["extra_body"], after["rpm"]) == (["api-version", "token"], extra, 7)
+
+
+@pytest.mark.parametrize(
+    ("field", "sent"),
+    [
+        ("extra_body", {"extra_body": "no json"}),
+        ("extra_body", {"extra_body": '{"stream": true}'}),
+        ("query", {"query": '{"a b": "c"}'}),
+        ("max_output_tokens", {"max_output_tokens": "0"}),
+        ("currency", {"currency": "euro"}),
+        ("protocol", {"protocol": "completions"}),
+    ],
+)
+def test_what_no_provider_takes_is_said_at_its_field(
+    alice: Caller, admin: Visitor, field: str, sent: dict[str, str]
+) -> None:
+    answer = admin.post("connections/new", **(FORM | sent))
+
+    assert answer.status_code == 422 and f'id="e-{field}"' in answer.content.decode()
+    assert connections(alice) == []
+
+
 def test_its_figures_are_the_api_s(alice: Caller, reader: Visitor, stub: RunningStub) -> None:
     row = made(alice, stub.base_url, price_input_per_million=1000, price_output_per_million=1000, daily_budget=9)
-    for model in ("stub-echo", "stub-echo", "stub-500"):
+    for model in ("stub-judge-pass", "stub-judge-pass", "stub-500"):
         ok(alice.patch(f"/v1/connections/{row['id']}", {"model": model}))
         ok(alice.post(f"/v1/connections/{row['id']}/test"))
 

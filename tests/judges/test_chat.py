@@ -15,7 +15,7 @@ from django.test import override_settings
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls import chat, transport
 from evalsvc.judges.calls.chat import CallFailed, Completion
-from evalsvc.judges.calls.errors import parse_retry_after
+from evalsvc.judges.calls.errors import parse_retry_after, read_error_document
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.calls.responses import ReportedUsage, find_error, read_text
 from evalsvc.judges.connections.facts import ConnectionFacts
@@ -208,8 +208,10 @@ def test_an_answer_without_text_says_how_it_ends(message: Any, reason: str, code
     ],
 )
 def test_an_error_within_200_has_the_name_of_its_status(answer: Any, code: str, is_transient: bool) -> None:
-    failed = find_error(answer, secrets=("sk-1",))
+    error = find_error(answer)
 
+    assert error is not None
+    failed = read_error_document(error, secrets=("sk-1",))
     assert failed is not None and (failed.code, failed.is_transient) == (code, is_transient)
     assert "sk-1" not in failed.detail
 
@@ -225,7 +227,7 @@ def test_an_error_within_200_has_the_name_of_its_status(answer: Any, code: str, 
     ],
 )
 def test_an_answer_with_a_result_is_no_error(answer: Any) -> None:
-    assert find_error(answer, secrets=()) is None
+    assert find_error(answer) is None
 
 
 @pytest.mark.parametrize(("model", "output_tokens"), [("stub-refusal", 1), ("stub-empty", 1)])

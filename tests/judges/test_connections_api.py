@@ -248,13 +248,13 @@ def test_one_that_is_switched_off_does_not_resolve(alice: Caller) -> None:
 
 def test_it_is_tried(alice: Caller, stub: RunningStub) -> None:
     prices = {"price_input_per_million": 1, "price_output_per_million": 2}
-    connection = made(alice, stub.base_url, **prices)
+    connection = made(alice, stub.base_url, model="stub-judge-pass", **prices)
 
     answer = alice.post(f"/v1/connections/{connection['id']}/test")
 
     assert answer.status_code == 200
     tried = answer.json()
-    assert (tried["ok"], tried["model"], tried["error"]) == (True, "stub-echo", None)
+    assert (tried["ok"], tried["model"], tried["error"]) == (True, "stub-judge-pass", None)
     assert tried["latency_ms"] > 0 and tried["cost"] > 0
     after = alice.get(f"/v1/connections/{connection['id']}").json()["connection"]
     assert after["spent_today"] == pytest.approx(tried["cost"])
@@ -274,7 +274,7 @@ def test_a_failed_trial_says_why(alice: Caller, stub: RunningStub, model: str, c
 
 
 def test_a_trial_is_not_replayed(alice: Caller, stub: RunningStub) -> None:
-    connection = made(alice, stub.base_url, key=f"key-{uuid.uuid4().hex}")
+    connection = made(alice, stub.base_url, model="stub-judge-pass", key=f"key-{uuid.uuid4().hex}")
     path, key = f"/v1/connections/{connection['id']}/test", uuid.uuid4().hex
 
     for _ in range(2):

@@ -77,7 +77,7 @@ HOSTILE = [
     ("context", "input_too_long", False, 1, 1),
     ("vllm-context", "input_too_long", False, 1, 1),
     ("refusal", "refused", False, 1, 1),
-    ("cut", "bad_output", True, 2, 2),
+    ("cut", "bad_output", True, 3, 3),
     ("types", "bad_output", True, 2, 2),
     ("missing", "bad_output", True, 2, 2),
     ("two", "bad_output", True, 2, 2),

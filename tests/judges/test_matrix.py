@@ -59,7 +59,7 @@ ROWS = [
     Row("two", "bad_output", None, 2, REPORTED),
     Row("once", "success", 1.0, 2, REPORTED),
     Row("short", "success", 1.0, 2, REPORTED),
-    Row("cut", "bad_output", None, 2, REPORTED),
+    Row("cut", "bad_output", None, 3, REPORTED),
     # It does not answer.
     Row("429once-1", "success", 1.0, 2, REPORTED),
     Row("429-60", "pending", None, 1, FREE),
@@ -100,7 +100,7 @@ ROWS = [
     Row("logprobs", "success", 1.0, 1, REPORTED, settings=CHANCES),
     Row("", "success", 1.0, 5, REPORTED, settings=CHANCES),
     Row("logprobs-odd", "success", 1.0, 5, REPORTED, settings=CHANCES),
-    Row("refuses-logprobs", "success", 1.0, 7, REPORTED, settings=CHANCES),
+    Row("refuses-logprobs", "success", 1.0, 6, REPORTED, settings=CHANCES),
     # Two answers in both orders.
     Row("", "success", 1.0, 2, REPORTED, PAIR),
     Row("biased", "success", 0.5, 2, REPORTED, PAIR),

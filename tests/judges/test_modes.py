@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from benchmarks.stub_llm import RunningStub
-from evalsvc.judges.calls.loop import run
+from evalsvc.judges.connections import memory
 from evalsvc.judges.failures import CallFailed, ErrorKind
+from evalsvc.judges.models import Connection
 from evalsvc.judges.questions import dialects
-from evalsvc.judges.questions.dialects import Mode, RequestDialect, adapt_dialect, recall_dialect, remember_dialect
+from evalsvc.judges.questions.dialects import Mode, RequestDialect, adapt_dialect
 from tests.judges.asking import GOOD, Judge
-from tests.judges.conftest import facts
 
 
 @pytest.mark.parametrize(
@@ -52,13 +54,35 @@ def test_what_refuses_everything_is_not_configured(judge: Judge) -> None:
     assert judge.n_calls() <= len(Mode) + 2
 
 
-def test_other_processes_learn_it_too() -> None:
-    connection = facts()
-    remember_dialect(connection, "m", RequestDialect(Mode.TOOL, "max_completion_tokens", ("seed",)))
-    dialects._believed.clear()
+def test_other_processes_learn_it_too(judge: Judge) -> None:
+    model = "stub-judge-pass:newlimit"
+    first = judge.ask(model)
+    dialects._learnt.drop_all(lambda key: True)
+    memory.forget_account(judge.caller.account.pk)
 
-    assert run(recall_dialect(connection, "m")) == RequestDialect(Mode.TOOL, "max_completion_tokens", ("seed",))
-    assert run(recall_dialect(connection, "other")) == RequestDialect()
+    again = judge.ask(model)
+
+    assert (first.provenance["calls"], again.provenance["calls"]) == (2, 1)
+
+
+def test_what_was_learnt_is_in_the_database(judge: Judge) -> None:
+    judge.ask("stub-judge-pass:object", temperature=0)
+
+    kept = Connection.objects.using("system").get(pk=judge.connection["id"]).dialects
+
+    assert kept["stub-judge-pass:object"] == asdict(RequestDialect(Mode.JSON_OBJECT, usage="reported")) | {
+        "dropped": []
+    }
+
+
+def test_a_refusal_of_all_modes_is_remembered(judge: Judge) -> None:
+    first = judge.failing("stub-400")
+    n_calls = judge.n_calls()
+
+    again = judge.failing("stub-400")
+
+    assert (again.code, again.detail) == (first.code, first.detail)
+    assert judge.n_calls() == n_calls
 
 
 def test_other_accounts_do_not(stub: RunningStub) -> None:

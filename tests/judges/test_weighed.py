@@ -54,8 +54,8 @@ def test_without_them_the_score_is_that_of_samples_and_says_so(judge: Judge, man
 
     assert (extra["score_source"], extra["n_samples"], extra["pass_share"]) == ("samples", 5, 1.0)
     assert extra["pass_interval"] == pytest.approx(wilson(5, 5))
-    # What the endpoint does not take costs a call for each parameter, once.
-    assert judge.n_calls() == (7 if "refuses" in manner else 5)
+    # What the endpoint does not take costs a call, once; both parameters go together.
+    assert judge.n_calls() == (6 if "refuses" in manner else 5)
 
 
 def test_a_profile_says_how_many_samples(judge: Judge) -> None:

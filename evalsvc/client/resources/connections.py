@@ -23,6 +23,11 @@ class ConnectionRecord(ServiceObject):
     model: str
     key_set: bool = False
     key_last4: str | None = None
+    protocol: str = "chat"
+    extra_body: Mapping[str, object] | None = None
+    max_output_tokens: int | None = None
+    currency: str | None = None
+    hint: str | None = None
     rpm: int | None = None
     tpm: int | None = None
     daily_budget: float | None = None
@@ -33,7 +38,7 @@ class ConnectionRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRecord(ServiceObject):
-    """What a test call brought; `error` has a code and a sentence where it brought nothing."""
+    """What a test brought; `error` has a code and a sentence where it brought no verdict."""
 
     ok: bool
     model: str = ""
@@ -41,6 +46,10 @@ class TrialRecord(ServiceObject):
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = None
+    currency: str | None = None
+    calls: int = 0
+    dialect: Mapping[str, object] | None = None
+    hint: str | None = None
     error: Mapping[str, str] | None = None
 
 
@@ -74,7 +83,7 @@ class ConnectionsApi:
         return self._connection(self._transport.patch(f"{PATH}/{get_id(connection)}", to_json_object(changes)))
 
     def test(self, connection: str | ConnectionRecord) -> TrialRecord:
-        """Send a one-word request to the model, which can take 20 seconds; `ok` is whether it succeeded."""
+        """Ask the model one small judge question, which can take a minute; `ok` is whether it gave a verdict."""
         return TrialRecord.read(self._transport.post(f"{PATH}/{get_id(connection)}/test"))
 
     def delete(self, connection: str | ConnectionRecord) -> None:

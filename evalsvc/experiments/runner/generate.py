@@ -15,11 +15,11 @@ from evalsvc.experiments.definition.kinds import STRIP_THINKING, THINKING
 from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
 from evalsvc.experiments.runner.endings import close_answer
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.judges.calls.counted import complete_within_limits
 from evalsvc.judges.calls.endings import ERROR
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
+from evalsvc.judges.questions.caps import complete_within_cap
 from evalsvc.judges.selectors import connection_facts
 from evalsvc.outbound.client import post_json
 from evalsvc.outbound.failures import OutboundFailed
@@ -146,13 +146,13 @@ def _ask_chat(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutp
     connection = asking.connection(knobs.pop("connection"))
     model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
     messages = messages_for(asking.parameters, example)
-    answer = run(
-        complete_within_limits(connection, messages=messages, model=model, deadline_seconds=seconds, parameters=knobs)
-    )
+    answer = run(complete_within_cap(connection, messages, model=model, seconds=seconds, parameters=knobs))
     return GeneratedOutput(
         output=storable(
             {"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}
             | ({THINKING: answer.thinking} if answer.thinking else {})
+            | ({"reasoning_tokens": answer.reasoning_tokens} if answer.reasoning_tokens else {})
+            | ({"usage_estimated": True} if answer.is_estimated else {})
         ),
         latency_ms=answer.latency_ms,
         input_tokens=answer.input_tokens,

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Annotated, cast
 
+import msgspec
+from django.conf import settings
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
@@ -14,14 +16,14 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, validate_strict
 from evalsvc.judges import services
-from evalsvc.judges.calls.trial import Trial, try_connection
 from evalsvc.judges.connections.bodies import ConnectionIn
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.failures import CODES
 from evalsvc.judges.ledger.status import ConnectionStatus, list_connection_statuses
 from evalsvc.judges.models import Connection
+from evalsvc.judges.questions.trial import Trial, try_connection
 from evalsvc.judges.selectors import get_connection, list_connections
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, answer_with, answers_with, build_enum, build_shape
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answer_with, answers_with, build_enum, build_shape
 from evalsvc.rest.idempotency import release_claim
 from evalsvc.tenancy.scope import account_scope
 
@@ -47,6 +49,18 @@ class ConnectionHealthOut(AnswerShape):
     failing: str | None
 
 
+class DialectOut(AnswerShape):
+    """How a model is called, as it was learnt."""
+
+    mode: str = ""
+    limit: str = ""
+    dropped: list[str] = []
+    least: int = 0
+    most: int = 0
+    takes_system: bool = True
+    usage: str = ""
+
+
 class ConnectionOut(AnswerShape):
     """A connection without its secrets."""
 
@@ -57,8 +71,13 @@ class ConnectionOut(AnswerShape):
     key_set: bool
     key_last4: str | None
     header_names: list[str]
+    query_names: list[str]
+    protocol: Annotated[str, build_enum(Connection.Protocol.values)]
+    extra_body: dict[str, Json]
+    max_output_tokens: int | None
     price_input_per_million: float | None
     price_output_per_million: float | None
+    currency: str
     timeout_seconds: float
     rpm: int | None
     tpm: int | None
@@ -66,6 +85,8 @@ class ConnectionOut(AnswerShape):
     daily_budget: float | None
     spent_today: float | None
     health: ConnectionHealthOut | None
+    dialects: dict[str, DialectOut]
+    hint: str | None
     is_enabled: bool
     is_default: bool
     sees_images: bool
@@ -95,14 +116,19 @@ class TrialErrorOut(AnswerShape):
 
 
 class TrialOut(AnswerShape):
-    """What a test call brought."""
+    """What a test brought: tokens, latency and cost of all its calls, and how the model is called from now on."""
 
     ok: bool
     model: str
+    calls: int
     latency_ms: float
     input_tokens: int
     output_tokens: int
+    usage_estimated: bool
     cost: float | None
+    currency: str
+    dialect: DialectOut | None
+    hint: str | None
     error: TrialErrorOut | None
 
 
@@ -121,6 +147,9 @@ def _connection_out(one: ConnectionStatus) -> ConnectionOut:
         key_set=row.has_key,
         key_last4=row.key_last4 or None,
         spent_today=one.spent,
+        currency=row.currency or settings.CURRENCY,
+        dialects={model: msgspec.convert(dialect, DialectOut) for model, dialect in row.dialects.items()},
+        hint=one.hint,
         health=None if one.health is None else build_shape(one.health, ConnectionHealthOut, failing=one.failing),
         **{name: _float(getattr(row, name)) for name in MONEY},
     )
@@ -133,7 +162,13 @@ def _float(value: Decimal | None) -> float | None:
 def trial_out(trial: Trial) -> TrialOut:
     """Return what a test call brought as the API shows it."""
     error = build_shape(trial, TrialErrorOut, code=trial.error_code, detail=trial.error_detail)
-    return build_shape(trial, TrialOut, error=None if trial.ok else error)
+    return build_shape(
+        trial,
+        TrialOut,
+        usage_estimated=trial.is_estimated,
+        dialect=None if trial.dialect is None else msgspec.convert(trial.dialect, DialectOut),
+        error=None if trial.ok else error,
+    )
 
 
 class ConnectionsView(AccountView):
@@ -202,14 +237,14 @@ class ConnectionView(AccountView):
 
 
 class ConnectionTestView(AccountView):
-    """A test call, for the button on the connection's page."""
+    """A test, for the button on the connection's page."""
 
     # The call waits for another server, and a transaction must not be open that long.
     scoped = False
 
     @extend_schema(operation_id="test_connection", tags=["connections"], request=None, responses=answers_with(TrialOut))
     def post(self, request: Request, id: uuid.UUID) -> Response:
-        """Make one tiny call, within the connection's limits, and tell what came of it; 200 even when it failed."""
+        """Ask one small judge question, within the connection's limits, and tell what came of it; 200 if it failed."""
         with account_scope(self.account.pk):
             connection = get_connection(account=self.account, id=id)
             services.note_test(account=self.account, connection=connection, actor=self.caller.actor)

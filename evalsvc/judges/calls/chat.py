@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-import orjson
-
 from evalsvc.judges import failures
-from evalsvc.judges.calls.errors import printable
+from evalsvc.judges.calls.errors import printable, read_error_document
 from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
-from evalsvc.judges.calls.responses import find_error, read_logprobs, read_text, read_usage
+from evalsvc.judges.calls.protocols import build_request, to_chat_answer
+from evalsvc.judges.calls.responses import find_error, read_document, read_logprobs, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.ledger.limits import feed_back_429
@@ -42,8 +41,9 @@ class Completion:
     """The model's response.
 
     `cost` is None if prices are unknown; `finish_reason` `length` means that `text` was truncated. `logprobs` is the
-    endpoint's unmodified value. `is_estimated`: the endpoint reported no usage, so tokens and cost are estimates.
-    `thinking` is what the endpoint sent in a separate field.
+    endpoint's unmodified value. `is_estimated`: the endpoint reported no usage, so tokens and cost are estimates;
+    `usage_form` says how it reports usage. `reasoning_tokens` are part of the output tokens. `thinking` is what the
+    endpoint sent in a separate field.
     """
 
     text: str
@@ -56,6 +56,8 @@ class Completion:
     is_estimated: bool = False
     logprobs: object = field(default=None, compare=False, repr=False)
     thinking: str = field(default="", repr=False)
+    reasoning_tokens: int = 0
+    usage_form: str = field(default="", compare=False)
 
 
 async def complete(
@@ -78,18 +80,18 @@ async def complete(
     if set(parameters or {}) & RESERVED:
         names = ", ".join(sorted(set(parameters or {}) & RESERVED))
         raise CallFailed(failures.NOT_CONFIGURED, f"The parameters {names} are not for callers to set.")
-    body = {**(parameters or {}), "model": requested_model, "messages": messages}
+    path, body = build_request(connection, requested_model, messages, parameters or {})
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
     expected = expected_usage(messages, parameters)
     try:
         return await post(
             connection,
-            "/chat/completions",
+            path,
             body,
             limited_as=requested_model,
             seconds=seconds,
             read=lambda answer, ms: _completion(
-                connection, answer, requested_model, expected, ms, reads_tool=reads_tool
+                connection, to_chat_answer(answer), requested_model, expected, ms, reads_tool=reads_tool
             ),
         )
     except CallFailed as failed:
@@ -131,13 +133,9 @@ async def post(
     try:
         send = _loaded or await asyncio.to_thread(load)
         content = await send(connection, path, body, seconds=seconds)
-        try:
-            answer = orjson.loads(content)
-        except orjson.JSONDecodeError:
-            raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not JSON.") from None
-        if not isinstance(answer, dict):
-            raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
-        if failed := find_error(answer, secrets=(connection.key, *connection.headers.values())):
+        answer = read_document(content)
+        error = find_error(answer)
+        if error and (failed := read_error_document(error, secrets=connection.secrets)):
             raise failed
         return read(answer, _ms_since(began))
     except CallFailed as failed:
@@ -170,6 +168,8 @@ def _completion(
         is_estimated=usage.is_estimated,
         logprobs=read_logprobs(answer),
         thinking=read.thinking,
+        reasoning_tokens=usage.reasoning_tokens,
+        usage_form=usage.form,
     )
 
 

@@ -61,6 +61,11 @@ class Billable(Protocol):
         ...
 
     @property
+    def reasoning_tokens(self) -> int:
+        """Those of the tokens written that the model spent on thinking."""
+        ...
+
+    @property
     def cost(self) -> float | None:
         """Money, where prices are known."""
         ...

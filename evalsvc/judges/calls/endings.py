@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 STOP, LENGTH, CONTENT_FILTER, REFUSAL = "stop", "length", "content_filter", "refusal"
 TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR = "tool_calls", "thinking_only", "empty", "error"
 ENDINGS = (STOP, LENGTH, CONTENT_FILTER, REFUSAL, TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR)
@@ -29,7 +31,8 @@ _bare_end = re.compile(r"(?<![`'\"])</think>(?![`'\"])", re.IGNORECASE)
 
 def name_ending(reason: object) -> str:
     """Return the ending that an endpoint's finish reason stands for; `stop` for one that is unknown or missing."""
-    return _NAMES.get(reason.strip().lower(), STOP) if isinstance(reason, str) else STOP
+    # Google's compatible page writes `content_filter: PROHIBITED_CONTENT`.
+    return _NAMES.get(reason.partition(":")[0].strip().lower(), STOP) if isinstance(reason, str) else STOP
 
 
 def split_thinking(text: str) -> tuple[str, str]:
@@ -85,10 +88,13 @@ def read_message(message: Mapping[str, Any]) -> tuple[str, str, bool]:
             is_refusal = is_refusal or kind == "refusal"
             if kind in ("thinking", "reasoning"):
                 thoughts.append(_join(part.get("thinking") or part.get("text") or part.get("summary")))
-            elif kind in ("text", "output_text", None):
+            elif kind in ("text", "output_text"):
                 texts.append(_join(part.get("text")))
+            elif kind is None:
+                # Some proxies parse the JSON that a model wrote.
+                texts.append(_join(part["text"]) if "text" in part else orjson.dumps(part).decode())
     # Some endpoints send the same thinking under two names.
-    distinct = dict.fromkeys(thought for thought in thoughts if isinstance(thought, str) and thought)
+    distinct = dict.fromkeys(thought for thought in map(_join, thoughts) if thought)
     return "".join(texts), "\n".join(distinct), is_refusal
 
 

@@ -77,19 +77,22 @@ _SUSPENDED = re.compile(
 )
 _POLICY = re.compile(
     r"content[ _-]?(?:management )?(?:policy|filter)|moderation|flagged|inappropriate|sensitive|responsible ?ai"
-    r"|safety (?:system|filter|polic|guideline|check|reason)|guardrail|usage polic|prohibited content|harmful|敏感|违规"
+    r"|safety (?:system|filter|polic|guideline|check|reason)|guardrail|usage (?:polic|guideline)|safety_violation"
+    r"|prohibited content|harmful|敏感|违规"
 )
 _CREDIT = re.compile(
     r"credit balance|(?:insufficient|not enough|out of|more) (?:account )?(?:balance|credits?|funds|quota)"
     r"|exceeded your current quota|billing (?:hard )?limit|(?:spend(?:ing)?|budget)\b.{0,20}\b(?:limit|exceeded)"
     r"|good standing|payment required|余额|欠费"
 )
-_RATE = re.compile(r"rate[ _-]?limit|tokens per min|requests per min|\btpm\b|\brpm\b|too many requests|throttl")
+_RATE = re.compile(
+    r"rate[ _-]?limit|tokens per min|requests per min|\btpm\b|\brpm\b|too many requests|throttl|请求过于频繁|限流"
+)
 _CONTEXT = re.compile(
     r"context[ _-]?(?:length|window|size)|maximum context|too many tokens|(?:prompt|input) (?:is )?too long"
     r"|reduce the length|maximum number of tokens|maximum (?:input|prompt|sequence) length|input length"
     r"|max_new_tokens` must be|exceeds? the (?:model'?s? )?(?:maximum|max) (?:input|prompt|token)|max_model_len"
-    r"|longer than the maximum"
+    r"|longer than the maximum|max_tokens must be at least 1, got"
 )
 _KEY = re.compile(
     r"api[ _-]?key|\bkey\b|credential|\btoken\b|bearer|unauthori[sz]ed|authenticat|subscription|signature"
@@ -105,7 +108,7 @@ _MODEL = re.compile(
     r"(?:invalid|unknown|unsupported|no such|not a valid) model|\bmodel\b(?!'s).{0,120}?\b(?:not (?:be )?(?:found|exist"
     r"|available|loaded|a valid)|does ?n[o']t exist|unknown|invalid|decommissioned|deprecated|retired|no longer)"
     r"|models? (?:identifier|id)\b.{0,30}\binvalid|deployment\b.{0,60}\bnot (?:exist|found)|access to (?:the )?model"
-    r"|no models? loaded|not a valid model|end of life"
+    r"|no models? loaded|not a valid model|end of life|on-demand throughput"
 )
 _REQUEST = re.compile(
     r"response_?format|json_?(?:schema|object|mode)|structured|grammar|\btools?\b|tool_choice|function|temperature|top_p"
@@ -328,7 +331,7 @@ def _classify_client_error(status: int, text: str, parameter: str | None) -> Err
             return ErrorKind.MODEL
         case 413:
             return ErrorKind.CONTEXT_LENGTH
-        case 408 | 409 | 425:
+        case 408 | 409 | 424 | 425 | 498 | 499:
             return ErrorKind.OUTAGE
         case 451:
             return ErrorKind.CONTENT_POLICY
@@ -397,7 +400,8 @@ def _is_secret_part(word: str, secrets: Collection[str]) -> bool:
 
 def printable(text: str, length: int) -> str:
     """Return a stranger's short text without what cannot be shown or stored."""
-    return "".join(char for char in text[: 2 * length] if char.isprintable())[:length]
+    text = text[: 2 * length]
+    return text[:length] if text.isprintable() else "".join(filter(str.isprintable, text))[:length]
 
 
 def parse_retry_after(value: str | None, *, now: datetime | None = None) -> float | None:

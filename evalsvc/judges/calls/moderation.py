@@ -32,6 +32,7 @@ class ModerationResult:
     output_tokens: int
     cost: float | None
     is_estimated: bool = False
+    reasoning_tokens: int = 0
 
 
 async def request_moderation(

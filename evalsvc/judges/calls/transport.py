@@ -23,8 +23,9 @@ from evalsvc.outbound.for_libraries import HTTP_ERRORS, Answer, Letter, async_ht
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_LETTERS = 256
-# By the endpoint, its key, its headers and the path.
-Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...], str]
+Pairs: TypeAlias = tuple[tuple[str, str], ...]
+# By the endpoint, its key, its headers, its query and the path.
+Key: TypeAlias = tuple[str, str, Pairs, Pairs, str]
 _letters: BoundedCache[Key, Letter] = BoundedCache(MAX_LETTERS)
 
 
@@ -34,14 +35,14 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object
     The library builds the first request to a path. Later requests are copies of it (a `Letter`) with another body:
     building one takes the library longer than the rest of the call.
     """
-    headers = tuple(connection.headers.items())
-    key = (connection.base_url, connection.key, headers, path)
+    headers, query = tuple(connection.headers.items()), tuple(connection.query.items())
+    key = (connection.base_url, connection.key, headers, query, path)
     try:
         with Allowance(seconds=seconds, max_bytes=MAX_BYTES):
             content = orjson.dumps(body)
             if (letter := _letters.get(key)) is not None:
                 return _read_content(await letter.send(content))
-            client = _client(connection.base_url, connection.key, headers)
+            client = _client(connection.base_url, connection.key, headers, query)
             # Not the library's own response models: they take longer than the rest, and do not fit every endpoint.
             response = await client.post(path, cast_to=Answer, content=content, options=_options(connection))
             _letters.put(key, build_letter(response.request))
@@ -50,8 +51,7 @@ async def send(connection: ConnectionFacts, path: str, body: Mapping[str, object
         raise from_outbound(exc) from None
     except openai.APIStatusError as exc:
         answer = exc.response
-        secrets = (connection.key, *connection.headers.values())
-        raise read_error(answer.status_code, answer.headers, answer.content, secrets=secrets) from None
+        raise read_error(answer.status_code, answer.headers, answer.content, secrets=connection.secrets) from None
     except (openai.OpenAIError, *HTTP_ERRORS, TypeError, ValueError) as exc:
         # TypeError and ValueError: a body that cannot be written as JSON.
         raise CallFailed(failures.BUG, f"The call could not be made: {type(exc).__name__}.") from None
@@ -71,7 +71,7 @@ def _options(connection: ConnectionFacts) -> RequestOptions:
 
 
 @lru_cache(maxsize=256)
-def _client(base_url: str, key: str, headers: tuple[tuple[str, str], ...]) -> AsyncOpenAI:
+def _client(base_url: str, key: str, headers: Pairs, query: Pairs) -> AsyncOpenAI:
     # The client reads these variables, and would send the operator's settings to a server that an account chose.
     for name in [name for name in os.environ if name.startswith("OPENAI_")]:
         del os.environ[name]
@@ -82,6 +82,7 @@ def _client(base_url: str, key: str, headers: tuple[tuple[str, str], ...]) -> As
         timeout=None,
         http_client=async_http_client(),
         default_headers=dict(headers),
+        default_query=dict(query),
     )
     # Set here, or each of the first calls starts a thread to detect the platform.
     client._platform = "Unknown"

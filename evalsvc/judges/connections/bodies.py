@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsvc.judges.connections.checks import MAX_SECRET_CHARS
+from evalsvc.judges.models import Connection
 from evalsvc.rest.bodies.fields import StrictText
 
 
@@ -22,6 +23,20 @@ def limit() -> serializers.IntegerField:
     return serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**31 - 1)
 
 
+def secret_texts() -> serializers.DictField:
+    """Return the field of an optional object of secret texts."""
+    return serializers.DictField(
+        child=StrictText(max_length=MAX_SECRET_CHARS, allow_blank=True),
+        required=False,
+        allow_null=True,
+        write_only=True,
+    )
+
+
+class ExtraBody(serializers.DictField):
+    """JSON of any form, held to `checks`; null is an empty object."""
+
+
 class ConnectionIn(serializers.Serializer[Any]):
     """A new connection."""
 
@@ -29,14 +44,14 @@ class ConnectionIn(serializers.Serializer[Any]):
     base_url = StrictText(max_length=2048)
     model = StrictText(max_length=200)
     key = StrictText(required=False, allow_null=True, allow_blank=True, max_length=MAX_SECRET_CHARS, write_only=True)
-    headers = serializers.DictField(
-        child=StrictText(max_length=MAX_SECRET_CHARS, allow_blank=True),
-        required=False,
-        allow_null=True,
-        write_only=True,
-    )
+    headers = secret_texts()
+    query = secret_texts()
+    protocol = serializers.ChoiceField(choices=Connection.Protocol.choices, required=False)
+    extra_body = ExtraBody(required=False, allow_null=True)
+    max_output_tokens = limit()
     price_input_per_million = money()
     price_output_per_million = money()
+    currency = StrictText(required=False, allow_null=True, allow_blank=True, max_length=3)
     timeout_seconds = serializers.FloatField(required=False, max_value=600)
     rpm = limit()
     tpm = limit()

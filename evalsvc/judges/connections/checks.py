@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from urllib.parse import urlsplit
 
+import orjson
 from django.core.exceptions import ValidationError
 
+from evalsvc.documents import find_unstorable, walk
 from evalsvc.judges.connections.facts import ConnectionFields, parse_connection_id
 from evalsvc.judges.models import Connection, valid_name
 from evalsvc.outbound.failures import OutboundFailed
@@ -21,11 +24,30 @@ MAX_HEADERS = 20
 MAX_PRICE = Decimal(10) ** 6
 MAX_BUDGET = Decimal(10) ** 6
 MAX_LIMIT = 2**31 - 1
+MAX_OUTPUT_TOKENS = 1_000_000
+MAX_QUERY = 20
+MAX_EXTRA_BODY_BYTES = 4096
+MAX_EXTRA_BODY_LEVELS = 16
+RESERVED = frozenset(
+    (
+        *("model", "messages", "input", "instructions", "prompt", "n", "stream", "stream_options", "background"),
+        *("max_tokens", "max_completion_tokens", "max_output_tokens", "response_format", "logprobs", "top_logprobs"),
+        *("tools", "tool_choice", "functions", "function_call", "previous_response_id", "conversation"),
+        *("extra_body", "extra_headers", "extra_query"),
+    )
+)
+"""Fields of a request that belong to the service: what is asked, how long the answer may be, and in what form."""
+ADDRESSES = frozenset(("api_base", "base_url", "api_key", "apikey", "authorization", "password", "secret"))
+"""Names of secrets, which `key`, `headers` and `query` keep encrypted, and of addresses that a proxy would call."""
+_version = re.compile(r"v\d+[a-z0-9.]*\Z", re.IGNORECASE)
+_currency = re.compile(r"[A-Z]{3}\Z")
 
 
 def check(connection: Connection, given: ConnectionFields) -> None:
-    """Raise Invalid with all errors of a connection; `given` contains its `key` and `headers`, if they were sent."""
+    """Raise Invalid with all errors of a connection; `given` contains its `key`, `headers` and `query`, if sent."""
     connection.base_url = (connection.base_url or "").rstrip("/")
+    connection.extra_body = {} if connection.extra_body is None else connection.extra_body
+    connection.currency = connection.currency or ""
     errors = [
         *_name_errors(connection),
         *_url_errors(connection.base_url),
@@ -33,9 +55,19 @@ def check(connection: Connection, given: ConnectionFields) -> None:
         *_number_errors(connection),
         *_key_errors(given.get("key") or ""),
         *_header_errors(given.get("headers") or {}),
+        *_query_errors(given.get("query") or {}),
+        *_request_errors(connection),
+        *_extra_body_errors(connection.extra_body),
     ]
     if errors:
         raise Invalid(*errors)
+
+
+def hint_at_path(base_url: str) -> str | None:
+    """Return what an address probably lacks; None where its path names a version of an API."""
+    if any(_version.match(part) for part in urlsplit(base_url).path.split("/")):
+        return None
+    return f"The base URL names no version of the API. Most providers expect {base_url}/v1."
 
 
 def check_moved(connection: Connection, changes: ConnectionFields) -> None:
@@ -45,7 +77,10 @@ def check_moved(connection: Connection, changes: ConnectionFields) -> None:
     ):
         return
     message = "Another server than before: send `{}` again, as it is not carried along. Empty removes it."
-    stored_secrets = [("key", connection.has_key), ("headers", bool(connection.header_names))]
+    stored_secrets = [
+        *(("key", connection.has_key), ("headers", bool(connection.header_names))),
+        ("query", bool(connection.query_names)),
+    ]
     errors = [
         FieldError(f"/{name}", message.format(name))
         for name, is_set in stored_secrets
@@ -80,9 +115,10 @@ def _url_errors(url: str) -> Iterator[FieldError]:
         yield FieldError("/base_url", exc.detail)
         return
     if parts.query or url.endswith("?"):
-        yield FieldError("/base_url", "The URL must not have a query.")
-    if parts.path.endswith("/chat/completions"):
-        yield FieldError("/base_url", "Leave /chat/completions out; it is added to each call.")
+        yield FieldError("/base_url", "The URL must not have a query; send its parameters as `query`.")
+    for page in ("/chat/completions", "/responses"):
+        if parts.path.endswith(page):
+            yield FieldError("/base_url", f"Leave {page} out; it is added to each call.")
 
 
 def _model_errors(model: str) -> Iterator[FieldError]:
@@ -124,3 +160,56 @@ def _header_errors(headers: Mapping[str, str]) -> Iterator[FieldError]:
         check_headers(headers)
     except OutboundFailed as exc:
         yield FieldError("/headers", exc.detail)
+
+
+def _query_errors(query: Mapping[str, str]) -> Iterator[FieldError]:
+    if len(query) > MAX_QUERY or any(len(value) > MAX_SECRET_CHARS for value in query.values()):
+        yield FieldError("/query", f"At most {MAX_QUERY} parameters of {MAX_SECRET_CHARS} characters.")
+        return
+    for name, value in query.items():
+        if not 1 <= len(name) <= 100 or not name.isascii() or not name.isprintable() or " " in name:
+            yield FieldError("/query", "A parameter's name has 1 to 100 printable ASCII characters without spaces.")
+        elif not value.isprintable():
+            yield FieldError("/query", f"The value of the parameter {name} must be printable and on one line.")
+
+
+def _request_errors(connection: Connection) -> Iterator[FieldError]:
+    if connection.protocol not in Connection.Protocol.values:
+        yield FieldError("/protocol", f"One of {', '.join(Connection.Protocol.values)}.")
+    longest = connection.max_output_tokens
+    if longest is not None and not 1 <= longest <= MAX_OUTPUT_TOKENS:
+        yield FieldError("/max_output_tokens", f"At least 1 and at most {MAX_OUTPUT_TOKENS}; null for the default.")
+    if connection.currency and not _currency.match(connection.currency):
+        yield FieldError("/currency", "Three capital letters, such as EUR; null for the currency of the installation.")
+
+
+def _extra_body_errors(extra_body: object) -> Iterator[FieldError]:
+    if not isinstance(extra_body, dict):
+        yield FieldError("/extra_body", "A JSON object.")
+        return
+    unstorable = [FieldError(f"/extra_body{error.pointer}", error.detail) for error in find_unstorable(extra_body)]
+    if unstorable:
+        yield from unstorable
+        return
+    try:
+        n_bytes = len(orjson.dumps(extra_body))
+    except TypeError:
+        yield FieldError("/extra_body", "It holds half a surrogate pair, which cannot be sent.")
+        return
+    if n_bytes > MAX_EXTRA_BODY_BYTES:
+        yield FieldError("/extra_body", f"At most {MAX_EXTRA_BODY_BYTES} bytes of JSON; these are {n_bytes}.")
+        return
+    for name in sorted(RESERVED & set(extra_body)):
+        yield FieldError(f"/extra_body/{name}", f"The service sets `{name}` itself.")
+    text = extra_body.get("text")
+    if isinstance(text, dict) and "format" in text:
+        yield FieldError("/extra_body/text/format", "The service sets the format of the answer itself.")
+    parts = list(walk(extra_body))
+    if any(depth > MAX_EXTRA_BODY_LEVELS for _, _, depth in parts):
+        yield FieldError("/extra_body", f"Nested deeper than {MAX_EXTRA_BODY_LEVELS} levels.")
+    if any(isinstance(value, float) and not math.isfinite(value) for _, value, _ in parts):
+        yield FieldError("/extra_body", "Every number must be finite.")
+    for pointer in dict.fromkeys(pointer for pointer, _, _ in parts):
+        if pointer.rpartition("/")[2].lower().replace("-", "_") in ADDRESSES:
+            detail = "Secrets belong in `key`, `headers` or `query`, and the address in `base_url`."
+            yield FieldError(f"/extra_body{pointer}", detail)

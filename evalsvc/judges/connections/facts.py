@@ -11,8 +11,6 @@ from urllib.parse import quote, quote_plus
 
 LENGTH_OF_IDS = 36
 CHAT, RESPONSES = "chat", "responses"
-DEFAULT_MAX_OUTPUT_TOKENS = 16_384
-"""How far the token limit of a judge's answer may grow on a connection without `max_output_tokens`."""
 PUBLIC_QUERY = frozenset(("api-version",))
 """Query parameters that errors may repeat: hiding a version would hide what is wrong with it."""
 
@@ -72,6 +70,8 @@ class ConnectionFacts:
     sees_images: bool = False
     hears_audio: bool = False
     epoch: int = 1
+    dialects: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False, hash=False, compare=False)
+    """How each model is called, as it was learnt."""
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a connection's facts hold its secret; send its id instead")

@@ -50,6 +50,12 @@ async def read_through(account_id: int, what: str, which: Hashable, read: Callab
     return cast("T", await asyncio.shield(reading))
 
 
+async def run_with_database(work: Callable[[], T]) -> T:
+    """Run `work` in a reader's thread; its exceptions are passed on."""
+    run = partial(copy_context().run, _reading, work)
+    return await asyncio.get_running_loop().run_in_executor(_readers(os.getpid()), run)
+
+
 def forget_account(account_id: int) -> None:
     """Believe nothing any more of an account: something of it has been changed, and committed."""
     with _lock:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from evalsvc.judges.connections.checks import hint_at_path
 from evalsvc.judges.failures import BUDGET_EXHAUSTED, CONNECTION, NOT_CONFIGURED, TIMEOUT
 from evalsvc.judges.ledger.health import ConnectionHealth, load_connection_health
 from evalsvc.judges.ledger.limits import load_spend_and_failures
@@ -34,6 +35,13 @@ class ConnectionStatus:
         if self.failing is not None or last is None or last.last_at is None or last.last_code not in OF_THE_ENDPOINT:
             return self.failing
         return last.last_code if last.last_at > self.connection.revised_at else None
+
+    @property
+    def hint(self) -> str | None:
+        """What the address probably lacks, until a call succeeds."""
+        if self.health is not None and self.health.n_calls > self.health.n_failed:
+            return None
+        return hint_at_path(self.connection.base_url)
 
     @property
     def detail(self) -> str:

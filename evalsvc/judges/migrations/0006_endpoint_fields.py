@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 db_default="",
+                default="",
                 help_text="Of the prices, such as EUR. Empty: the installation's.",
                 max_length=3,
             ),

@@ -16,6 +16,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from evalsvc.judges.calls.endings import split_thinking
+from evalsvc.judges.questions.contradictions import changes_meaning, contradicts
 from evalsvc.judges.questions.leniency import coerce, unwrap
 
 MAX_CHARS = 200_000
@@ -57,42 +58,55 @@ class SchemaMismatch(Exception):
 def parse(text: str, schema: Mapping[str, object]) -> ParsedAnswer:
     """Extract one JSON object from a text and validate it. Raises SchemaMismatch.
 
-    A fence or prose around the object is allowed. Several objects are rejected: one might be quoted from the text that
-    the model was shown, and choosing one would be a guess. Duplicate names in an object are rejected too. Of an object
-    that is JSON, a wrapper around the answer, keys that decide nothing, and numbers in quotes are read as what they
-    mean (see `leniency`).
+    A fence is allowed around the object, and prose that could not mean another answer (see `contradictions`). Several
+    objects are rejected: one might be quoted from the text that the model was shown, and choosing one would be a guess.
+    Duplicate names in an object are rejected too. Of an object that is JSON, a wrapper around the answer, keys that
+    decide nothing, and numbers in quotes are read as what they mean (see `leniency`).
     """
-    body = _body(text)
+    before, body, after = _split_body(text)
     try:
         value, end = _decoder.raw_decode(body)
     except (ValueError, RecursionError):
-        return ParsedAnswer(_validate(_repair(body, schema), schema), was_repaired=True, written=body.strip())
+        repaired = _validate(_repair(body, schema), schema)
+        _check_prose(before, after, repaired, schema)
+        return ParsedAnswer(repaired, was_repaired=True, written=body.strip())
     if "{" in body[end:]:
         raise SchemaMismatch("There is more than one JSON object.")
     inner, was_wrapped = unwrap(value, schema)
     # What the answer says is what the wrapper holds: that is compared with the data.
     written = body[body.index("{", 1) : body.rindex("}", 0, end - 1) + 1] if was_wrapped else body[:end]
-    return ParsedAnswer(_validate(coerce(inner, schema), schema), written=written)
+    data = _validate(coerce(inner, schema), schema)
+    _check_prose(before, f"{body[end:]}\n{after}", data, schema)
+    return ParsedAnswer(data, written=written)
 
 
-def _body(text: str) -> str:
-    """Return the text from where its object begins."""
+def _check_prose(before: str, after: str, data: Mapping[str, Any], schema: Mapping[str, object]) -> None:
+    if (before or after.strip()) and contradicts(before, after, data, schema):
+        raise SchemaMismatch("The text around the JSON object could mean another answer.")
+
+
+def _split_body(text: str) -> tuple[str, str, str]:
+    """Return the prose before an object, the text from where it begins, and the prose after its fence."""
     if len(text) > MAX_CHARS:
         raise SchemaMismatch("The text is too long.")
     answer = split_thinking(text)[0].strip()
-    fenced = _fence.findall(answer) if not answer.startswith("{") else []
+    before, after = "", ""
+    fenced = list(_fence.finditer(answer)) if not answer.startswith("{") else []
     if len(fenced) == 1:
-        answer = fenced[0].strip()
+        before, after = answer[: fenced[0].start()], answer[fenced[0].end() :]
+        answer = fenced[0][1].strip()
     start = answer.find("{")
     if start < 0:
         raise SchemaMismatch("There is no JSON object.", has_json=False)
-    return answer[start:]
+    return f"{before}{answer[:start]}", answer[start:], after
 
 
 def _repair(body: str, schema: Mapping[str, object]) -> Any:
     # The text after a closing brace might be another object, and the repair would choose one of the two.
     if len(body) > MAX_REPAIRED_CHARS or _goes_on.search(body) or _has_duplicate_names(body, schema):
         raise SchemaMismatch("It is not JSON.")
+    if changes_meaning(body):
+        raise SchemaMismatch("What it says depends on how it is mended.")
     try:
         return json_repair.loads(body)
     except (ValueError, RecursionError):

@@ -36,6 +36,7 @@ class Usage:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    reasoning_tokens: int = 0
     cost: float | None = None
     latency_ms: float = 0.0
     is_estimated: bool = False
@@ -45,6 +46,7 @@ class Usage:
         self.calls += 1
         self.input_tokens += used.input_tokens
         self.output_tokens += used.output_tokens
+        self.reasoning_tokens += used.reasoning_tokens
         self.latency_ms += latency_ms
         self.is_estimated |= used.is_estimated
         if used.cost is not None:
@@ -61,6 +63,7 @@ class Usage:
             "calls": self.calls,
             "input_tokens": self.input_tokens,
             "output_tokens": self.output_tokens,
+            **({"reasoning_tokens": self.reasoning_tokens} if self.reasoning_tokens else {}),
             "cost": (self.cost or 0.0) if is_priced else None,
             "latency_ms": round(self.latency_ms, 3),
             **({"usage_estimated": True} if self.is_estimated else {}),

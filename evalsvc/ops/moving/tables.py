@@ -50,6 +50,7 @@ COLUMNS_STAY: dict[str, Mapping[str, str]] = {
         "has_key": "it has none there",
         "key_last4": "of the secret",
         "header_names": "of the secret",
+        "query_names": "of the secret",
     },
     "events_eventendpoint": {
         "secret": "a secret",
@@ -88,7 +89,7 @@ def _n_queries(name: str) -> str:
 
 
 INSTEAD: dict[str, Mapping[str, str]] = {
-    "judges_connection": {"is_enabled": "t.is_enabled AND NOT t.has_key"},
+    "judges_connection": {"is_enabled": "t.is_enabled AND t.secret IS NULL"},
     "comparisons_outputcomparison": {
         "state": "CASE t.state WHEN 'running' THEN 'stopped' ELSE t.state END",
         "finished_at": "CASE t.state WHEN 'running' THEN now() ELSE t.finished_at END",
@@ -133,7 +134,7 @@ ROWS = {
 """Which rows of the account's go along, in SQL over `t`; of other tables all."""
 
 FILLED = {
-    "judges_connection": {"has_key": "false", "key_last4": "''", "header_names": "'[]'"},
+    "judges_connection": {"has_key": "false", "key_last4": "''", "header_names": "'[]'", "query_names": "'[]'"},
     "events_eventendpoint": {"secret": "''::bytea", "last4": "''", "is_enabled": "false"},
 }
 """What the columns that stay, and that a row cannot be without, hold when the row is brought in."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.judges.endpoint.replies import FailingCase, Reply, completion, error, reply
+from tests.judges.endpoint.replies import FailingCase, completion, error, reply
 
 CLOUDFLARE = "<!DOCTYPE html><html><head><title>{}</title></head><body><h1>{}</h1></body></html>"
 
@@ -323,6 +323,7 @@ RATES = (
         ),
         *("rate_limited", "tokens per minute (TPM)"),
         kind=RATE,
+        retry_after="60",
     ),
     failing(
         *("gemini", "quota", 429),
@@ -405,10 +406,12 @@ OUTAGES = (
         calls=3,
     ),
 )
+# The endpoint has worked, and may bill it: the text that was sent is charged by estimate.
+ESTIMATE = 40
 UNREADABLE = (
-    FailingCase("vllm", "stream", Reply(200, b'data: {"choices": []}\n\ndata: [DONE]\n\n'), "bad_output", "stream of"),
-    FailingCase("cloudflare", "html", Reply(200, b"<html><title>Login</title></html>"), "bad_output", "page (Login)"),
-    failing("proxy", "empty-choices", 200, {"choices": [], "usage": None}, "bad_output", "has no message"),
+    failing("vllm", "stream", 200, "data: {}\n\ndata: [DONE]\n", "bad_output", "a stream of events", tokens=ESTIMATE),
+    failing("cloudflare", "html", 200, CLOUDFLARE, "bad_output", "an HTML page", tokens=ESTIMATE),
+    failing("proxy", "empty-choices", 200, {"choices": []}, "bad_output", "has no message", tokens=ESTIMATE),
     failing("proxy", "nothing", 200, completion(""), "bad_output", "wrote nothing", tokens=120),
 )
 FAILING: tuple[FailingCase, ...] = (

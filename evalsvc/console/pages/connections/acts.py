@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.connections.words import REMEDIES
 from evalsvc.console.parts.forms.confirmation import check_confirmation
-from evalsvc.judges.calls.trial import try_connection
+from evalsvc.judges.questions.trial import describe_trial, try_connection
 from evalsvc.judges.selectors import get_connection
 from evalsvc.judges.services import delete_connection, note_test, revise_connection
 from evalsvc.tenancy.scope import account_scope
@@ -22,17 +22,16 @@ from evalsvc.tenancy.scope import account_scope
 @require_POST
 @console_page(scoped=False)
 def test_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
-    """Make one minimal call within the connection's limits, and show its result."""
+    """Ask one test question within the connection's limits, and show its result."""
     visitor = request.visitor
     with account_scope(visitor.account.pk):
         row = get_connection(account=visitor.account, id=id)
         note_test(account=visitor.account, connection=row, actor=visitor.actor)
     trial = try_connection(row)
     if trial.ok:
-        messages.success(request, f"{trial.model} answered after {trial.latency_ms:.0f} ms.")
+        messages.success(request, describe_trial(trial))
     else:
-        code = trial.error_code or ""
-        messages.error(request, f"{code}: {trial.error_detail} {REMEDIES.get(code, '')}")
+        messages.error(request, f"{describe_trial(trial)} {REMEDIES.get(trial.error_code or '', '')}")
     return redirect("console_connection", id=id)
 
 

@@ -18,8 +18,9 @@ from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
-from evalsvc.console.parts.forms.json_fields import read_json_object
+from evalsvc.console.parts.forms.json_fields import format_json, read_json_object
 from evalsvc.judges.connections.bodies import ConnectionIn
+from evalsvc.judges.connections.checks import hint_at_path
 from evalsvc.judges.connections.facts import ConnectionFields
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import get_connection
@@ -29,8 +30,12 @@ from evalsvc.rest.problems import Invalid
 TEXTS = ("name", "base_url", "model")
 NUMBERS = (
     *("price_input_per_million", "price_output_per_million", "daily_budget"),
-    *("rpm", "tpm", "max_concurrency"),
+    *("rpm", "tpm", "max_concurrency", "max_output_tokens"),
 )
+SECRETS = {
+    "headers": ("Headers", 'Further headers as JSON, such as {"OpenAI-Organization": "org-…"}'),
+    "query": ("Query parameters", 'Parameters of each request as JSON, such as {"api-version": "2024-10-21"}'),
+}
 SWITCHES = ("is_default", "sees_images", "hears_audio")
 EXAMPLE = {"name": "house", "base_url": "https://llm.example.com/v1", "model": "small-1", "key": "…"}
 ADDRESS = (
@@ -40,15 +45,19 @@ ADDRESS = (
     ),
     FormField("model", "Model", is_required=True, help="Asked when nothing names another."),
 )
+REQUEST = (
+    FormField("protocol", "Protocol", "select", value="chat", options=Connection.Protocol.choices,
+              help="Chat Completions, unless the model is served by the Responses API only."),
+    FormField("max_output_tokens", "Longest answer in tokens", "number",
+              help="Including hidden thinking. Empty: 16384 for judges."),
+    FormField("extra_body", "Extra fields of each request", "textarea", rows=3,
+              help='As JSON, such as {"reasoning_effort": "low"}. Shown to everyone in the account.'),
+)  # fmt: skip
 MONEY = (
-    FormField("price_input_per_million", f"Price of a million tokens sent ({settings.CURRENCY})", "number"),
-    FormField("price_output_per_million", f"Price of a million tokens written ({settings.CURRENCY})", "number"),
-    FormField(
-        "daily_budget",
-        f"Daily budget ({settings.CURRENCY})",
-        "number",
-        help="Needs both prices. The day begins at midnight UTC.",
-    ),
+    FormField("currency", "Currency", help=f"As EUR. Empty: {settings.CURRENCY}."),
+    FormField("price_input_per_million", "Price of a million tokens sent", "number"),
+    FormField("price_output_per_million", "Price of a million tokens written", "number"),
+    FormField("daily_budget", "Daily budget", "number", help="Needs both prices. The day begins at midnight UTC."),
 )
 LIMITS = (
     FormField("timeout_seconds", "Seconds for one call", "number", value="60"),
@@ -59,8 +68,7 @@ LIMITS = (
     FormField("sees_images", "Its model reads pictures", "checkbox"),
     FormField("hears_audio", "Its model reads recordings", "checkbox"),
 )  # fmt: skip
-HEADERS_HELP = 'Further headers as JSON, as {"OpenAI-Organization": "org-…"}; kept as secret as the key.'
-
+TEST_IT = "Test it: one small question shows whether it gives a verdict."
 TYPED_AGAIN = "Type it again: nothing was saved, and what is secret is never sent back."
 
 
@@ -75,23 +83,24 @@ def new_connection(request: PageRequest) -> HttpResponse:
         connection = create_connection(account=visitor.account, fields=_fields(request), actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, None, errors_at(exc))
-    messages.success(request, f"{connection.name} is there. Test it: one tiny call shows whether it answers.")
+    messages.success(request, f"{connection.name} is there. {TEST_IT}{_hint(connection)}")
     return redirect("console_connection", id=connection.pk)
 
 
 @require_http_methods(["GET", "POST"])
 @console_page(role=ADMIN, write=ADMIN)
 def edit_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
-    """Change a connection; a key or headers that are not typed stay."""
+    """Change a connection; a key, headers or a query that are not typed stay."""
     visitor = request.visitor
     row = get_connection(account=visitor.account, id=id)
     if request.method != "POST":
         return _form(request, row, {})
     try:
-        revise_connection(account=visitor.account, connection=row, changes=_fields(request), actor=visitor.actor)
+        changes = _fields(request)
+        after = revise_connection(account=visitor.account, connection=row, changes=changes, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, row, errors_at(exc))
-    messages.success(request, "The connection is changed. Test it: one tiny call shows whether it answers.")
+    messages.success(request, f"The connection is changed. {TEST_IT}{_hint(after)}")
     return redirect("console_connection", id=id)
 
 
@@ -104,8 +113,10 @@ def _fields(request: PageRequest) -> ConnectionFields:
     body["timeout_seconds"] = post.get("timeout_seconds", "").strip() or "60"
     if post.get("key") or "remove_key" in post:
         body["key"] = "" if "remove_key" in post else post["key"]
-    if post.get("headers", "").strip():
-        body["headers"] = read_json_object(post["headers"], "/headers")
+    body |= {name: read_json_object(post[name], f"/{name}") for name in SECRETS if post.get(name, "").strip()}
+    body["extra_body"] = read_json_object(post.get("extra_body", ""), "/extra_body")
+    body["currency"] = post.get("currency", "").strip().upper() or None
+    body["protocol"] = post.get("protocol", "") or "chat"
     return cast("ConnectionFields", validate_strict(ConnectionIn(data=body)))
 
 
@@ -118,7 +129,14 @@ def _values(row: Connection | None) -> Mapping[str, str]:
     }
     limits = {name: str(value) for name in NUMBERS[3:] if (value := getattr(row, name)) is not None}
     switches = {name: "on" for name in SWITCHES if getattr(row, name)}
-    return {**plain, **numbers, **limits, **switches, "timeout_seconds": f"{row.timeout_seconds:g}"}
+    extra_body = format_json(row.extra_body) if row.extra_body else ""
+    request = {"protocol": row.protocol, "extra_body": extra_body, "currency": row.currency}
+    return {**plain, **numbers, **limits, **switches, **request, "timeout_seconds": f"{row.timeout_seconds:g}"}
+
+
+def _hint(row: Connection) -> str:
+    hint = hint_at_path(row.base_url)
+    return f" {hint}" if hint else ""
 
 
 def _secrets(row: Connection | None) -> list[FormField]:
@@ -127,14 +145,16 @@ def _secrets(row: Connection | None) -> list[FormField]:
     fields = [FormField("key", "Replace the key" if has_stored_key else "Key", "password", help=stays)]
     if has_stored_key:
         fields.append(FormField("remove_key", "Remove the stored key", "checkbox"))
-    names = (
-        f" Stored now: {', '.join(row.header_names)}. Empty: they stay; {{}}: none." if row and row.header_names else ""
-    )
-    return [*fields, FormField("headers", "Headers", "textarea", rows=3, help=HEADERS_HELP + names)]
+    stored = {"headers": row.header_names, "query": row.query_names} if row else {}
+    for name, (label, words) in SECRETS.items():
+        names = ", ".join(stored.get(name, ()))
+        stay = f" Stored now: {names}. Empty: they stay; {{}}: none." if names else ""
+        fields.append(FormField(name, label, "textarea", rows=3, help=f"{words}; kept as secret as the key.{stay}"))
+    return fields
 
 
 def _form(request: PageRequest, row: Connection | None, errors: Mapping[str, str]) -> HttpResponse:
-    secret_names = ("key", "headers")  # what is secret is typed again
+    secret_names = ("key", *SECRETS)  # what is secret is typed again
     data = {name: value for name, value in request.POST.items() if isinstance(value, str) and name not in secret_names}
     values = data if request.method == "POST" else _values(row)
     again = {name: TYPED_AGAIN for name in secret_names if request.POST.get(name)}
@@ -144,6 +164,7 @@ def _form(request: PageRequest, row: Connection | None, errors: Mapping[str, str
         "groups": [
             ("Where it is", populate_fields(ADDRESS, values, errors)),
             ("Key", populate_fields(_secrets(row), values, again | dict(errors))),
+            ("Request", populate_fields(REQUEST, values, errors)),
             ("Money", populate_fields(MONEY, values, errors)),
             ("Limits", populate_fields(LIMITS, values, errors)),
         ],

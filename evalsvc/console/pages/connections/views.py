@@ -5,6 +5,8 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+import orjson
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -24,6 +26,8 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.judges.ledger.status import ConnectionStatus, list_connection_statuses
+from evalsvc.judges.models import Connection
+from evalsvc.judges.questions.descriptions import describe_dialect
 from evalsvc.judges.selectors import get_connection, list_connections
 from evalsvc.reports.page.elements import element, join_parts
 
@@ -37,6 +41,7 @@ COLUMNS = (
     Column("Last call"),
     Column("What is wrong, and what to do", kind="wide"),
 )
+DIALECTS = (Column("Model"), Column("Called with", kind="wide"))
 FAILURES = (Column("Code"), Column("Calls", kind="figure"), Column("What to do", kind="wide"))
 
 
@@ -89,10 +94,19 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "tone": tone,
         "why": format_cause(status),
         "spent": format_spend(status),
+        "currency": row.currency or settings.CURRENCY,
+        "extra_body": orjson.dumps(row.extra_body).decode() if row.extra_body else "",
         "share": None if share is None else min(share, 1.0),
         "failed": format_failures(status.health),
         "time": format_times(status.health),
         "failures": PageTable("Failed calls of 24 hours by code", FAILURES, rows, empty="No call failed in 24 hours."),
+        "dialects": PageTable("How models are called", DIALECTS, _dialect_rows(row)),
         "call": ApiCall("GET", f"/v1/connections/{row.pk}"),
     }
     return render(request, "console/connections/connection.html", context)
+
+
+def _dialect_rows(row: Connection) -> list[TableRow]:
+    return [
+        TableRow((element("bdi", model), describe_dialect(dialect))) for model, dialect in sorted(row.dialects.items())
+    ]

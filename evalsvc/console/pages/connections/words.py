@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from django.conf import settings
+
 from evalsvc.judges.ledger.health import ConnectionHealth
 from evalsvc.judges.ledger.status import ConnectionStatus
 from evalsvc.reports.words import number_text
@@ -58,8 +60,8 @@ def format_cause(one: ConnectionStatus) -> str:
 def format_spend(one: ConnectionStatus) -> str:
     """Return what is spent today, and of what."""
     spend = "not known" if one.spent is None else number_text(one.spent)
-    budget = one.connection.daily_budget
-    return f"{spend} of {number_text(float(budget))}" if budget is not None else f"{spend}, no budget"
+    budget, currency = one.connection.daily_budget, one.connection.currency or settings.CURRENCY
+    return f"{spend} of {number_text(float(budget))} {currency}" if budget is not None else f"{spend}, no budget"
 
 
 def format_failures(health: ConnectionHealth | None) -> str:
