@@ -88,7 +88,7 @@ class Moderation:
 
 
 class NotYet(TransientError):
-    """The question must wait: `rate_limited`, with the number of seconds until the next attempt.
+    """The question must wait: `rate_limited`, or the endpoint is away, with the seconds until the next attempt.
 
     The service retries automatically; a family lets the exception propagate.
     """

@@ -24,7 +24,7 @@ from evalsvc.judges.questions.usage import Usage, prompt_hash, to_cannot_score
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, JSONValue, Settings, TransientError
-from evaluators.gateway import Answer, Moderation, Question
+from evaluators.gateway import Answer, Moderation, NotYet, Question
 from evaluators.judging.readings import sum_reasoning
 from evaluators.values import Attachment
 
@@ -218,9 +218,12 @@ def _to_cached_provenance(provenance: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merge_failures(failures: Sequence[CannotScore], answers: Sequence[Answer]) -> CannotScore:
-    """Return the first failure, which tells what all that failed have used, and what the answered ones have."""
+    """Return the first failure, which tells what all that failed have used, and what the answered ones have.
+
+    One that no later attempt mends comes before one that waits.
+    """
     usages: list[Any] = [used for failed in failures if isinstance(used := (failed.extra or {}).get("judge"), dict)]
-    first = failures[0]
+    first = next((failed for failed in failures if not isinstance(failed, NotYet)), failures[0])
     judge_extra = {"judge": {**usages[0], **_sum_usage(usages)}} if len(usages) > 1 else {}
     first.extra = {
         **(first.extra or {}),

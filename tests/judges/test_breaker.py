@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.judges.calls.loop import run
-from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.failures import CallFailed, ErrorKind
 from evalsvc.judges.ledger import breaker, limits
 from evalsvc.judges.ledger.breaker import FAILURES_TO_OPEN, CircuitOpen
 from evalsvc.judges.ledger.limits import Reservation
@@ -72,6 +72,7 @@ def test_a_refusal_says_that_the_endpoint_is_there(code: str) -> None:
     [
         (CallFailed("budget_exhausted", "Spent.", status=429), "budget_exhausted"),
         (CallFailed("not_configured", "No such key.", status=401), "not_configured"),
+        (CallFailed("not_configured", "No such key.", status=400, kind=ErrorKind.KEY), "not_configured"),
     ],
 )
 def test_it_opens_at_once_on_what_time_does_not_mend(failed: CallFailed, code: str) -> None:
@@ -96,6 +97,34 @@ def test_after_the_pause_one_call_is_let_through(monkeypatch: pytest.MonkeyPatch
     assert [shut(connection) for _ in range(3)] == [None, "connection", "connection"]
     note(connection, None)
     assert shut(connection) is None
+
+
+def test_calls_under_way_when_it_opens_do_not_make_its_pause_longer() -> None:
+    connection = facts()
+    fail(connection, FAILURES_TO_OPEN + 50)
+
+    with pytest.raises(CircuitOpen) as caught:
+        acquired(connection, is_watched=True)
+    assert 0 < (caught.value.retry_after_seconds or 0) <= breaker.FIRST_PAUSE_SECONDS
+
+
+def test_a_failed_probe_makes_it_longer_and_one_that_reveals_nothing_lets_another_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection = facts()
+    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 0)
+    fail(connection, FAILURES_TO_OPEN)
+    probe = acquired(connection, is_watched=True)
+    assert probe.is_probe and shut(connection) == "connection"
+    run(limits.release_call(probe, used_tokens=0, used_cost=None, succeeded=False))
+
+    probe = acquired(connection, is_watched=True)
+    assert probe.is_probe
+    monkeypatch.setattr(breaker, "FIRST_PAUSE_SECONDS", 5)
+    run(limits.release_call(probe, used_tokens=0, used_cost=None, failed=DOWN, succeeded=False))
+    with pytest.raises(CircuitOpen) as caught:
+        acquired(connection, is_watched=True)
+    assert 5 < (caught.value.retry_after_seconds or 0) <= 10
 
 
 def test_other_models_epochs_and_accounts_are_not_concerned() -> None:

@@ -54,7 +54,6 @@ def test_without_a_connection_there_is_no_verdict(charlie: Caller) -> None:
 
 
 HOSTILE = [
-    ("stub-judge-pass:500", "error", "connection"),
     ("stub-judge-pass:types", "error", "bad_output"),
     ("stub-judge-pass:cut", "error", "bad_output"),
     ("stub-judge-pass:429-86400", "error", "rate_limited"),

@@ -250,16 +250,19 @@ class StoredExperiments:
     def retry(
         self,
         experiment: ExperimentRef,
-        what: str = "outputs",
+        what: str | None = None,
         *,
         error_types: Sequence[str] = (),
         configs: Sequence[str] = (),
     ) -> int:
         """Try again what failed, and nothing else: `outputs`, or `scores`; return how many will be tried.
 
-        Code of your own goes on with `client.resume`, which then gets these examples again.
+        By default both are, of scores only those that failed for a reason of the infrastructure. Code of your own goes
+        on with `client.resume`, which then gets these examples again.
         """
-        body: JsonObject = {"what": what, **({"error_types": [*error_types]} if error_types else {})}
+        body: JsonObject = {"error_types": [*error_types]} if error_types else {}
+        if what is not None:
+            body["what"] = what
         if configs:
             live = self.live(experiment)
             body["config_ids"] = [live.config(config).id for config in configs]

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings as django_settings
 
 from evalsvc.comparisons.models import Judgement, OutputComparison
-from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, judge_sample, validation_error
+from evalsvc.evaluations.verdicts import RetryableError, ServiceUnavailable, Verdict, judge_sample, validation_error
 from evalsvc.experiments.definition.fields.mapper import map_sample
 from evalsvc.experiments.models import ExperimentPlan, Output
 from evalsvc.experiments.runner.score import JUDGE_WAIT_SECONDS, judge_cost
@@ -26,14 +26,22 @@ Row = dict[str, Any]
 
 
 def judge_rows(comparison: OutputComparison, rows: Sequence[Judgement]) -> list[Row]:
-    """Return what is to be recorded of each; those that our own servers could not answer are left out."""
+    """Return what is to be recorded of each; those that wait are left out, and asked again when their lease has ended.
+
+    Our own servers are waited for without an end, the judge's limits and outages for JUDGE_PATIENCE_SECONDS.
+    """
     samples = build_samples(comparison, rows)
     verdicts = loop.run(_all(comparison, [samples.get(row.pk) for row in rows]))
     return [
-        outcome(row.pk, verdict)
-        for row, verdict in zip(rows, verdicts, strict=True)
-        if not isinstance(verdict, ServiceUnavailable)
+        outcome(row.pk, verdict) for row, verdict in zip(rows, verdicts, strict=True) if not _may_wait(row, verdict)
     ]
+
+
+def _may_wait(row: Judgement, verdict: Verdict) -> bool:
+    if isinstance(verdict, ServiceUnavailable):
+        return True
+    waited_seconds = row.attempts * django_settings.WORK_LEASE_SECONDS
+    return isinstance(verdict, RetryableError) and waited_seconds <= django_settings.JUDGE_PATIENCE_SECONDS
 
 
 def build_samples(comparison: OutputComparison, rows: Sequence[Judgement]) -> dict[int, Sample]:

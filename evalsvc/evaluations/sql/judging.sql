@@ -178,20 +178,34 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
   WHERE e.id = ANY(ARRAY(SELECT h.id FROM held h)) RETURNING e.id
 $$;
 
--- Put evaluations off, each by a delay of its own, unless that would end too long after they were accepted; what was no
--- attempt counts as none. Tells of each that is still held whether it was put off.
+-- What is shown of a judgement that waits; null where the service itself was away.
+CREATE OR REPLACE FUNCTION waiting_message(p_until timestamptz, p_message text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN 'Waiting for the judge endpoint until '
+  || to_char(p_until AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') || '. ' || p_message;
+
+-- Put evaluations off, each by a delay of its own, which is cut at the end of the patience after they were accepted; those
+-- that may not be asked again before that end are not put off. What was no attempt counts as none. Tells of each that is
+-- still held whether it was put off. A row says what it waits for in the columns of an error, until its verdict is there.
 CREATE OR REPLACE FUNCTION postpone_judging(
-  p_ids bigint[], p_attempts int[], p_delays double precision[], p_patience_seconds double precision
+  p_ids bigint[], p_attempts int[], p_delays double precision[], p_least double precision[], p_codes text[],
+  p_messages text[], p_patience_seconds double precision
 ) RETURNS TABLE (id bigint, was_put_off boolean) LANGUAGE sql SECURITY INVOKER
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
   WITH held AS MATERIALIZED (SELECT h.id FROM held_judging(p_ids, p_attempts) AS h(id)
+  ), waits AS MATERIALIZED (
+    SELECT e.id, w.code, w.message,
+      clock_timestamp() + least(w.delay, r.seconds) * interval '1 second' AS until
+    FROM evaluations_evaluation e
+    JOIN unnest(p_ids, p_delays, p_least, p_codes, p_messages) AS w(id, delay, least, code, message) ON w.id = e.id
+    CROSS JOIN LATERAL (
+      SELECT extract(epoch FROM e.created_at - clock_timestamp()) + p_patience_seconds AS seconds) r
+    WHERE e.id = ANY(ARRAY(SELECT h.id FROM held h)) AND r.seconds > greatest(w.least, 0.1)
   ), put_off AS (
     UPDATE evaluations_evaluation e
-    SET lease_expires_at = clock_timestamp() + w.delay * interval '1 second', n_attempts = e.n_attempts - 1,
-      n_sweeps = least(e.n_sweeps + 1, 1000)
-    FROM unnest(p_ids, p_delays) AS w(id, delay)
-    WHERE e.id = ANY(ARRAY(SELECT h.id FROM held h)) AND w.id = e.id
-      AND e.created_at > clock_timestamp() - (p_patience_seconds - w.delay) * interval '1 second'
+    SET lease_expires_at = w.until, n_attempts = e.n_attempts - 1, n_sweeps = least(e.n_sweeps + 1, 1000),
+      error_code = w.code, error_message = waiting_message(w.until, w.message)
+    FROM waits w WHERE e.id = ANY(ARRAY(SELECT w.id FROM waits w)) AND e.id = w.id
     RETURNING e.id
   )
   SELECT h.id, p.id IS NOT NULL FROM held h LEFT JOIN put_off p ON p.id = h.id

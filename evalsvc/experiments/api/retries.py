@@ -15,16 +15,18 @@ from evalsvc.experiments.bodies.plans import read_digits
 from evalsvc.experiments.bodies.strict import Strict
 from evalsvc.experiments.models import Retry
 from evalsvc.experiments.queueing import enqueue_after_commit
-from evalsvc.experiments.runner.retry_orders import order_retry
+from evalsvc.experiments.runner.retry_orders import FAILED, order_retry
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.rest.answering.shapes import answers_with
 from evalsvc.rest.bodies.fields import StrictText
+
+WHAT = [*Retry.What.choices, (FAILED, "Outputs, and scores that failed for a reason of the infrastructure")]
 
 
 class RetryIn(Strict):
     """What to try again."""
 
-    what = serializers.ChoiceField(choices=Retry.What.choices, default=Retry.What.OUTPUTS)
+    what = serializers.ChoiceField(choices=WHAT, default=FAILED)
     error_types = serializers.ListField(
         child=StrictText(max_length=40), min_length=1, max_length=50, required=False, allow_null=True
     )
@@ -46,7 +48,9 @@ class RetryView(AccountView):
     def post(self, request: Request, id: int) -> Response:
         """Ask again for outputs that failed, or score again what failed to be scored; nothing else is run.
 
-        The outputs of a push config are leased to its caller again. What waits for an earlier retry is not tried twice.
+        Without `what` both: outputs that failed, and scores that failed for a reason of the infrastructure, such as a
+        judge endpoint that was away. The outputs of a push config are leased to its caller again. What waits for an
+        earlier retry is not tried twice.
         """
         get_plan(account=self.account, id=id)
         body = validate_strict(RetryIn(data=request.data))

@@ -92,6 +92,10 @@ def control(
         )
         if action is DELETE:
             WorkUnit.objects.filter(config__in=changed, addition__gt=0).exclude(state=WorkUnit.State.DONE).delete()
+        if action is STOP:
+            # What waits for a judge's endpoint is tried once more, now.
+            resting = WorkUnit.objects.filter(config__in=changed, state=WorkUnit.State.SCORING, token=None)
+            resting.exclude(waiting_since=None).update(lease_expires_at=None)
         if action is RESUME and (plan.pause_at_shards or plan.confirm):
             for config in changed:
                 if plan.confirm and config.pause_at is None:

@@ -45,7 +45,9 @@ class WorkUnit(TenantRow):
     attempt = models.PositiveSmallIntegerField(default=1)
     token = models.UUIDField(null=True, help_text="Of the present lease; a worker that lost it can write nothing.")
     epoch = models.PositiveIntegerField(help_text="The config's, at the lease.")
-    lease_expires_at = models.DateTimeField(null=True)
+    lease_expires_at = models.DateTimeField(null=True, help_text="Without a token: it is not claimed before.")
+    waiting_since = models.DateTimeField(null=True, help_text="Since when its scores wait for a judge's endpoint.")
+    waiting_message = models.TextField(null=True, help_text="Until when they wait, and what the endpoint has answered.")
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import F, Max, Sum
 
@@ -15,15 +15,26 @@ from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.additions import JUDGED_UNIT_SIZE, UNIT_SIZE
 from evalsvc.experiments.runner.score import needs_judge
 from evalsvc.experiments.selectors import get_plan, list_configs, refuse_imported
+from evalsvc.judges.failures import BUDGET_EXHAUSTED, CONNECTION, NOT_CONFIGURED, RATE_LIMITED, TIMEOUT
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
 MOST_RETRIES = 30_000
+FAILED = "failed"
+"""What to try again: outputs, and scores that failed by none of their texts' fault."""
+INFRASTRUCTURE = (
+    *(CONNECTION, TIMEOUT, RATE_LIMITED, NOT_CONFIGURED, BUDGET_EXHAUSTED),
+    *("worker_lost", "evaluator_failed"),
+)
+"""Errors of scores that say nothing of what was scored: the same may be scored once the cause has gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class OrderedRetry:
-    """What became of an order: how many failures each config tries again, and how many wait for earlier orders."""
+    """What became of an order: how many failures each config tries again, and how many wait for earlier orders.
+
+    `retry` is the first, where outputs and scores are tried again by one each; None where there is nothing to try.
+    """
 
     retry: Retry | None
     counts: tuple[tuple[Config, int], ...]
@@ -46,7 +57,8 @@ def order_retry(
 ) -> OrderedRetry:
     """Let what failed be tried again, and nothing else; what waits for an earlier retry does not wait twice.
 
-    No state of a race changes, and no decision: evidence is of first answers. Raises Invalid, with pointers.
+    `what` is one of `Retry.What`, or `FAILED`. No state of a race changes, and no decision: evidence is of first
+    answers. Raises Invalid, with pointers.
     """
     with account_scope(account.pk):
         plan = get_plan(account=account, id=experiment_id, lock=True)
@@ -55,23 +67,44 @@ def order_retry(
         waiting = waiting.exclude(state=WorkUnit.State.DONE)
         n_waiting = waiting.aggregate(n=Sum(F("to_pos") - F("from_pos")))["n"] or 0
         refuse_imported(plan, configs)
-        retry = _new_retry(account, plan, what, error_types)
-        counts = tuple((config, _open_units(plan, config, retry)) for config in configs)
-        order = OrderedRetry(retry, counts, n_waiting)
-        if not order.n_outputs:
-            retry.delete()
-            return OrderedRetry(None, counts, n_waiting)
-        Retry.objects.filter(experiment_id=plan.pk, number=retry.number).update(n_outputs=order.n_outputs)
-        ExperimentPlan.objects.filter(pk=plan.pk).update(is_closed=False)
-        record_audit(
-            account=account,
-            actor=actor,
-            action="experiment.retried",
-            target=str(plan.pk),
-            what=what,
-            n=order.n_outputs,
+        orders = [
+            _open_retry(account, plan, configs, part, types, actor) for part, types in _split_order(what, error_types)
+        ]
+        retry = next((order.retry for order in orders if order.retry is not None), None)
+        if retry is not None:
+            ExperimentPlan.objects.filter(pk=plan.pk).update(is_closed=False)
+        totals = tuple(
+            (config, sum(order.counts[place][1] for order in orders)) for place, config in enumerate(configs)
         )
-        return order
+        return OrderedRetry(retry, totals, n_waiting)
+
+
+def _split_order(what: str, error_types: Sequence[str] | None) -> list[tuple[str, Sequence[str] | None]]:
+    """Return what is tried again by a retry of its own each, with the types of errors (None: all)."""
+    if what != FAILED:
+        return [(what, error_types)]
+    types = [code for code in INFRASTRUCTURE if error_types is None or code in error_types]
+    return [(Retry.What.OUTPUTS, error_types), *([(Retry.What.SCORES, types)] if types else [])]
+
+
+def _open_retry(
+    account: Account,
+    plan: ExperimentPlan,
+    configs: Sequence[Config],
+    what: str,
+    error_types: Sequence[str] | None,
+    actor: str,
+) -> OrderedRetry:
+    retry = _new_retry(account, plan, what, error_types)
+    order = OrderedRetry(retry, tuple((config, _open_units(plan, config, retry)) for config in configs), 0)
+    if not order.n_outputs:
+        retry.delete()
+        return replace(order, retry=None)
+    Retry.objects.filter(experiment_id=plan.pk, number=retry.number).update(n_outputs=order.n_outputs)
+    record_audit(
+        account=account, actor=actor, action="experiment.retried", target=str(plan.pk), what=what, n=order.n_outputs
+    )
+    return order
 
 
 def _lock_configs(account: Account, plan: ExperimentPlan, ids: Sequence[int] | None) -> list[Config]:

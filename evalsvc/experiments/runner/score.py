@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY
-from evalsvc.evaluations.verdicts import ServiceUnavailable, Verdict, score_sample, validation_error
+from evalsvc.evaluations.verdicts import RetryableError, ServiceUnavailable, Verdict, score_sample, validation_error
 from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
 from evalsvc.experiments.definition.fields.mapper import (
     OUTPUT,
@@ -43,6 +43,8 @@ STALL_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 8.0)
 SMALLEST = 1e-100
 NO_VERDICT = f"The profile has no threshold. {NO_THRESHOLD_REMEDY}"
 NOT_APPLICABLE = "not_applicable"
+WAITS = "waits"
+"""Key of a score that its judge may still give: the seconds until it can be asked again."""
 Row = dict[str, Any]
 Pointers = tuple[tuple[str, str], ...]
 
@@ -282,7 +284,8 @@ def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict 
 def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     if verdict.status != "success" or verdict.score is None:
         message = verdict.error_message or "No score."
-        return failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _build_details(verdict)
+        failed = failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _build_details(verdict)
+        return failed | {WAITS: verdict.retry_after_seconds} if isinstance(verdict, RetryableError) else failed
     if metric.source == "pass" and verdict.passed is None:
         return failed_score(pos, metric, "no_value", NO_VERDICT) | _build_details(verdict)
     value = float(bool(verdict.passed)) if metric.source == "pass" else verdict.score

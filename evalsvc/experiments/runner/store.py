@@ -13,7 +13,11 @@ from django.db import connections
 from evalsvc.experiments.models import Config
 from evalsvc.tenancy.scope import APP, SYSTEM, current_role
 
-UNIT_COLUMNS = "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch, addition"
+UNIT_COLUMNS = (
+    "id, account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, token, epoch, addition,"
+    # By the database's clock: those of workers may differ.
+    " coalesce(extract(epoch FROM clock_timestamp() - waiting_since), 0)::float8"
+)
 STAGE_COLUMNS = "id, unit_id, pos, token, output, latency_ms, input_tokens, output_tokens, cost"
 
 
@@ -32,6 +36,8 @@ class Unit:
     token: uuid.UUID
     epoch: int
     addition: int = 0
+    waited_seconds: float = 0.0
+    """How long its scores have waited for a judge's endpoint."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,11 +252,50 @@ RETURN ('x' || left(md5(
   (p_example.input)::text || chr(31) || coalesce((p_example.expected)::text, '') || chr(31)
   || coalesce((p_example.contexts)::text, '')), 16))::bit(64)::bigint;
 
+-- Which of these scores wait for their judge's endpoint: their positions, and the longest of the seconds with what the
+-- endpoint has answered. They are marked by `waits`, the seconds.
+CREATE OR REPLACE FUNCTION waiting_scores(
+  p_scores jsonb, OUT positions int[], OUT seconds double precision, OUT message text
+) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
+  SELECT coalesce(array_agg(DISTINCT r.pos), '{}'), max(r.waits), (array_agg(r.error_message ORDER BY r.waits DESC))[1]
+  FROM jsonb_to_recordset(p_scores) AS r(pos int, waits double precision, error_message text)
+  WHERE r.waits IS NOT NULL;
+$$;
+
+-- Let a unit wait for its scores without a worker; the attempt does not count.
+CREATE OR REPLACE FUNCTION rest_unit(p_unit bigint, p_seconds double precision, p_message text) RETURNS void
+LANGUAGE sql SECURITY INVOKER AS $$
+  UPDATE experiments_workunit u SET state = 'scoring', token = NULL, attempt = 0, lease_expires_at = w.until,
+    waiting_since = coalesce(u.waiting_since, clock_timestamp()), waiting_message = waiting_message(w.until, p_message)
+  FROM (SELECT clock_timestamp() + p_seconds * interval '1 second' AS until) w WHERE u.id = p_unit;
+$$;
+
+-- Make a unit of its own of the first p_n positions of an open one, which are recorded and wait for scores: they come
+-- whatever becomes of the others. The others keep the unit, with what its worker has stored for them.
+CREATE OR REPLACE FUNCTION split_unit(p_unit experiments_workunit, p_n int, p_seconds double precision, p_message text)
+RETURNS void LANGUAGE plpgsql SECURITY INVOKER AS $$
+DECLARE
+  first_id bigint;
+BEGIN
+  UPDATE experiments_workunit u SET from_pos = u.from_pos + p_n, state = 'open', token = NULL, lease_expires_at = NULL,
+    attempt = greatest(u.attempt - 1, 0)
+  WHERE u.id = p_unit.id;
+  INSERT INTO experiments_workunit AS u (
+    account_id, experiment_id, config_id, from_pos, to_pos, state, attempt, epoch, created_at)
+  VALUES (p_unit.account_id, p_unit.experiment_id, p_unit.config_id, p_unit.from_pos, p_unit.from_pos + p_n, 'scoring',
+    0, p_unit.epoch, clock_timestamp())
+  RETURNING u.id INTO first_id;
+  IF p_seconds IS NOT NULL THEN
+    PERFORM rest_unit(first_id, p_seconds, p_message);
+  END IF;
+END $$;
+
 -- Record what a worker has of its unit, in one transaction: outputs once per position, the scores of those positions
 -- once, the sums and the history from those scores only, then the unit's state and the watermark. A worker whose lease
 -- has passed to another changes nothing. p_close: 'keep' the lease, or 'release' it: what is missing is given back, and
 -- the attempt does not count. An output that is sent as not scored holds the
--- watermark back, and its unit waits, complete, until a worker brings the scores.
+-- watermark back, and its unit waits, complete, until a worker brings the scores. So does one with scores that wait for
+-- their judge's endpoint; what an output has of other scores is recorded before.
 CREATE OR REPLACE FUNCTION record_unit(
   p_account bigint, p_unit bigint, p_token uuid, p_outputs jsonb, p_scores jsonb, p_close text,
   p_lease_seconds double precision,
@@ -267,6 +306,8 @@ DECLARE
   config experiments_config;
   n_all int;
   n_unscored int;
+  recorded_end int;
+  waits record;
   reached int;
   order_end int;
   select_end int;
@@ -296,6 +337,7 @@ BEGIN
     RETURN;
   END IF;
   is_scoring := unit.state = 'scoring';
+  waits := waiting_scores(p_scores);
   has_additions := EXISTS (SELECT 1 FROM experiments_addition d WHERE d.experiment_id = unit.experiment_id);
 
   WITH added AS (
@@ -337,8 +379,10 @@ BEGIN
       pos int, metric text, value double precision, denominator double precision, passed boolean, error_code text,
       error_message text, explanation text, spans jsonb, extra jsonb, judge_cost double precision, evaluator_id text,
       profile_name text, profile_revision int, ranking double precision, samples jsonb, n_scored smallint,
-      within double precision)
-    WHERE r.pos = ANY (accepted) OR (is_scoring AND r.pos >= unit.from_pos AND r.pos < unit.to_pos)
+      within double precision, waits double precision)
+    WHERE (r.pos = ANY (accepted) OR (is_scoring AND r.pos >= unit.from_pos AND r.pos < unit.to_pos))
+      -- What was added together is written together.
+      AND r.waits IS NULL AND NOT (unit.addition > 0 AND r.pos = ANY (waits.positions))
   ), added AS (
     INSERT INTO experiments_score AS s (
       account_id, experiment_id, config_id, pos, metric, value, denominator, passed, error_code, error_message,
@@ -369,6 +413,9 @@ BEGIN
 
   IF unit.addition > 0 THEN
     PERFORM close_added_unit(unit, config);
+    IF waits.seconds IS NOT NULL THEN
+      PERFORM rest_unit(unit.id, waits.seconds, waits.message);
+    END IF;
     RETURN;
   ELSIF has_additions AND cardinality(accepted) > 0 THEN
     PERFORM open_added_units(config, accepted, NULL);
@@ -376,18 +423,25 @@ BEGIN
 
   IF is_scoring THEN
     UPDATE experiments_output o SET scored = true, client_scores = NULL
-    WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos AND NOT o.scored;
+    WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos AND NOT o.scored
+      AND NOT o.pos = ANY (waits.positions);
   END IF;
-  SELECT count(*), count(*) FILTER (WHERE NOT o.scored) INTO n_all, n_unscored FROM experiments_output o
-  WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos;
+  SELECT count(*), count(*) FILTER (WHERE NOT o.scored), max(o.pos) + 1 INTO n_all, n_unscored, recorded_end
+  FROM experiments_output o WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos;
   IF n_all = unit.to_pos - unit.from_pos THEN
     UPDATE experiments_workunit u
     SET state = CASE WHEN n_unscored > 0 THEN 'scoring' ELSE 'done' END, token = NULL, lease_expires_at = NULL,
-        attempt = CASE WHEN n_unscored > 0 THEN 0 ELSE u.attempt END
+        attempt = CASE WHEN n_unscored > 0 THEN 0 ELSE u.attempt END,
+        waiting_since = CASE WHEN n_unscored > 0 THEN u.waiting_since END, waiting_message = NULL
     WHERE u.id = unit.id;
+    IF n_unscored > 0 AND waits.seconds IS NOT NULL THEN
+      PERFORM rest_unit(unit.id, waits.seconds, waits.message);
+    END IF;
   ELSIF p_close = 'keep' THEN
     UPDATE experiments_workunit u SET lease_expires_at = clock_timestamp() + p_lease_seconds * interval '1 second'
     WHERE u.id = unit.id;
+  ELSIF n_unscored > 0 AND config.kind <> 'push' AND recorded_end = unit.from_pos + n_all THEN
+    PERFORM split_unit(unit, n_all, waits.seconds, waits.message);
   ELSE
     UPDATE experiments_workunit u SET state = 'open', token = NULL, lease_expires_at = NULL,
       -- Never as if it were new when a part of it is recorded: whoever takes it next must look what that is.

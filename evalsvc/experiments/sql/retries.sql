@@ -266,10 +266,12 @@ CREATE OR REPLACE FUNCTION record_retry(
 ) LANGUAGE plpgsql SECURITY INVOKER AS $$
 DECLARE
   retry experiments_retry;
+  waits record;
   due int[];
   n_left int;
   n_unscored int;
 BEGIN
+  waits := waiting_scores(p_scores);
   SELECT t.* INTO retry FROM experiments_retry t
   WHERE t.experiment_id = p_unit.experiment_id AND t.number = p_unit.addition - 1000;
   IF retry.what = 'outputs' THEN
@@ -278,11 +280,13 @@ BEGIN
     SELECT array_agg(o.pos) INTO due FROM experiments_output o
     WHERE o.config_id = p_config.id AND o.pos >= p_unit.from_pos AND o.pos < p_unit.to_pos AND o.retry = retry.number
       AND CASE WHEN o.pos = ANY (accepted) THEN o.scored ELSE NOT o.scored END
+      AND NOT o.pos = ANY (waits.positions)
       AND o.pos IN (SELECT r.pos FROM jsonb_to_recordset(p_scores) AS r(pos int));
   ELSE
     SELECT array_agg(o.pos), array_agg(o.pos ORDER BY o.pos) INTO due, accepted FROM experiments_output o
     WHERE o.config_id = p_config.id AND o.pos >= p_unit.from_pos AND o.pos < p_unit.to_pos
-      AND coalesce(o.retry, 0) < retry.number AND o.pos IN (SELECT r.pos FROM jsonb_to_recordset(p_scores) AS r(pos int));
+      AND coalesce(o.retry, 0) < retry.number AND NOT o.pos = ANY (waits.positions)
+      AND o.pos IN (SELECT r.pos FROM jsonb_to_recordset(p_scores) AS r(pos int));
   END IF;
   IF due IS NOT NULL THEN
     PERFORM replace_scores(p_config, due, p_scores);
@@ -309,6 +313,9 @@ BEGIN
     UPDATE experiments_workunit u SET state = CASE p_unit.state WHEN 'leased' THEN 'open' ELSE 'scoring' END, token = NULL,
       lease_expires_at = NULL, attempt = CASE WHEN p_close = 'release' THEN greatest(u.attempt - 1, 0) ELSE u.attempt END
     WHERE u.id = p_unit.id;
+  END IF;
+  IF waits.seconds IS NOT NULL AND p_close = 'release' AND (n_left = 0 OR p_unit.state = 'scoring') THEN
+    PERFORM rest_unit(p_unit.id, waits.seconds, waits.message);
   END IF;
   -- One that had failed for want of any answer has completed where nobody races; a race goes by first answers.
   UPDATE experiments_config c SET state = 'completed', stop_reason = NULL, epoch = c.epoch + 1

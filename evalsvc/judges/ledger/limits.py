@@ -14,7 +14,7 @@ import logging
 import math
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, cast
@@ -49,6 +49,8 @@ class Reservation:
     permit: str
     keys: tuple[str, ...]
     is_watched: bool
+    is_probe: bool = False
+    """Whether it is the call that finds out whether an endpoint is back; see `breaker`."""
 
 
 def estimate_cost(connection: ConnectionFacts, tokens: int) -> float:
@@ -89,7 +91,7 @@ async def acquire_call(
     result = cast("list[Any]", reply)
     if result[0] != PASSED:
         raise _refusal(connection, result)
-    return reservation
+    return replace(reservation, is_probe=True) if result[1] else reservation
 
 
 def _refusal(connection: ConnectionFacts, found: list[Any]) -> CallFailed:
@@ -110,10 +112,11 @@ def _not_yet(seconds: float) -> CallFailed:
 
 def _give_back(reservation: Reservation, answer: Any) -> None:
     if answer[0] == PASSED:
+        taken = replace(reservation, is_probe=bool(answer[1]))
         ledger().tell_script(
             RELEASE,
-            keys=reservation.keys,
-            args=_build_settlement(reservation, 0, 0.0, succeeded=False, verdict=breaker.SILENT),
+            keys=taken.keys,
+            args=_build_settlement(taken, 0, 0.0, succeeded=False, verdict=breaker.SILENT),
         )
 
 
@@ -152,6 +155,7 @@ def _build_settlement(
         int(succeeded),
         reservation.permit,
         *verdict,
+        int(reservation.is_probe),
     ]
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from evalsvc.infra.redis import CLOCK, Script
 
 PASSED, CIRCUIT_OPEN, NO_PERMIT, NOT_YET, NO_MONEY = range(5)
-"""What ACQUIRE answers first; then the milliseconds to stay out, and the code and the words of an open circuit."""
+"""What ACQUIRE answers first; then the milliseconds to stay out, and the code and the words of an open circuit. Of a
+call that passed, 1 in place of the milliseconds says that it is the probe of a half-open circuit."""
 
 # All or nothing: a call that passes an open breaker also gets a permit and is counted. A slot counts while any call in
 # it can be within the last 60 s, so it expires 61 s after its start. Permits are leases: one that is not released
@@ -26,8 +27,10 @@ local open_until = 0
 if probe > 0 then
   open_until = tonumber(redis.call('HGET', KEYS[7], 'until') or '0')
   if ms < open_until then
-    local why = redis.call('HMGET', KEYS[7], 'code', 'detail')
-    return {1, open_until - ms, why[1] or '', why[2] or ''}
+    local why = redis.call('HMGET', KEYS[7], 'code', 'detail', 'probing')
+    -- A probe is soon over; the rest of its time is only needed when its worker was killed.
+    local stay = why[3] and math.min(open_until - ms, 2000) or open_until - ms
+    return {1, stay, why[1] or '', why[2] or ''}
   end
 end
 if permits > 0 then
@@ -61,16 +64,17 @@ if budget >= 0 then
   if spent + cost > budget or spent >= budget then return {4, 0} end
 end
 if wait > 0 then return {3, wait} end
-if open_until > 0 then redis.call('HSET', KEYS[7], 'until', string.format('%d', ms + probe)) end
+if open_until > 0 then redis.call('HSET', KEYS[7], 'until', string.format('%d', ms + probe), 'probing', '1') end
 if permits > 0 then redis.call('ZADD', KEYS[6], ms + lease, permit); redis.call('PEXPIRE', KEYS[6], lease + 60000) end
 if rpm > 0 then redis.call('HINCRBY', KEYS[1], now, calls); redis.call('EXPIRE', KEYS[1], 62) end
 if tpm > 0 then redis.call('HINCRBY', KEYS[2], now, tokens); redis.call('EXPIRE', KEYS[2], 62) end
 if cost > 0 then redis.call('INCRBY', KEYS[4], ARGV[4]); redis.call('EXPIRE', KEYS[4], kept) end
-return {0, 0}
+return {0, open_until > 0 and 1 or 0}
 """,
 )
 # Tokens that were not used are taken from the oldest slots: those are let go first, so the sum is never too small. The
-# pause of the breaker doubles with each failure after the one that opened it.
+# pause of the breaker doubles with each failed probe; a probe that reveals nothing lets another one pass. Failures of
+# calls that were under way when it opened are not counted.
 RELEASE = Script(
     CLOCK,
     """
@@ -94,15 +98,20 @@ if tonumber(ARGV[3]) ~= 0 then
 end
 if ARGV[5] == '1' then redis.call('DEL', KEYS[5]) end
 if ARGV[6] ~= '' then redis.call('ZREM', KEYS[6], ARGV[6]) end
-local weight = tonumber(ARGV[7])
-if weight < 0 then return 0 end
+local weight, is_probe = tonumber(ARGV[7]), ARGV[14] == '1'
+if weight < 0 then
+  if is_probe then redis.call('HSET', KEYS[7], 'until', string.format('%d', ms)) end
+  return 0
+end
 if weight == 0 then redis.call('DEL', KEYS[7]); return 0 end
+if not is_probe and ms < tonumber(redis.call('HGET', KEYS[7], 'until') or '0') then return 0 end
 local n, needed = redis.call('HINCRBY', KEYS[7], 'n', weight), tonumber(ARGV[8])
 redis.call('EXPIRE', KEYS[7], ARGV[11])
 if n < needed then return 0 end
 local pause = math.min(tonumber(ARGV[10]), tonumber(ARGV[9]) * 2 ^ math.min(n - needed, 10))
 local fields = {'until', string.format('%d', ms + pause * 1000), 'code', ARGV[12], 'detail', ARGV[13]}
 redis.call('HSET', KEYS[7], unpack(fields))
+redis.call('HDEL', KEYS[7], 'probing')
 return 0
 """,
 )

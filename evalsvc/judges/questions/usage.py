@@ -17,6 +17,7 @@ from evalsvc.judges.failures import (
     CallFailed,
     ErrorKind,
 )
+from evalsvc.judges.ledger.breaker import CircuitOpen
 from evaluators.base import CannotScore, JSONValue, TransientError
 from evaluators.gateway import NotYet, Question
 
@@ -79,14 +80,25 @@ def prompt_hash(question: Question) -> str:
 def to_cannot_score(failed: CallFailed, usage: Usage | None = None) -> CannotScore:
     """Return what a family raises for a failed call, with what was used all the same in `extra` as `judge`."""
     extra: dict[str, JSONValue] | None = {"judge": usage.provenance(cached=False)} if usage is not None else None
-    if failed.code == RATE_LIMITED:
+    if failed.code == RATE_LIMITED or is_outage(failed):
         wait = failed.retry_after_seconds or 0.0
-        return NotYet(RATE_LIMITED, failed.detail, extra=extra, retry_after_seconds=wait)
-    if failed.code in FOR_NOW:
+        return NotYet(failed.code, failed.detail, extra=extra, retry_after_seconds=wait)
+    # The endpoint has said nothing of this text, so what the open breaker refuses may succeed when it is asked again.
+    if failed.code in FOR_NOW or isinstance(failed, CircuitOpen):
         return TransientError(failed.code, failed.detail, extra=extra)
     if failed.code == BUG:
         return TransientError("evaluator_failed", failed.detail, extra=extra)
     return CannotScore("input_too_long" if is_too_long(failed) else failed.code, failed.detail, extra=extra)
+
+
+def is_outage(failed: CallFailed) -> bool:
+    """Return whether the endpoint is away, so that the same question is better asked later.
+
+    An answer that does not come in time is none: the text may be what takes so long.
+    """
+    if isinstance(failed, CircuitOpen):
+        return failed.is_outage
+    return failed.is_transient and (failed.code == CONNECTION or (failed.code == TIMEOUT and failed.status is not None))
 
 
 def is_too_long(failed: CallFailed) -> bool:

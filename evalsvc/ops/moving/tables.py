@@ -110,6 +110,8 @@ INSTEAD: dict[str, Mapping[str, str]] = {
         "attempt": f"CASE WHEN {_REOPENED} THEN greatest(t.attempt, 1) ELSE t.attempt END",
         "token": "NULL::uuid",
         "lease_expires_at": "NULL::timestamptz",
+        "waiting_since": "NULL::timestamptz",
+        "waiting_message": "NULL::text",
     },
 }
 """What columns hold there, in SQL over the row `t`."""

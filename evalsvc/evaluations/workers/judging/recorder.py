@@ -11,10 +11,10 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 
 from evalsvc.evaluations.evaluate.captures import is_undone
 from evalsvc.evaluations.evaluate.replies import send_replies
-from evalsvc.evaluations.verdicts import RetryableError, Verdict, verdict_columns
+from evalsvc.evaluations.verdicts import RetryableError, ServiceUnavailable, Verdict, verdict_columns
 from evalsvc.evaluations.workers.judging import store
 from evalsvc.evaluations.workers.judging.scorer import build_failure_verdict
-from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation
+from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, Reason
 
 log = logging.getLogger(__name__)
 Done: TypeAlias = tuple[ClaimedEvaluation, Verdict]
@@ -54,9 +54,17 @@ def postpone_retryable(done: Sequence[Done]) -> list[Done]:
     if not retryable:
         return final
     was_postponed = store.postpone(
-        [claimed for claimed, _ in retryable], [verdict.retry_after_seconds for _, verdict in retryable]
+        [claimed for claimed, _ in retryable],
+        [verdict.retry_after_seconds for _, verdict in retryable],
+        [_reason(verdict) for _, verdict in retryable],
     )
     return final + [(claimed, verdict) for claimed, verdict in retryable if was_postponed.get(claimed.id) is False]
+
+
+def _reason(verdict: RetryableError) -> Reason:
+    if isinstance(verdict, ServiceUnavailable):
+        return Reason()
+    return Reason(verdict.error_code, verdict.error_message)
 
 
 def write_verdicts(final: Sequence[Done]) -> set[tuple[int, int]]:

@@ -12,13 +12,17 @@ from django.conf import settings
 from django.db import connections
 
 from evalsvc.evaluations.database.round_trips import dump_jsonb
+from evalsvc.judges.failures import RATE_LIMITED
 from evalsvc.tenancy.scope import APP, SYSTEM
 
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 2.0, 30.0
 CLAIM = "SELECT * FROM claim_judging(%s, %s, %s, %s, %s::bigint[], %s::text[], %s::int[], %s)"
 READ = "SELECT * FROM read_judging(%s::bigint[], %s::bigint[])"
 EXTEND = "SELECT * FROM extend_judging(%s::bigint[], %s::int[], %s)"
-POSTPONE = "SELECT * FROM postpone_judging(%s::bigint[], %s::int[], %s::float8[], %s)"
+POSTPONE = """
+SELECT * FROM postpone_judging(
+  %s::bigint[], %s::int[], %s::float8[], %s::float8[], %s::text[], %s::text[], %s)
+"""
 FINISH = "SELECT * FROM finish_judging(%s::jsonb)"
 # For messages of earlier versions: a message could be sent for a request before a runner had claimed its evaluations.
 FREE = """
@@ -62,6 +66,13 @@ class ClaimedInputs(NamedTuple):
     inputs: SampleInputs
 
 
+class Reason(NamedTuple):
+    """What an evaluation waits for: the code and the message of its last attempt, if they are its endpoint's."""
+
+    code: str | None = None
+    message: str | None = None
+
+
 def claim_judging(
     *, limit: int, slots: int, lends: bool, held: Mapping[tuple[int, str], int]
 ) -> list[ClaimedEvaluation]:
@@ -102,15 +113,21 @@ def _set_leases(claimed: Sequence[ClaimedEvaluation], lease_seconds: float) -> s
     return {id for (id,) in rows(SYSTEM, EXTEND, [*_keys(claimed), lease_seconds])}
 
 
-def postpone(claimed: Sequence[ClaimedEvaluation], waits: Sequence[float]) -> dict[int, bool]:
+def postpone(
+    claimed: Sequence[ClaimedEvaluation], waits: Sequence[float], reasons: Sequence[Reason] | None = None
+) -> dict[int, bool]:
     """Postpone evaluations until their turn; return, for each that this runner still owns, whether it was postponed.
 
     Postponed evaluations stay pending and occupy no slot; a missed turn does not count as an attempt. The delay grows
-    with each missed turn. The result is False where the delay would end later than JUDGE_PATIENCE_SECONDS after the
-    request was accepted.
+    with each missed turn, and ends at the latest JUDGE_PATIENCE_SECONDS after the request was accepted. The result is
+    False after that, and for a rate limit that lasts longer. An outage may end before its wait.
     """
+    reasons = reasons or [Reason()] * len(claimed)
     delays = [_delay(evaluation, wait) for evaluation, wait in zip(claimed, waits, strict=True)]
-    return dict(rows(SYSTEM, POSTPONE, [*_keys(claimed), delays, float(settings.JUDGE_PATIENCE_SECONDS)]))
+    least = [wait if reason.code in (None, RATE_LIMITED) else 0.0 for wait, reason in zip(waits, reasons, strict=True)]
+    texts = [reason.code for reason in reasons], [reason.message for reason in reasons]
+    values = [*_keys(claimed), delays, least, *texts, float(settings.JUDGE_PATIENCE_SECONDS)]
+    return dict(rows(SYSTEM, POSTPONE, values))
 
 
 def _delay(one: ClaimedEvaluation, retry_after_seconds: float) -> float:

@@ -34,6 +34,15 @@ class LiveHead(AnswerShape):
     finished_at: Moment | None
 
 
+class WaitingScores(AnswerShape):
+    """Scores that wait for their judge's endpoint."""
+
+    n_outputs: Annotated[int, Meta(description="Outputs with scores that wait, and those that are scored with them.")]
+    since: Moment
+    until: Annotated[Moment | None, Meta(description="When the endpoint is asked again; null while it is asked.")]
+    message: Annotated[str | None, Meta(description="What the endpoint has answered.")]
+
+
 class WatchedConfig(AnswerShape):
     """A config with its estimates, and how it compares with the leader."""
 
@@ -59,6 +68,7 @@ class WatchedConfig(AnswerShape):
     metrics: dict[str, MetricEstimate]
     by_component: dict[str, dict[str, dict[str, MetricEstimate]]]
     versus_leader: VersusConfig | None
+    waiting: Annotated[WaitingScores | None, Meta(description="Null where no score waits for its judge's endpoint.")]
 
 
 class DecisionFacts(AnswerShape):

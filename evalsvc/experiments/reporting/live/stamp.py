@@ -13,6 +13,8 @@ from evalsvc.tenancy.scope import current_role
 STAMP = """
 SELECT x.name, p.state, jsonb_array_length(p.metrics), s.*,
   (SELECT sum(e.n) FROM experiments_evidence e WHERE e.experiment_id = x.id),
+  (SELECT max(u.lease_expires_at) FROM experiments_workunit u JOIN experiments_config c ON c.id = u.config_id
+    WHERE c.experiment_id = x.id AND u.state <> 'done' AND u.waiting_since IS NOT NULL AND u.token IS NULL),
   (SELECT sum(e.upto + e.basis) FROM experiments_comparison e WHERE e.experiment_id = x.id),
   extract(epoch FROM statement_timestamp())
 FROM experiments_experimentplan p JOIN projects_experiment x ON x.id = p.experiment_id

@@ -181,7 +181,17 @@ def _config_view(
         "metrics": metrics,
         "by_component": group_by_component(scene.metrics, metrics),
         "versus_leader": _versus_out(config, against, beside, pairs),
+        "waiting": _waiting_out(config),
     }
+
+
+def _waiting_out(config: Config) -> dict[str, object] | None:
+    """Return what the scores of a config wait for; the columns are those of `configs_ever`."""
+    n_outputs = getattr(config, "n_waiting", None)
+    if not n_outputs:
+        return None
+    names = {"since": "waiting_since", "until": "waiting_until", "message": "waiting_message"}
+    return {"n_outputs": n_outputs, **{name: getattr(config, column) for name, column in names.items()}}
 
 
 def _versus_out(

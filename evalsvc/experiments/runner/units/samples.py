@@ -5,12 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from operator import itemgetter
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import FAILED_OUTPUT, Output
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
-from evalsvc.experiments.runner.score import NOT_APPLICABLE, Row, failed_score, score_output
+from evalsvc.experiments.runner.score import NOT_APPLICABLE, WAITS, Row, failed_score, score_output
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.runner.units.stages import MEASURED, build_answer_key, load_answers, store_answers
 from evalsvc.judges.calls.endings import ERROR
@@ -144,8 +145,11 @@ def sample_scores(
 def mean_score(metric: Metric, pos: int, rows: Sequence[Row], failure_value: float | None) -> Row:
     """Return the score of an example: the mean over the samples that have one, and an error where none has.
 
-    Beside samples with a score, failed ones have the value that they count as.
+    Beside samples with a score, failed ones have the value that they count as. While the judge of one sample is away
+    the mean waits for it.
     """
+    if (waiting := max((row for row in rows if WAITS in row), key=itemgetter(WAITS), default=None)) is not None:
+        return waiting
     if failure_value is not None and any(row.get("value") is not None for row in rows):
         rows = [row | {"value": failure_value} if row.get("error_code") == FAILED_OUTPUT else row for row in rows]
     scored_rows = [row for row in rows if row.get("value") is not None]

@@ -22,7 +22,7 @@ from evalsvc.experiments.runner.retries import (
     retry_task,
     select_unscored_outputs,
 )
-from evalsvc.experiments.runner.score import failed_score, needs_judge
+from evalsvc.experiments.runner.score import WAITS, failed_score, needs_judge
 from evalsvc.experiments.runner.store import Outcome, RecordResult, Unit
 from evalsvc.experiments.runner.units.context import (
     Example,
@@ -35,6 +35,7 @@ from evalsvc.experiments.runner.units.context import (
 )
 from evalsvc.experiments.runner.units.pipelines import Requester, build_requester
 from evalsvc.experiments.runner.units.samples import SampleKeeper, sample_scores
+from evalsvc.experiments.runner.units.waits import find_scored_metrics, set_delays
 from evalsvc.experiments.runner.writer import Writer
 from evalsvc.tenancy.outages import is_outage
 
@@ -112,10 +113,11 @@ class UnitRunner:
         done_positions = {pos for pos, output in outputs.items() if task.is_done(output)}
         if task.what == Retry.What.SCORES:
             self._score_all(context, select_unscored_outputs(self.unit, task, outputs), failed_metrics(self.unit, task))
-        elif context.kind == Config.Kind.PUSH:
-            self._score_all(context, select_unscored_outputs(self.unit, task, outputs))
-        else:
+            return
+        if context.kind != Config.Kind.PUSH:
             self._ask(context, done_positions, {})
+        if unscored_outputs := select_unscored_outputs(self.unit, task, outputs):
+            self._score_all(context, unscored_outputs)
 
     def _ask_all(self, context: UnitContext) -> None:
         recorded_positions = set(recorded_outputs(self.unit)) if self.unit.attempt > 1 else set()
@@ -205,6 +207,9 @@ class UnitRunner:
             failures=context.failures,
             account_id=self.unit.account_id,
         )
+        set_delays(self.unit, scores)
+        if any(WAITS in score for score in scores):
+            row["scored"] = False
         self.outputs.append(row)
         self.scores += scores
         self.n_kept += 1
@@ -212,7 +217,9 @@ class UnitRunner:
     def _score_recorded(self, context: UnitContext) -> None:
         # What was added later looks at outputs that have the plan's own scores already.
         waiting = [row for row in recorded_outputs(self.unit).values() if self.unit.addition or not row.scored]
-        self._score_all(context, waiting)
+        scored = find_scored_metrics(self.unit) if needs_judge(context.metrics) else {}
+        names = {metric.name for metric in context.metrics}
+        self._score_all(context, waiting, {row.pos: names - scored.get(row.pos, set()) for row in waiting})
 
     def _score_all(
         self, context: UnitContext, waiting: Sequence[Output], only: Mapping[int, Collection[str]] | None = None
@@ -224,6 +231,7 @@ class UnitRunner:
         connections.close_all()
         with ThreadPoolExecutor(n_threads, thread_name_prefix="judge") as pool:
             for scores in pool.map(lambda output: self._scores_of_recorded(context, examples, output, only), waiting):
+                set_delays(self.unit, scores)
                 self.scores += scores
 
     def _scores_of_recorded(

@@ -115,6 +115,8 @@ class LiveBoard:
     reference: float | None
     decisions: Sequence[Mapping[str, Any]]
     confirmation: str
+    waiting: Sequence[tuple[str, str]]
+    """The configs with scores that wait for their judge's endpoint, each with what it has answered."""
     is_watched: bool
     n_to_do: int
     n_done: int
@@ -172,6 +174,7 @@ def build_live_board(
         reference=reference,
         decisions=view["decisions"],
         confirmation=confirmation_sentence(view["confirmation"]) if view["confirmation"] else "",
+        waiting=[(config["name"], config["waiting"]["message"]) for config in view["configs"] if config["waiting"]],
         is_watched=plan.state not in ENDED,
         n_to_do=sum(row.n_to_do for row in rows),
         n_done=sum(row.n_done for row in rows),
