@@ -27,7 +27,7 @@ async def complete_within_cap(
     endpoint refuses to be called `max_tokens` is called by the other name from then on.
     """
     cap, asked = connection.max_output_tokens, model or connection.model
-    own = {name: parameters[name] for name in LIMITS if isinstance(parameters.get(name), int)}
+    own = {name: value for name in LIMITS if isinstance(value := parameters.get(name), int)}
     if cap is None or own:
         limit = {} if cap is None else {name: min(value, cap) for name, value in own.items()}
         return await _complete(connection, messages, model, seconds, {**parameters, **limit})
