@@ -75,10 +75,14 @@ def describe_trial(trial: Trial) -> str:
     tokens = f"{trial.input_tokens} tokens sent, {trial.output_tokens} written"
     learnt = f" It is called with: {describe_dialect(trial.dialect)}." if trial.dialect else ""
     estimated = ", by estimate" if trial.is_estimated else ""
-    cost = "" if trial.cost is None else f", {trial.cost:.3g} {trial.currency}"
+    cost = "" if trial.cost is None else f", {_format_money(trial.cost)} {trial.currency}"
     return (
         f"{trial.model} gave a verdict after {trial.latency_ms:.0f} ms in {n_calls}: {tokens}{estimated}{cost}.{learnt}"
     )
+
+
+def _format_money(amount: float) -> str:
+    return f"{amount:.9f}".rstrip("0").rstrip(".")
 
 
 class SingleAttempt(RetryPolicy):
