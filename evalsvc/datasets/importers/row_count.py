@@ -24,13 +24,13 @@ class _Uncertain(Exception):
 def count_rows(file: BinaryIO, *, limit: int, is_csv: bool) -> int | None:
     """Return at least how many rows a file has; None if it seems to have fewer than `limit`, or cannot be told.
 
-    Blank rows do not count. The file stays where it is.
+    Blank rows do not count, and small files are soon read. The file stays where it is.
     """
     position, size = file.tell(), file.seek(0, 2)
     try:
         file.seek(0)
         head = file.read(CHUNK_BYTES)
-        if head.count(b"\n") * size < LEAST_SHARE * limit * len(head):
+        if size <= CHUNK_BYTES or head.count(b"\n") * size < LEAST_SHARE * limit * len(head):
             return None
         file.seek(0)
         blank = _blank_or_numbers if is_csv and _has_index.match(head) else _blank
