@@ -23,6 +23,7 @@ BODY = b'{"a": 1}' * 1000
         (b"deflate", zlib.compress(BODY, wbits=-15)),
         (b"identity", BODY),
     ],
+    ids=["gzip", "x-gzip", "deflate", "deflate-raw", "identity"],
 )
 def test_it_is_read(encoding: bytes, content: bytes) -> None:
     with Allowance(seconds=1, max_bytes=len(BODY)):
@@ -41,6 +42,7 @@ def test_it_is_read(encoding: bytes, content: bytes) -> None:
         (b"gzip, gzip", gzip.compress(gzip.compress(BODY)), "bad_answer"),
         (b"gzip", gzip.compress(BODY + b"more"), "too_large"),
     ],
+    ids=["cut", "plain", "unknown", "twice", "too-large"],
 )
 def test_what_cannot_be_read_is_refused(encoding: bytes, content: bytes, code: str) -> None:
     with Allowance(seconds=1, max_bytes=len(BODY)), pytest.raises(OutboundFailed) as caught:

@@ -57,6 +57,8 @@ class ErrorWrapper(DatabaseErrorWrapper):
     failover, or a provider that stops writes before the disk is full.
     """
 
+    wrapper: DatabaseWrapper
+
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         """Raise Django's error for one of psycopg's."""
         if isinstance(error, ReadOnlySqlTransaction):
