@@ -156,11 +156,14 @@ class Running:
             return self._evaluate(**more)
 
     def _evaluate(self, **more: str) -> tuple[int, Any]:
+        return self.post("/v1/evaluate", QUESTION | more)
+
+    def post(self, path: str, body: Any) -> tuple[int, Any]:
         address = urlsplit(self.demo["EVALSVC_URL"])
         connection = self._connection(address.hostname or "", address.port)
         with contextlib.closing(connection):
             headers = {"X-API-KEY": self.demo["EVALSVC_API_KEY"], "Content-Type": "application/json"}
-            connection.request("POST", "/v1/evaluate", json.dumps(QUESTION | more), headers)
+            connection.request("POST", path, json.dumps(body), headers)
             answer = connection.getresponse()
             return answer.status, json.loads(answer.read())
 

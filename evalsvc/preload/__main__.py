@@ -56,7 +56,8 @@ def _read_arguments() -> tuple[ServiceSite, set[str]]:
 
 def _reporter(site: ServiceSite) -> Callable[[str], None]:
     def report(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # the log is on a full disk; the terminal still shows the line
+            print(line, file=sys.stderr, flush=True)
         if site.terminal is not None:
             with contextlib.suppress(OSError):  # the terminal has been closed
                 os.write(site.terminal, f"{line}\n".encode())

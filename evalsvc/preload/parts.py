@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evalsvc.local.disk import explain_shortage
 from evalsvc.local.drain import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.launch import die_with_parent
 from evalsvc.local.supervisor.children.child import ChildSpec
@@ -38,6 +39,10 @@ class ServiceSite:
         """Return the port of the listening socket."""
         return int(os.environ["EVALSVC_PORT"])
 
+    def explain_crash(self) -> str:
+        """Return the reason why any part may have ended; empty if none is known."""
+        return explain_shortage(self.home)
+
 
 def web(site: ServiceSite) -> ChildSpec:
     """Describe the web process: gunicorn, on the socket that is listening already."""
@@ -54,6 +59,7 @@ def web(site: ServiceSite) -> ChildSpec:
         lambda: work,
         lambda: answers(site.host, site.port, start),
         stop_timeout=REQUESTS_SECONDS + 5 + drain_seconds(os.environ),
+        explain_crash=site.explain_crash,
     )
 
 
@@ -71,7 +77,7 @@ def worker(site: ServiceSite, queue: str, *, with_clock: bool) -> ChildSpec:
         ready.unlink(missing_ok=True)  # left there by an earlier run
         return work
 
-    return ChildSpec(worker_name(queue), begin, ready.exists, stop_timeout=20)
+    return ChildSpec(worker_name(queue), begin, ready.exists, stop_timeout=20, explain_crash=site.explain_crash)
 
 
 def receiver(site: ServiceSite) -> ChildSpec:
@@ -85,7 +91,7 @@ def receiver(site: ServiceSite) -> ChildSpec:
         ready.unlink(missing_ok=True)  # left there by an earlier run
         return work
 
-    return ChildSpec(OTLP, begin, ready.exists, stop_timeout=20)
+    return ChildSpec(OTLP, begin, ready.exists, stop_timeout=20, explain_crash=site.explain_crash)
 
 
 def run_receiver(site: ServiceSite, ready: Path) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from django.db import Error, InterfaceError, OperationalError
 from redis import exceptions as redis_errors
+
+from evalsvc.local.disk import is_short
 
 # SQLSTATE classes for the state of the server, not for the statement: connection failure, rollback because of another
 # transaction, insufficient resources, object in use, shutdown.
@@ -24,7 +29,7 @@ def is_outage(exc: Exception) -> bool:
     """Return whether the same may work later: the database or Redis was away, too slow or too busy."""
     if isinstance(exc, OperationalError | InterfaceError):
         return not is_refusal(exc)
-    return isinstance(exc, Outage | redis_errors.ConnectionError | redis_errors.TimeoutError)
+    return is_write_refusal(exc) or isinstance(exc, Outage | redis_errors.ConnectionError | redis_errors.TimeoutError)
 
 
 def is_refusal(exc: Error) -> bool:
@@ -34,5 +39,19 @@ def is_refusal(exc: Error) -> bool:
 
 
 def explain_outage(exc: BaseException) -> str:
-    """Return why the database cannot serve a request at the moment; empty if its error does not tell."""
-    return REASONS.get(getattr(exc.__cause__, "sqlstate", None) or "", "")
+    """Return why PostgreSQL or Redis cannot serve a request at the moment; empty if nothing tells."""
+    if is_write_refusal(exc):
+        return "Redis cannot write to its disk."
+    reason = REASONS.get(getattr(exc.__cause__, "sqlstate", None) or "", "")
+    return reason or explain_own_disk()
+
+
+def is_write_refusal(exc: BaseException) -> bool:
+    """Return whether Redis takes no writes because it cannot write its file."""
+    return isinstance(exc, redis_errors.ResponseError) and str(exc).startswith("MISCONF")
+
+
+def explain_own_disk() -> str:
+    """Return that the disk of the home is full; empty if not. A server that is down there cannot say it itself."""
+    home = os.environ.get("EVALSVC_HOME")
+    return "The disk of the service is full." if home and Path(home).is_dir() and is_short(Path(home)) else ""

@@ -1,6 +1,8 @@
 """The supervisor: crash and restart, giving up with the reason, and leaving nothing behind."""
 
 import contextlib
+import dataclasses
+import errno
 import json
 import os
 import signal
@@ -10,11 +12,13 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 import evalsvc
+from evalsvc.local import disk
 from evalsvc.local.process import Command
 from evalsvc.local.supervisor.children import child as child_module
 from evalsvc.local.supervisor.children.child import Child, ChildSpec, rotate
@@ -97,6 +101,79 @@ def test_a_child_that_keeps_crashing_stops_the_service_with_the_reason(superviso
         supervisor.watch()
     assert "web stopped with exit code 3, for the 3th time within a minute" in str(failure.value)
     assert "cannot read the key" in str(failure.value)
+
+
+@pytest.mark.parametrize("options", [{"max_crashes": None}, {"max_crashes": 1, "explain_crash": lambda: "full"}])
+def test_a_server_or_a_crash_with_a_reason_outside_is_started_again_without_end(
+    supervisor: Supervisor, said: list[str], monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(child_module, "LONGEST_DELAY_SECONDS", 0.05)
+    child = supervisor.add(spec("postgres", "raise SystemExit(3)", **options))
+    eventually(lambda: len(child.crashes) > 6, supervisor.tick)
+    assert len(said) == child_module.MAX_REPORTS
+
+
+def test_the_pauses_between_starts_have_a_limit(tmp_path: Path) -> None:
+    child = Child(spec("postgres", SLEEP, max_crashes=None), tmp_path / "log")
+    delays = [child.record_crash() for _ in range(8)]
+    assert delays == pytest.approx([0.1, 0.3, 0.9, 2.7, 8.1, 10, 10, 10])
+
+
+def test_crashes_on_a_full_disk_do_not_count_once_there_is_room(tmp_path: Path) -> None:
+    reasons = ["full"] * 6 + [""] * 3
+    child = Child(spec("web", SLEEP, max_crashes=2, explain_crash=lambda: reasons.pop(0)), tmp_path / "log")
+    assert None not in [child.record_crash() for _ in range(8)]
+    assert child.record_crash() is None
+
+
+def test_a_server_whose_folder_cannot_be_written_is_tried_again(supervisor: Supervisor, said: list[str]) -> None:
+    def fail() -> Command:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    child = supervisor.add(spec("postgres", SLEEP, max_crashes=None))
+    child.spec = dataclasses.replace(child.spec, command=fail)
+    os.kill(pid_of(child), signal.SIGKILL)
+    eventually(lambda: len(child.crashes) > 1, supervisor.tick)
+    assert "postgres cannot be started: [Errno 28] No space left on device" in said[1]
+
+
+def test_a_service_that_gives_up_on_a_full_disk_is_started_again(supervisor: Supervisor, said: list[str]) -> None:
+    supervisor.add(spec("service", "raise SystemExit(3)", gives_up_with=3, explain_crash=lambda: "full"))
+    eventually(lambda: len(said) > 1, supervisor.tick)
+    assert "service stopped with exit code 3; starting it again" in said[0]
+
+
+def test_a_report_that_cannot_be_written_does_not_end_the_service(tmp_path: Path) -> None:
+    def fail(line: str) -> None:
+        raise OSError(errno.ENOSPC, line)
+
+    with Supervisor(tmp_path / "logs", report=fail) as supervisor:
+        child = supervisor.add(spec("worker", SLEEP))
+        first = pid_of(child)
+        os.kill(first, signal.SIGKILL)
+        eventually(lambda: child.process is not None and child.process.pid != first, supervisor.tick)
+
+
+def test_a_full_disk_is_reported_once_and_takes_the_ballast(
+    supervisor: Supervisor, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = [8 * disk.BALLAST_BYTES]
+    monkeypatch.setattr(disk, "_free", lambda home: free[0])
+    disk.reserve_ballast(tmp_path)
+    assert (tmp_path / disk.BALLAST).stat().st_blocks * 512 >= disk.BALLAST_BYTES
+    supervisor.checks.append(disk.DiskWatch(tmp_path, supervisor.report).check)
+    supervisor.check()
+    assert said == []
+    for free[0] in (disk.FULL_BYTES - 1, disk.BALLAST_BYTES, 0):
+        supervisor.check()
+    assert said == [disk.explain_shortage(tmp_path)]
+    assert "Make room there" in said[0]
+    assert not (tmp_path / disk.BALLAST).exists()
+    free[0] = 8 * disk.BALLAST_BYTES
+    supervisor.check()
+    supervisor.check()
+    assert said[1:] == [f"The disk with {tmp_path} has room again."]
+    assert (tmp_path / disk.BALLAST).exists()
 
 
 def test_what_fails_at_the_start_is_not_tried_again(supervisor: Supervisor, said: list[str]) -> None:

@@ -1,11 +1,14 @@
 """The database and the broker that the service will use: embedded ones, or those the operator names."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from evalsvc.local.disk import explain_shortage
 from evalsvc.local.drain import DRAIN_SECONDS_VARIABLE
 from evalsvc.local.embedded.home import APPLICATION_SECRETS
 from evalsvc.local.embedded.postgres import EmbeddedPostgres
@@ -30,6 +33,8 @@ NOT_FOR_CHILDREN = (
     "MFLAGS",
 )
 
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # nosec B108 - mkdtemp makes a private folder there
+
 
 class BackendUnusable(Exception):
     """The database or broker named in the environment cannot be used; the message contains the remedy."""
@@ -45,6 +50,7 @@ class Backends:
     servers: list[EmbeddedServer] = field(default_factory=list)
     postgres: EmbeddedPostgres | None = None
     valkey: EmbeddedValkey | None = None
+    metrics_dir: Path = field(init=False)
 
     def __post_init__(self) -> None:
         remove_old_sockets(self.home)
@@ -54,8 +60,9 @@ class Backends:
         if not self.outside.get("REDIS_URL"):
             self.valkey = EmbeddedValkey(self.home)
             self.servers.append(self.valkey)
-        folders = "".join(f"{server.socket_dir}\n" for server in self.servers)
-        _sockets_file(self.home).write_text(folders)
+        self.metrics_dir = make_metrics_dir(self.home)
+        folders = [*(server.socket_dir for server in self.servers), self.metrics_dir]
+        _sockets_file(self.home).write_text("".join(f"{folder}\n" for folder in folders))
 
     def specs(self) -> list[ChildSpec]:
         return [server_spec(server, stage) for stage, server in enumerate(self.servers)]
@@ -84,6 +91,7 @@ class Backends:
     def remove_sockets(self) -> None:
         for server in self.servers:
             server.remove_socket_dir()
+        shutil.rmtree(self.metrics_dir, ignore_errors=True)
         _sockets_file(self.home).unlink(missing_ok=True)
 
 
@@ -92,7 +100,29 @@ def server_spec(server: EmbeddedServer, stage: int) -> ChildSpec:
         server.prepare()
         return server.command()
 
-    return ChildSpec(server.name, command, server.is_ready, stage, server.stop_signal, server.stop_timeout)
+    return ChildSpec(
+        server.name,
+        command,
+        server.is_ready,
+        stage,
+        server.stop_signal,
+        server.stop_timeout,
+        max_crashes=None,
+        explain_crash=lambda: explain_shortage(server.home),
+    )
+
+
+def make_metrics_dir(home: Path) -> Path:
+    """Create an empty folder for metrics: those of an earlier run would be counted twice.
+
+    Processes map these files into memory. On a full disk the first write to a page would end the process (SIGBUS).
+    """
+    if SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK):
+        return Path(tempfile.mkdtemp(prefix="evalsvc-metrics-", dir=SHARED_MEMORY))
+    folder = home / "run" / "metrics"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700, parents=True)
+    return folder
 
 
 def outside_database(environment: Mapping[str, str], passwords: Mapping[str, str]) -> DatabaseUrls:

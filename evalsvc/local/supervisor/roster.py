@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from evalsvc.local.disk import explain_shortage
 from evalsvc.local.drain import REQUESTS_SECONDS, drain_seconds
 from evalsvc.local.process import Command
 from evalsvc.local.supervisor.children.child import ChildSpec
@@ -85,6 +86,7 @@ def service(
         lambda: not missing(home, parts) and (WEB not in parts or answers(host, port, env.get(START_VARIABLE))),
         SERVICE_STAGE,
         stop_timeout=REQUESTS_SECONDS + 15 + drain_seconds(env),
+        explain_crash=lambda: explain_shortage(home),
         gives_up_with=GIVES_UP,
     )
 

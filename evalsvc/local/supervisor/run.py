@@ -3,7 +3,6 @@
 import contextlib
 import importlib.util
 import os
-import shutil
 import socket
 import time
 import uuid
@@ -11,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evalsvc.local.disk import DiskWatch, reserve_ballast
 from evalsvc.local.drain import DRAIN_FILE_VARIABLE, refuse_malformed_drain
 from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
 from evalsvc.local.embedded.urls import DatabaseUrls
@@ -72,6 +72,8 @@ def run_service(options: StartOptions, write: Callable[[str], None] = print) -> 
         stack.callback(backends.remove_sockets)
         supervisor = stack.enter_context(Supervisor(home / "logs", report=write))
         write(f"evalsvc starts; its data and logs are in {home}")
+        reserve_ballast(home)
+        supervisor.checks.append(DiskWatch(home, supervisor.report).check)
         try:
             Start(options, home, values, backends, supervisor, progress, lock, stack).run()
             supervisor.watch()
@@ -243,7 +245,7 @@ class Start:
         draining = {DRAIN_FILE_VARIABLE: os.environ.get(DRAIN_FILE_VARIABLE) or str(self.home / "run" / "draining")}
         write_env_file(self.home / "run" / "services.env", extra | all_urls | draining)
         service_urls = {name: url for name, url in all_urls.items() if name != "DATABASE_MIGRATION_URL"}
-        metrics = {"PROMETHEUS_MULTIPROC_DIR": str(empty_folder(self.home / "run" / "metrics"))}
+        metrics = {"PROMETHEUS_MULTIPROC_DIR": str(self.backends.metrics_dir)}
         start_env = metrics | draining | {roster.START_VARIABLE: self._start}
         start_env |= build_proxied_environment(os.environ) if self._front else {}
         service_env = child_environment(self.home, extra | service_urls | start_env)
@@ -292,10 +294,3 @@ class Start:
                 self.progress.write(f"  waiting for {', '.join(waiting)} (logs in {self.home / 'logs'})")
                 last_reported = waiting
         return waiting
-
-
-def empty_folder(folder: Path) -> Path:
-    """Return an empty folder: metrics of processes from an earlier run would be counted twice."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(mode=0o700, parents=True)
-    return folder

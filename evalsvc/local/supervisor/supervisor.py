@@ -14,7 +14,7 @@ from types import FrameType
 import psutil
 
 from evalsvc.local.process import Command, descendants, kill_all, kill_tree, start
-from evalsvc.local.supervisor.children.child import Child, ChildSpec, describe_exit, kill_group
+from evalsvc.local.supervisor.children.child import MAX_REPORTS, Child, ChildSpec, describe_exit, kill_group
 
 PR_SET_CHILD_SUBREAPER = 36
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -34,7 +34,9 @@ class Supervisor:
 
     def __init__(self, logs: Path, *, report: Callable[[str], None] = print) -> None:
         self.logs = logs
-        self.report = report
+        self.checks: list[Callable[[], None]] = []
+        """Called at each look at the children."""
+        self._write = report
         self.children: list[Child] = []
         self._step: subprocess.Popen[bytes] | None = None
         self._starting: list[Child] = []
@@ -60,6 +62,11 @@ class Supervisor:
     def _handle_signal(self, number: int, frame: FrameType | None) -> None:
         # Only counted: an exception raised here could strike between a fork and our noting of the child.
         self._signals += 1
+
+    def report(self, line: str) -> None:
+        """Tell the operator; a terminal that has been closed or a file on a full disk must not end the service."""
+        with contextlib.suppress(OSError):
+            self._write(line)
 
     def add(self, spec: ChildSpec, *, must_start: bool = False) -> Child:
         """Start a child without waiting for it; if it must start, its end before it was ready is a failure."""
@@ -135,26 +142,38 @@ class Supervisor:
     def check(self) -> None:
         if self._signals:
             raise StopRequested
+        for check in self.checks:
+            check()
         for child in self.children:
             code = child.exit_code()
             if code is not None:
                 self._handle_crash(child, code)
             elif child.restart_at is not None and time.monotonic() >= child.restart_at:
-                child.start()
+                self._start_again(child)
+
+    def _start_again(self, child: Child) -> None:
+        try:
+            child.start()
+        except OSError as error:
+            self._plan_restart(child, f"{child.spec.name} cannot be started: {error}")
 
     def _handle_crash(self, child: Child, code: int) -> None:
         if child.process:
             kill_group(child.process.pid)
         what = f"{child.spec.name} stopped with {describe_exit(code)}"
-        if child.spec.gives_up_with == code:
-            raise ServiceFailed(_append_log_tail(f"{child.spec.name} gave up", child))
         if child in self._starting:  # no second try: what fails at the start is a setting, and the reader waits
-            raise ServiceFailed(_append_log_tail(what, child))
+            raise ServiceFailed(_append_log_tail(f"{what}. {child.spec.explain_crash()}".removesuffix(". "), child))
+        if child.spec.gives_up_with == code and not child.spec.explain_crash():
+            raise ServiceFailed(_append_log_tail(f"{child.spec.name} gave up", child))
+        self._plan_restart(child, what)
+
+    def _plan_restart(self, child: Child, what: str) -> None:
         delay = child.record_crash()
         self._kill_orphans()
         if delay is None:
             raise ServiceFailed(_append_log_tail(f"{what}, for the {len(child.crashes)}th time within a minute", child))
-        self.report(f"{what}; starting it again in {delay:.1f} s (log: {child.log})")
+        if not child.restarts_without_end or len(child.crashes) <= MAX_REPORTS:
+            self.report(f"{what}; starting it again in {delay:.1f} s (log: {child.log})")
 
     def stop(self) -> None:
         """Stop the children stage by stage, in reverse order; a second signal kills what is left at once."""

@@ -14,6 +14,9 @@ from evalsvc.local.supervisor.children.forked import Fork, ForkedProcess, fork
 
 MAX_LOG_BYTES = 20 * 1024 * 1024
 KEPT_LOGS = 3
+LONGEST_DELAY_SECONDS = 10.0
+MAX_REPORTS = 3
+"""Crashes within a minute that are reported, of a child that is started again without end."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,10 @@ class ChildSpec:
     stage: int = 0
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout: float = 20
-    max_crashes: int = 5  # within a minute; the next one stops the whole service
+    # Within a minute; the next one stops the whole service. None: it is started again without end.
+    max_crashes: int | None = 5
+    # Called after a crash. A reason outside the child, such as a full disk, lets it be started again without end.
+    explain_crash: Callable[[], str] = lambda: ""
     # Exit code by which the child reports that a restart would fail in the same way.
     gives_up_with: int | None = None
 
@@ -39,6 +45,7 @@ class Child:
     process: subprocess.Popen[bytes] | ForkedProcess | None = None
     restart_at: float | None = None
     crashes: deque[float] = field(default_factory=deque)
+    reason: str = ""  # of the last crash, if it is known
 
     def start(self) -> None:
         rotate(self.log)
@@ -54,14 +61,22 @@ class Child:
         """Plan the next start and return the delay; None when it crashed too often."""
         now = time.monotonic()
         self.process = None
+        reason = self.spec.explain_crash()
+        if self.reason and not reason:
+            self.crashes.clear()  # those had a reason that has passed
+        self.reason = reason
         self.crashes.append(now)
         while self.crashes[0] < now - 60:
             self.crashes.popleft()
-        if len(self.crashes) > self.spec.max_crashes:
+        if not self.restarts_without_end and len(self.crashes) > (self.spec.max_crashes or 0):
             return None
-        delay = float(0.1 * 3 ** (len(self.crashes) - 1))
+        delay = min(LONGEST_DELAY_SECONDS, float(0.1 * 3 ** (len(self.crashes) - 1)))
         self.restart_at = now + delay
         return delay
+
+    @property
+    def restarts_without_end(self) -> bool:
+        return self.spec.max_crashes is None or bool(self.reason)
 
     def ask_to_stop(self) -> None:
         self.restart_at = None
