@@ -45,7 +45,7 @@ def test_a_day_without_a_delivery_disables_an_endpoint(alice: Caller, server: Se
     id = new_endpoint(alice, url=server.url)["id"]
     server.says(status(500))
     fail(alice)
-    for hours in (0, 2, 6, 12):
+    for hours in (0.0, 2.0, 6.0, 12.0):
         told(hours=hours)
     assert state(alice, id) == (True, None)
     for hours in (23.9, 30):
@@ -59,7 +59,7 @@ def test_one_refused_event_among_delivered_ones_disables_nothing(alice: Caller, 
     server.says(status(400))
     fail(alice)
     told()
-    for hours in (2, 6, 12):
+    for hours in (2.0, 6.0, 12.0):
         server.says(status(400))
         told(hours=hours)
     server.says({})
