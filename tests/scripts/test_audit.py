@@ -57,7 +57,7 @@ def test_packages_without_one_pass(answer: Answer, capsys: pytest.CaptureFixture
 
 
 def test_an_unreachable_service_is_said_and_passes(answer: Answer, capsys: pytest.CaptureFixture[str]) -> None:
-    answer("", "Traceback\nrequests.exceptions.ConnectionError: HTTPSConnectionPool(host='pypi.org')")
+    answer("", "Traceback\nrequests.exceptions.ConnectionError: HTTPSConnectionPool(host='advisories.test')")
 
     assert audit.main() == 0
     said = capsys.readouterr().out
