@@ -55,8 +55,8 @@ check: ## run every gate but the tests
 measure: ## count what keeps the code easy to find one's way in; asserts nothing (ARGS="--against main --json")
 	$(BOOTSTRAP) --dev -- -m scripts.measure $(ARGS)
 
-audit: ## look up known vulnerabilities of everything in the lock
-	$(BOOTSTRAP) --dev -- -m pip_audit --strict --disable-pip --require-hashes --progress-spinner off -r requirements/runtime.txt
+audit: ## look up known vulnerabilities of everything in the locks; says when it could not
+	$(BOOTSTRAP) --dev -- -m scripts.audit
 
 bench: ## measure against the parent commit, a quarter of an hour; asserts nothing (ARGS="--only evaluate --against v0.4.0")
 	$(BOOTSTRAP) --dev -- -m benchmarks $(ARGS)

@@ -50,6 +50,9 @@ API_KEY_CACHE_SECONDS = env_int("EVALSVC_API_KEY_CACHE_SECONDS", 30)
 
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = REQUIRE_HTTPS
+# A browser keeps what begins so only of this host over https: no neighbour in the domain can set it.
+SESSION_COOKIE_NAME = "__Host-sessionid" if REQUIRE_HTTPS else "sessionid"
+CSRF_COOKIE_NAME = "__Host-csrftoken" if REQUIRE_HTTPS else "csrftoken"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_ENGINE = "evalsvc.accounts.access.session_store"  # Django's, read together with who it lets in
 SECURE_SSL_REDIRECT = False  # plain http is refused: a redirect would have leaked the key already

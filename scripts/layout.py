@@ -3,7 +3,8 @@
 `FOLDER/venv` is the environment of the locks, without what never runs in a service: tests, headers, sources of
 extensions, parts of Arrow that reach for other people's storage. `FOLDER/app` is the product, with the bytecode of all
 that a start imports, so nothing has to be written there: the folder may be read-only, and belong to somebody else than
-who runs it. Each role is a command of it; docs/operations.md has them. The folder cannot be moved afterwards.
+who runs it. Each role is a command of it; docs/operations.md has them. `FOLDER/sbom.cdx.json` lists the packages as
+CycloneDX, `FOLDER/NOTICE` their licences. The folder cannot be moved afterwards.
 
 Standard library only.
 """
@@ -70,6 +71,15 @@ def lay_out(folder: Path, *, with_servers: bool) -> None:
     say("Copying the product, and compiling what a start imports ...")
     copy_product(folder / "app")
     compile_imported(folder)
+    say("Listing the packages and their licences ...")
+    write_inventory(folder)
+
+
+def write_inventory(folder: Path) -> None:
+    """Write the list of packages (CycloneDX) and NOTICE, from what is in the environment."""
+    locks = [str(CHECKOUT / "requirements" / name) for name in ("runtime.txt", "models.txt")]
+    command = [str(venv_python(folder / "venv")), "-B", "-m", "scripts.inventory", str(folder), *locks]
+    subprocess.run(command, cwd=CHECKOUT, check=True)
 
 
 def strip(packages: Path, *, with_servers: bool) -> None:

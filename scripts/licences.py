@@ -14,6 +14,8 @@ from typing import Any
 from license_expression import ExpressionError, Licensing
 from packaging.requirements import Requirement
 
+from scripts.inventory import spdx, statement_of
+
 REQUIREMENTS = Path(__file__).resolve().parent.parent / "requirements"
 # Of no names of its own: which are allowed, and how people write them, is said here.
 _licensing = Licensing()
@@ -35,22 +37,6 @@ ALLOWED = {
     "HPND",
     "ZLIB",
 }
-# What people write where an SPDX identifier belongs.
-SPELLINGS = {
-    "MIT LICENSE": "MIT",
-    "NEW BSD": "BSD",
-    "BSD LICENSE": "BSD",
-    "2-CLAUSE BSD": "BSD-2-CLAUSE",
-    "3-CLAUSE BSD": "BSD-3-CLAUSE",
-    "BSD 3-CLAUSE": "BSD-3-CLAUSE",
-    "3-CLAUSE BSD LICENSE": "BSD-3-CLAUSE",
-    "APACHE LICENSE, VERSION 2.0": "APACHE-2.0",
-    "APACHE SOFTWARE LICENSE": "APACHE-2.0",
-    "PSFL": "PSF-2.0",
-    "PYTHON SOFTWARE FOUNDATION LICENSE": "PSF-2.0",
-    "MOZILLA PUBLIC LICENSE 2.0 (MPL 2.0)": "MPL-2.0",
-    "ISC LICENSE (ISCL)": "ISC",
-}
 # Package -> what it carries beyond the list above, and why that is fine.
 EXCEPTIONS = {
     "psycopg": ("LGPL-3.0-ONLY", "imported, never changed or linked into our code"),
@@ -71,23 +57,6 @@ def locked() -> Iterator[str]:
         requirement = Requirement(line)
         if requirement.marker is None or requirement.marker.evaluate():
             yield requirement.name
-
-
-def statement_of(package: str) -> str:
-    """Return what a package says of its licence: the SPDX expression, else its classifiers, else its free text."""
-    about = metadata.metadata(package)
-    if expression := about.get("License-Expression"):
-        return str(expression)
-    classifiers = [str(line) for line in about.get_all("Classifier") or []]
-    names = [line.rpartition(" :: ")[2] for line in classifiers if line.startswith("License :: OSI Approved :: ")]
-    # Several classifiers may mean "and" or "or"; the careful reading is "and".
-    return " AND ".join(spdx(name) for name in names) or str(about.get("License") or "").strip()
-
-
-def spdx(name: str) -> str:
-    """Return the identifier that a spelling means, in capitals."""
-    name = name.strip().upper()
-    return SPELLINGS.get(name, name)
 
 
 def is_fine(statement: str, allowed: set[str]) -> bool:

@@ -18,7 +18,9 @@ from packaging.version import Version
 from scripts import full_test
 from scripts.changes import TYPES, entries
 from scripts.commits import CHECKOUT, git
+from scripts.inventory import Incomplete, write_inventory
 
+LOCKS = ("runtime.txt", "models.txt", "https.txt")
 CHANGES, CHART = "CHANGELOG.md", "deploy/chart/Chart.yaml"
 UNRELEASED = "## Unreleased\n"
 _version = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
@@ -116,7 +118,17 @@ def write(root: Path, version: str, day: date, notes: str) -> None:
     log.write_text(released(log.read_text(encoding="utf-8"), heading, notes), encoding="utf-8")
     for entry in entries(root):
         entry.unlink()
+    write_packages(root, version)
     full_test.write_note(root)  # the version alone has changed since the tests ran
+
+
+def write_packages(root: Path, version: str) -> None:
+    """Write NOTICE and the list of packages (CycloneDX) of what a release installs."""
+    locks = [lock for name in LOCKS if (lock := root / "requirements" / name).exists()]
+    try:
+        write_inventory(root, locks, version=version)
+    except Incomplete as exc:
+        raise Refused(f"{exc} `git reset --hard` takes back what was written.") from exc
 
 
 def commit(root: Path, version: str, notes: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from evalsvc.cli.credentials import UnreadableCredentials, find_credentials
-from evalsvc.cli.report import Report
+from evalsvc.cli.report import Report, drop_controls, shorten
 from evalsvc.client import Client
 from evalsvc.client.errors import ClientError
 from evalsvc.client.service.transport import Transport
@@ -22,13 +22,18 @@ REFUSED = 2
 RETRIES = 8
 
 
-class CommandError(click.ClickException):
+class _Failure(click.ClickException):
+    def __init__(self, message: str) -> None:
+        super().__init__(drop_controls(shorten(message)))
+
+
+class CommandError(_Failure):
     """Error before anything was changed; the message includes the reason and the remedy."""
 
     exit_code = REFUSED
 
 
-class Incomplete(click.ClickException):
+class Incomplete(_Failure):
     """Error after part of the work was done; the message explains how to continue."""
 
     exit_code = INCOMPLETE

@@ -13,6 +13,9 @@ import click
 PAUSE_SECONDS = 5.0
 """Between two lines of progress, where nobody looks at a terminal."""
 
+MAX_LINE, MAX_TEXT = 1000, 40_000
+"""Characters of a message: room for twenty faults, and not for a line of a file."""
+
 Advance = Callable[[int], None]
 
 
@@ -26,7 +29,7 @@ class Report:
     def say(self, text: str) -> None:
         """Tell a person something; a program that reads standard output does not see it."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo(shorten(text), err=True)
 
     @contextmanager
     def progress(self, what: str, total: int | None = None) -> Iterator[Advance]:
@@ -48,6 +51,12 @@ class Report:
         else:
             for line in lines:
                 click.echo(drop_controls(line))
+
+
+def shorten(text: str) -> str:
+    """Return a text with its long lines cut, and without the middle of many lines: a file may have been quoted."""
+    text = text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT // 2]}…\n…{text[-MAX_TEXT // 2 :]}"
+    return "\n".join(line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 1]}…" for line in text.split("\n"))
 
 
 def drop_controls(text: str) -> str:

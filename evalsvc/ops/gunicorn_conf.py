@@ -5,6 +5,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from gunicorn.http import wsgi
+
 from evalsvc.local.drain import REQUESTS_SECONDS, MalformedDrain, drain_seconds, refuse_malformed_drain
 from evalsvc.ops.serving.drain import forget_earlier_drain
 from evalsvc.rest.edge.open_files import allow_many_files
@@ -46,6 +48,7 @@ control_socket_disable = True
 forwarded_allow_ips = ""
 secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
+wsgi.SERVER = "evalsvc"  # the header `Server` says what answers, and not by which software
 
 
 def on_starting(server: object) -> None:

@@ -72,6 +72,20 @@ def test_all_else_needs_a_name_of_ours(behind: str, path: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
 
 
+def test_cookies_are_bound_to_the_host(behind: str) -> None:
+    answer = get(behind, "/console/sign-in", **SECURE)
+
+    assert answer.status_code == 200
+    cookies = answer.headers.get_list("Set-Cookie")
+    assert [cookie.partition("=")[0] for cookie in cookies] == ["__Host-csrftoken"]
+    assert all("; Path=/;" in cookie and "; Secure" in cookie and "Domain" not in cookie for cookie in cookies)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/v1/whoami", "/console/sign-in"])
+def test_answers_do_not_name_the_software(behind: str, path: str) -> None:
+    assert get(behind, path, **SECURE).headers.get_list("Server") == ["evalsvc"]
+
+
 def test_a_probe_may_only_look(alone: str) -> None:
     assert httpx.post(f"{alone}/healthz", headers=BY_ADDRESS, timeout=PATIENCE).status_code == 405
 

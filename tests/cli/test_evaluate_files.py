@@ -51,6 +51,16 @@ def test_a_line_for_each_evaluator(shell: dict[str, str], tmp_path: Path) -> Non
     assert "1: exact-match 1 pass" in verbose.stdout.splitlines()
 
 
+def test_a_line_that_cannot_be_read_is_not_printed_back(shell: dict[str, str], tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", f"question,answer,{'x' * 3_000_000}\nCapital?,Paris,1\n")
+
+    done = invoke("evaluate", "exact-match", "--file", path, env=shell)
+
+    assert done.exit_code == 2
+    assert "columns of unknown meaning: `xxx" in done.stderr
+    assert len(done.stderr) < 5_000
+
+
 def test_rows_without_a_score_share_a_line(shell: dict[str, str], tmp_path: Path) -> None:
     path = write(tmp_path, "a.jsonl", "".join(f'{{"input": "q{i}", "output": "a"}}\n' for i in range(8)))
 

@@ -76,6 +76,21 @@ def test_a_search_names_what_it_has_not_read(alice: Caller, path: str) -> None:
     assert warning["pointer"] == "/filter"
 
 
+@pytest.mark.parametrize(
+    ("path", "misspelt"),
+    [("/v1/evaluations/search", "op"), ("/v1/otel/logs/search", "operation"), ("/v1/otel/spans/search", "operation")],
+)
+def test_a_search_names_the_members_of_filters_that_it_has_not_read(alice: Caller, path: str, misspelt: str) -> None:
+    condition = {"field": "app", misspelt: "starts_with", "value": "sh"}
+    answer = alice.post(path, {"filters": [condition, {"or_": [condition]}]})
+
+    assert answer.status_code == 200, answer.content
+    (warning,) = answer.json()["warnings"]
+    assert warning["pointer"] == f"/filters/0/{misspelt}"
+    assert f"`{misspelt}` is not a field of this filter" in warning["detail"]
+    assert "warnings" not in alice.post(path, {"filters": [{"field": "app", "value": "shop"}]}).json()
+
+
 def test_a_deletion_does_not_overlook_what_was_to_narrow_it(alice: Caller) -> None:
     answer = alice.call("DELETE", "/v1/prompt-definitions?project_id=5a3b0c7e-90b2-4c55-8a21-6f1f3f1f0c11&prompt=x")
 

@@ -74,7 +74,18 @@ def test_its_cookie_is_for_this_page_alone(alice: Caller) -> None:
 def test_over_https_its_cookie_is_for_https_alone(alice: Caller) -> None:
     review, _ = review_of_outputs(alice)
     with override_settings(SESSION_COOKIE_SECURE=True):
-        assert visitor(new_link(alice, review)).cookies["review_link"]["secure"]
+        client = visitor(new_link(alice, review))
+        cookie = client.cookies["__Secure-review_link"]
+        assert (cookie["secure"], cookie["path"]) == (True, queue_of(review))
+        assert "review_link" not in client.cookies
+        assert client.get(queue_of(review)).status_code == 200
+
+
+def test_a_cookie_from_before_https_had_a_prefix_goes_on(alice: Caller) -> None:
+    review, _ = review_of_outputs(alice)
+    client = visitor(new_link(alice, review))
+    with override_settings(SESSION_COOKIE_SECURE=True):
+        assert client.get(queue_of(review)).status_code == 200
 
 
 def test_following_it_alone_lets_nobody_in(alice: Caller) -> None:

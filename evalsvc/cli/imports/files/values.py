@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
 
+from evalsvc.cli.report import shorten
+
 Values = Mapping[str, object]
 MILLISECONDS_FROM = 1e11
 """A time that is a number is of seconds below this, of milliseconds above: seconds would be after the year 5000."""
@@ -49,7 +51,7 @@ class Fault:
 
     def as_json(self) -> dict[str, object]:
         """Return it for programs."""
-        return {"file": self.place.file, "line": self.place.line, "field": self.field, "reason": self.reason}
+        return {"file": self.place.file, "line": self.place.line, "field": self.field, "reason": shorten(self.reason)}
 
 
 def name_of_file(place: Place) -> str:

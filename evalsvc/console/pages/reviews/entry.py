@@ -30,7 +30,8 @@ from evalsvc.reviews.links import LinkHolder, holder_of_cookie, holder_of_token,
 from evalsvc.reviews.selectors import get_review, has_review
 from evalsvc.tenancy.scope import account_scope
 
-COOKIE = "review_link"
+COOKIE, SECURE_COOKIE = "review_link", "__Secure-review_link"
+"""The second one where https is required: a browser takes it over https only. It is bound to a path, not to `/`."""
 ReviewerView = Callable[[HttpRequest, uuid.UUID, "Reviewer"], HttpResponse]
 
 
@@ -62,7 +63,7 @@ def get_reviewer(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
 
     Raises SecondFactorRequired for a member without a second factor if the account requires one.
     """
-    cookie = request.COOKIES.get(COOKIE)
+    cookie = _get_cookie(request)
     holder = holder_of_cookie(cookie, review_id=id) if cookie else None
     if holder is not None:
         return Reviewer(Account(pk=holder.account_id), holder.reviewer)
@@ -132,7 +133,7 @@ def _iterate_memberships(request: HttpRequest, here: Membership | None) -> Itera
 def redirect_old_address(request: HttpRequest, id: uuid.UUID) -> HttpResponse:
     """Redirect from the former address of the queue to the current one, with the cookie of a review link."""
     answer = redirect(queue_address(id))
-    cookie = request.COOKIES.get(COOKIE)
+    cookie = _get_cookie(request)
     try:
         holder = holder_of_cookie(cookie, review_id=id) if cookie else None
     except Problem as problem:
@@ -168,9 +169,15 @@ def enter_review(request: HttpRequest, id: uuid.UUID, token: str) -> HttpRespons
     return add_privacy_headers(answer)
 
 
+def _get_cookie(request: HttpRequest) -> str | None:
+    # Links that were opened before the prefix go on; what both hold is signed.
+    secure = request.COOKIES.get(SECURE_COOKIE) if settings.SESSION_COOKIE_SECURE else None
+    return secure or request.COOKIES.get(COOKIE)
+
+
 def _give_cookie(answer: HttpResponse, holder: LinkHolder) -> None:
     answer.set_cookie(
-        COOKIE,
+        SECURE_COOKIE if settings.SESSION_COOKIE_SECURE else COOKIE,
         seal_holder(holder),
         max_age=int((holder.expires_at - timezone.now()).total_seconds()),
         path=queue_address(holder.review_id),
