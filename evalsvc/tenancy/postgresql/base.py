@@ -62,7 +62,7 @@ class ErrorWrapper(DatabaseErrorWrapper):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: Any) -> None:
         """Raise Django's error for one of psycopg's."""
         if isinstance(error, ReadOnlySqlTransaction):
-            self.wrapper.errors_occurred = True  # type: ignore[attr-defined]  # the stubs lack it
+            self.wrapper.errors_occurred = True
             raise OperationalError(*error.args).with_traceback(trace) from error
         super().__exit__(kind, error, trace)
 
