@@ -279,9 +279,9 @@ DROP FUNCTION IF EXISTS rest_unit(bigint, double precision, text);
 CREATE OR REPLACE FUNCTION rest_unit(
   p_unit bigint, p_seconds double precision, p_message text, p_for_outputs boolean DEFAULT false)
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
-  UPDATE experiments_workunit u SET state = CASE u.state WHEN 'open' THEN 'open' ELSE 'scoring' END, token = NULL,
+  UPDATE experiments_workunit u SET state = CASE WHEN p_for_outputs THEN u.state ELSE 'scoring' END, token = NULL,
     -- What is missing of an open unit is asked: whoever takes it must look what is recorded of it.
-    attempt = CASE u.state WHEN 'open' THEN u.attempt ELSE 0 END, lease_expires_at = w.until,
+    attempt = CASE WHEN p_for_outputs THEN u.attempt ELSE 0 END, lease_expires_at = w.until,
     waiting_since = coalesce(u.waiting_since, clock_timestamp()),
     waiting_message = CASE WHEN p_for_outputs
       THEN regexp_replace(waiting_message(w.until, p_message), '^Waiting for the judge endpoint', 'Waiting for the endpoint')
