@@ -21,5 +21,5 @@ def test_the_page_says_what_the_scores_wait_for(reader: Visitor, alice: Caller) 
         run_units(seconds=3)
         text = reader.text(f"experiments/{made['id']}")
 
-    assert "Scores of <bdi>mine</bdi>" in text
+    assert "<bdi>mine</bdi>: " in text
     assert "Waiting for the judge endpoint until 2" in text and SENTENCE in text

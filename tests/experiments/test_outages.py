@@ -197,7 +197,8 @@ def test_outputs_that_are_asked_for_again_wait_for_their_scores(alice: Caller, e
     configs = [chat(make_connection(alice, endpoint.base_url), "stub-echo", "only")]
     endpoint.fail()
     made = make_experiment(alice, make_dataset(alice, n=2), configs, metrics=[polite(alice, endpoint)])
-    wait_until(lambda: run_units() or live(alice, made["id"])["experiment"]["state"] == "failed")
+    with override_settings(JUDGE_PATIENCE_SECONDS=0):
+        wait_until(lambda: run_units() or live(alice, made["id"])["experiment"]["state"] == "failed")
     assert set(scores_in(made).values_list("error_code", flat=True)) == {"no_output"}
 
     endpoint.fail(models="stub-judge")
@@ -284,3 +285,99 @@ def test_other_accounts_do_not_wait_for_this_outage(
 
     assert metrics_of(charlie, theirs)["polite"]["n"] == 10
     assert not scores_in(made).exists()
+
+
+def answered(caller: Caller, endpoint: Endpoint, *, n: int = 8, **plan: Any) -> Any:
+    """Start an experiment whose only config asks this endpoint."""
+    configs = [chat(make_connection(caller, endpoint.base_url), "stub-accuracy-0.60-a", "only")]
+    return make_experiment(caller, make_dataset(caller, n=n), configs, metrics=[EXACT], **plan)
+
+
+def counts_of(caller: Caller, made: Any) -> Any:
+    config = by_name(live(caller, made["id"]))["only"]
+    return config["n_ok"], config["n_error"], config["metrics"]["accuracy"]["n"], recounted(caller, made["id"])
+
+
+@pytest.mark.parametrize("kind", OUTAGES)
+def test_no_output_is_lost_in_an_outage_and_a_restart(alice: Caller, endpoint: Endpoint, kind: str) -> None:
+    made = answered(alice, endpoint, n=200)
+    with scheduling():
+        wait_until(lambda: scores_in(made).count() > 20)
+        OUTAGES[kind](endpoint)
+        wait_until(lambda: resting(made).exists())
+    with scheduling():
+        endpoint.recover()
+        wait_until(lambda: live(alice, made["id"])["experiment"]["state"] == "done")
+
+    assert counts_of(alice, made) == (200, 0, 200, [])
+    assert not resting(made).exists()
+
+
+def test_a_person_sees_what_the_outputs_wait_for(alice: Caller, endpoint: Endpoint) -> None:
+    endpoint.fail()
+    made = answered(alice, endpoint)
+    run_units(seconds=3)
+    config = by_name(live(alice, made["id"]))["only"]
+    assert config["waiting"]["message"].startswith("Waiting for the endpoint until 2")
+    assert SENTENCE in config["waiting"]["message"]
+    assert (config["waiting"]["n_outputs"], config["n_ok"], config["n_error"], config["cost"] or 0) == (8, 0, 0, 0)
+
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{config['id']}/stop", {}), 200)
+    n_asked = endpoint.n_asked
+    run_units(seconds=2)
+    assert (by_name(live(alice, made["id"]))["only"]["waiting"], endpoint.n_asked) == (None, n_asked)
+    endpoint.recover()
+    ok(alice.post(f"/v1/experiments/{made['id']}/configs/{config['id']}/resume", {}), 200)
+    finish(alice, made["id"])
+    assert counts_of(alice, made) == (8, 0, 8, [])
+
+
+def test_outputs_do_not_wait_longer_than_the_patience(alice: Caller, endpoint: Endpoint) -> None:
+    endpoint.fail()
+    made = answered(alice, endpoint, n=40)
+    with override_settings(JUDGE_PATIENCE_SECONDS=1):
+        wait_until(lambda: run_units() or live(alice, made["id"])["experiment"]["state"] == "failed")
+    assert counts_of(alice, made)[:2] == (0, 40)
+    assert not resting(made).exists()
+
+
+def test_a_deleted_connection_ends_the_wait_of_outputs(alice: Caller, endpoint: Endpoint) -> None:
+    endpoint.fail()
+    made = answered(alice, endpoint)
+    run_units(seconds=3)
+    for row in ok(alice.get("/v1/connections"))["connections"]:
+        assert alice.call("DELETE", f"/v1/connections/{row['id']}").status_code == 204
+    wait_until(lambda: run_units() or by_name(live(alice, made["id"]))["only"]["state"] != "running")
+    config = by_name(live(alice, made["id"]))["only"]
+    assert (config["stop_reason"], config["n_error"], config["waiting"]) == ("error", 0, None)
+
+
+def test_a_refused_text_does_not_wait(alice: Caller, endpoint: Endpoint) -> None:
+    endpoint.fail(403, body_of("Your input was flagged by moderation: violence."))
+    made = answered(alice, endpoint, n=2)
+    run_units(seconds=5)
+    assert counts_of(alice, made)[:2] == (0, 2)
+
+
+def test_outputs_of_others_do_not_wait_for_this_outage(alice: Caller, charlie: Caller, endpoint: Endpoint) -> None:
+    endpoint.fail()
+    made = answered(alice, endpoint, n=100)
+    with running_endpoint() as other, scheduling():
+        wait_until(lambda: resting(made).exists())
+        theirs = answered(charlie, other, n=10)
+        wait_until(lambda: live(charlie, theirs["id"])["experiment"]["state"] == "done")
+
+    assert counts_of(charlie, theirs)[:2] == (10, 0)
+
+
+def test_retried_outputs_wait_too(alice: Caller, endpoint: Endpoint) -> None:
+    endpoint.fail()
+    made = answered(alice, endpoint)
+    with override_settings(JUDGE_PATIENCE_SECONDS=0):
+        wait_until(lambda: run_units() or live(alice, made["id"])["experiment"]["state"] == "failed")
+    ok(alice.post(f"/v1/experiments/{made['id']}/retry", {"what": "outputs"}), 200)
+    run_units(seconds=3)
+    assert resting(made).exists()
+    endpoint.recover()
+    wait_until(lambda: run_units() or not units_of(made).exclude(state="done").exists())
+    assert counts_of(alice, made) == (8, 0, 8, [])

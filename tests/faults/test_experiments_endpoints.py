@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from evalsvc.experiments.decisions import step
@@ -63,7 +64,9 @@ class Outcome:
         configs.append(chat(make_connection(self.caller, stub.base_url), "stub-429"))
         dataset = make_dataset(self.caller, n=N)
         self.id = make_experiment(self.caller, dataset, configs, micro_batch=1)["id"]
-        run_units(n_runners=24, idle_seconds=2)
+        # What waits for an outage to end is tested beside the scores that do.
+        with override_settings(JUDGE_PATIENCE_SECONDS=0):
+            run_units(n_runners=24, idle_seconds=2)
         self.view = live(self.caller, self.id)
         self.configs = by_name(self.view)
         self.calls = stub.calls()["by_model"]

@@ -96,6 +96,10 @@ def control(
             # What waits for a judge's endpoint is tried once more, now.
             resting = WorkUnit.objects.filter(config__in=changed, state=WorkUnit.State.SCORING, token=None)
             resting.exclude(waiting_since=None).update(lease_expires_at=None)
+        if action is RESUME:
+            # Outputs that waited for an endpoint are asked for now, and may wait as long again.
+            open_units = WorkUnit.objects.filter(config__in=changed, state=WorkUnit.State.OPEN)
+            open_units.exclude(waiting_since=None).update(lease_expires_at=None, waiting_since=None)
         if action is RESUME and (plan.pause_at_shards or plan.confirm):
             for config in changed:
                 if plan.confirm and config.pause_at is None:

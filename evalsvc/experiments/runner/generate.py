@@ -20,6 +20,7 @@ from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
 from evalsvc.judges.questions.caps import complete_within_cap
+from evalsvc.judges.questions.usage import is_outage
 from evalsvc.judges.selectors import connection_facts
 from evalsvc.outbound.client import post_json
 from evalsvc.outbound.failures import OutboundFailed
@@ -72,6 +73,14 @@ class RetryLater(Exception):
         self.was_refused = was_refused
 
 
+class EndpointAway(RetryLater):
+    """The config's endpoint is away: the output waits in the database for `seconds`; `detail` is what it answered."""
+
+    def __init__(self, seconds: float, detail: str) -> None:
+        super().__init__(seconds)
+        self.detail = detail
+
+
 class MustStop(Exception):
     """No example of this config can be answered until its setup is changed."""
 
@@ -79,6 +88,10 @@ class MustStop(Exception):
         super().__init__(detail)
         self.reason = reason
         self.detail = detail
+
+
+def no_delay() -> None:
+    """Let no output wait."""
 
 
 @dataclass(slots=True)
@@ -89,6 +102,8 @@ class ConfigClient:
     kind: str
     parameters: Mapping[str, Any]
     should_stop: Callable[[], bool] = lambda: False
+    find_delay: Callable[[], float | None] = no_delay
+    """Return for how many seconds an output may wait for an endpoint that is away; None if it may not, or no longer."""
 
     def connection(self, ref: str) -> ConnectionFacts:
         """Return a connection of the account by name or id; raises CallFailed when it cannot be used."""
@@ -103,7 +118,8 @@ class ConfigClient:
 def produce(asking: ConfigClient, example: Mapping[str, object]) -> GeneratedOutput:
     """Request one output, again after a pause when a failure is transient.
 
-    Raises RetryLater when a limit or a 429 requires a pause, and MustStop when the config as a whole cannot continue.
+    Raises RetryLater when a limit, a 429 or an outage requires a pause, and MustStop when the config as a whole cannot
+    continue.
     """
     query = _ask_chat if asking.kind == "chat" else _ask_http
     billed = GeneratedOutput()
@@ -122,6 +138,8 @@ def produce(asking: ConfigClient, example: Mapping[str, object]) -> GeneratedOut
                 _wait_for_turn(asking, exc)
                 continue
             if not exc.is_transient or attempt == MAX_CALLS or asking.should_stop():
+                if asking.kind == "chat" and is_outage(exc):
+                    _wait_for_endpoint(asking, exc)
                 return _failed(exc.code, exc.detail, attempt, billed)
             time.sleep(_pause(attempt, exc.retry_after_seconds))
             attempt += 1
@@ -130,6 +148,13 @@ def produce(asking: ConfigClient, example: Mapping[str, object]) -> GeneratedOut
             produced.cost = _plus(produced.cost, billed.cost)
             strips_thinking = asking.parameters.get(STRIP_THINKING) is not False
             return replace(produced, **close_answer(produced.output or {}, strips_thinking=strips_thinking))
+
+
+def _wait_for_endpoint(asking: ConfigClient, exc: CallFailed) -> None:
+    """Put an output off, unless it has waited long enough; what is stopped meanwhile is given back."""
+    seconds = 0.0 if asking.should_stop() else asking.find_delay()
+    if seconds is not None:
+        raise EndpointAway(seconds, exc.detail)
 
 
 def _wait_for_turn(asking: ConfigClient, exc: CallFailed) -> None:

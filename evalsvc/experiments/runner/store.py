@@ -37,7 +37,7 @@ class Unit:
     epoch: int
     addition: int = 0
     waited_seconds: float = 0.0
-    """How long its scores have waited for a judge's endpoint."""
+    """How long its scores or outputs have waited for an endpoint."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ BEGIN
   WHERE u.id = (
     SELECT w.id FROM experiments_workunit w
     WHERE w.config_id = p_config.id AND w.addition = 0 AND w.state <> 'done' AND w.state <> 'scoring'
-      AND (w.state = 'open' OR w.lease_expires_at < clock_timestamp())
+      AND coalesce(w.lease_expires_at < clock_timestamp(), w.state = 'open')
     ORDER BY w.from_pos LIMIT 1)
   RETURNING u.* INTO unit;
   IF FOUND THEN
@@ -93,7 +93,10 @@ BEGIN
         SELECT r.*, EXISTS (
           SELECT 1 FROM experiments_workunit u
           WHERE u.config_id = r.id AND u.addition = 0 AND u.state <> 'done' AND u.state <> 'scoring'
-            AND (u.state = 'open' OR u.lease_expires_at < clock_timestamp())) AS has_open
+            AND coalesce(u.lease_expires_at < clock_timestamp(), u.state = 'open')) AS has_open, (
+          SELECT count(*) FROM experiments_workunit u
+          WHERE u.config_id = r.id AND u.addition = 0 AND u.state = 'open' AND u.lease_expires_at >= clock_timestamp()
+        ) AS n_resting
         FROM ranked r WHERE NOT r.id = ANY (p_blocked_configs)
       )
       SELECT q.id, q.experiment_id, q.micro_batch AS size, q.n_examples, q.budget_queries
@@ -107,7 +110,8 @@ BEGIN
           WHEN q.policy = 'manual' THEN 2 * s.share * q.micro_batch
           WHEN q.leads THEN greatest(2 * s.share * q.micro_batch, q.n_examples / 4) ELSE 2 * q.micro_batch END AS narrow,
           CASE WHEN q.leads THEN q.slowest + q.n_examples / 2 ELSE 0 END AS wide) v
-      WHERE q.has_open OR (q.claim_pos < least(q.n_examples, q.pause_at) AND (
+      -- While an endpoint is away, so many units find out whether it is back; the others would wait beside them.
+      WHERE q.has_open OR (q.n_resting < 8 AND q.claim_pos < least(q.n_examples, q.pause_at) AND (
         -- What is confirmed races with nothing.
         (q.n_confirmed > 0 AND q.claim_pos >= q.n_examples - q.n_confirmed) OR q.claim_pos < v.narrow OR (q.claim_pos < v.wide AND coalesce(e.n, 0) < p_runners)))
       ORDER BY coalesce(a.n, 0), coalesce(e.n, 0), NOT q.has_open AND q.claim_pos >= v.narrow,
@@ -258,15 +262,30 @@ CREATE OR REPLACE FUNCTION waiting_scores(
   p_scores jsonb, OUT positions int[], OUT seconds double precision, OUT message text
 ) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
   SELECT coalesce(array_agg(DISTINCT r.pos), '{}'), max(r.waits), (array_agg(r.error_message ORDER BY r.waits DESC))[1]
-  FROM jsonb_to_recordset(p_scores) AS r(pos int, waits double precision, error_message text)
-  WHERE r.waits IS NOT NULL;
+  FROM jsonb_to_recordset(p_scores) AS r(pos int, metric text, waits double precision, error_message text)
+  WHERE r.waits IS NOT NULL AND r.metric IS NOT NULL;
 $$;
 
--- Let a unit wait for its scores without a worker; the attempt does not count.
-CREATE OR REPLACE FUNCTION rest_unit(p_unit bigint, p_seconds double precision, p_message text) RETURNS void
-LANGUAGE sql SECURITY INVOKER AS $$
-  UPDATE experiments_workunit u SET state = 'scoring', token = NULL, attempt = 0, lease_expires_at = w.until,
-    waiting_since = coalesce(u.waiting_since, clock_timestamp()), waiting_message = waiting_message(w.until, p_message)
+-- The same of an output that its config's endpoint cannot give yet. It is marked among the scores, without a metric.
+CREATE OR REPLACE FUNCTION waiting_output(p_scores jsonb, OUT seconds double precision, OUT message text)
+LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
+  SELECT max(r.waits), (array_agg(r.error_message ORDER BY r.waits DESC))[1]
+  FROM jsonb_to_recordset(p_scores) AS r(metric text, waits double precision, error_message text)
+  WHERE r.waits IS NOT NULL AND r.metric IS NULL;
+$$;
+
+DROP FUNCTION IF EXISTS rest_unit(bigint, double precision, text);
+-- Let a unit wait without a worker, for its scores or for outputs; the attempt does not count.
+CREATE OR REPLACE FUNCTION rest_unit(
+  p_unit bigint, p_seconds double precision, p_message text, p_for_outputs boolean DEFAULT false)
+RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
+  UPDATE experiments_workunit u SET state = CASE WHEN p_for_outputs THEN u.state ELSE 'scoring' END, token = NULL,
+    -- What is missing of an open unit is asked: whoever takes it must look what is recorded of it.
+    attempt = CASE WHEN p_for_outputs THEN u.attempt ELSE 0 END, lease_expires_at = w.until,
+    waiting_since = coalesce(u.waiting_since, clock_timestamp()),
+    waiting_message = CASE WHEN p_for_outputs
+      THEN regexp_replace(waiting_message(w.until, p_message), '^Waiting for the judge endpoint', 'Waiting for the endpoint')
+      ELSE waiting_message(w.until, p_message) END
   FROM (SELECT clock_timestamp() + p_seconds * interval '1 second' AS until) w WHERE u.id = p_unit;
 $$;
 
@@ -295,7 +314,8 @@ END $$;
 -- has passed to another changes nothing. p_close: 'keep' the lease, or 'release' it: what is missing is given back, and
 -- the attempt does not count. An output that is sent as not scored holds the
 -- watermark back, and its unit waits, complete, until a worker brings the scores. So does one with scores that wait for
--- their judge's endpoint; what an output has of other scores is recorded before.
+-- their judge's endpoint; what an output has of other scores is recorded before. What its config's endpoint cannot answer
+-- yet is given back, and not claimed before a pause is over.
 CREATE OR REPLACE FUNCTION record_unit(
   p_account bigint, p_unit bigint, p_token uuid, p_outputs jsonb, p_scores jsonb, p_close text,
   p_lease_seconds double precision,
@@ -308,6 +328,7 @@ DECLARE
   n_unscored int;
   recorded_end int;
   waits record;
+  away record;
   reached int;
   order_end int;
   select_end int;
@@ -338,6 +359,7 @@ BEGIN
   END IF;
   is_scoring := unit.state = 'scoring';
   waits := waiting_scores(p_scores);
+  away := waiting_output(p_scores);
   has_additions := EXISTS (SELECT 1 FROM experiments_addition d WHERE d.experiment_id = unit.experiment_id);
 
   WITH added AS (
@@ -426,6 +448,12 @@ BEGIN
     WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos AND NOT o.scored
       AND NOT o.pos = ANY (waits.positions);
   END IF;
+  -- An answer ends an outage: what waits later has all its time.
+  IF unit.waiting_since IS NOT NULL AND NOT is_scoring AND EXISTS (
+    SELECT 1 FROM experiments_output o WHERE o.config_id = unit.config_id AND o.pos = ANY (accepted) AND o.status = 'ok')
+  THEN
+    UPDATE experiments_workunit u SET waiting_since = NULL, waiting_message = NULL WHERE u.id = unit.id;
+  END IF;
   SELECT count(*), count(*) FILTER (WHERE NOT o.scored), max(o.pos) + 1 INTO n_all, n_unscored, recorded_end
   FROM experiments_output o WHERE o.config_id = unit.config_id AND o.pos >= unit.from_pos AND o.pos < unit.to_pos;
   IF n_all = unit.to_pos - unit.from_pos THEN
@@ -447,6 +475,9 @@ BEGIN
       -- Never as if it were new when a part of it is recorded: whoever takes it next must look what that is.
       attempt = CASE WHEN p_close = 'release' THEN greatest(u.attempt - 1, least(n_all, 1)) ELSE u.attempt END
     WHERE u.id = unit.id;
+  END IF;
+  IF away.seconds IS NOT NULL AND p_close = 'release' AND n_all < unit.to_pos - unit.from_pos THEN
+    PERFORM rest_unit(unit.id, away.seconds, away.message, true);
   END IF;
 
   SELECT coalesce(max(t.pos) + 1, config.watermark) INTO reached FROM (

@@ -267,11 +267,13 @@ CREATE OR REPLACE FUNCTION record_retry(
 DECLARE
   retry experiments_retry;
   waits record;
+  away record;
   due int[];
   n_left int;
   n_unscored int;
 BEGIN
   waits := waiting_scores(p_scores);
+  away := waiting_output(p_scores);
   SELECT t.* INTO retry FROM experiments_retry t
   WHERE t.experiment_id = p_unit.experiment_id AND t.number = p_unit.addition - 1000;
   IF retry.what = 'outputs' THEN
@@ -316,6 +318,8 @@ BEGIN
   END IF;
   IF waits.seconds IS NOT NULL AND p_close = 'release' AND (n_left = 0 OR p_unit.state = 'scoring') THEN
     PERFORM rest_unit(p_unit.id, waits.seconds, waits.message);
+  ELSIF away.seconds IS NOT NULL AND p_close = 'release' AND n_left > 0 THEN
+    PERFORM rest_unit(p_unit.id, away.seconds, away.message, true);
   END IF;
   -- One that had failed for want of any answer has completed where nobody races; a race goes by first answers.
   UPDATE experiments_config c SET state = 'completed', stop_reason = NULL, epoch = c.epoch + 1

@@ -36,9 +36,9 @@ class LiveHead(AnswerShape):
 
 
 class WaitingScores(AnswerShape):
-    """Scores that wait for their judge's endpoint."""
+    """Scores and outputs that wait for an endpoint."""
 
-    n_outputs: Annotated[int, Meta(description="Outputs with scores that wait, and those that are scored with them.")]
+    n_outputs: Annotated[int, Meta(description="Outputs that wait, or have scores that do, and those beside them.")]
     since: Moment
     until: Annotated[Moment | None, Meta(description="When the endpoint is asked again; null while it is asked.")]
     message: Annotated[str | None, Meta(description="What the endpoint has answered.")]
@@ -69,7 +69,7 @@ class WatchedConfig(AnswerShape):
     metrics: dict[str, MetricEstimate]
     by_component: dict[str, dict[str, dict[str, MetricEstimate]]]
     versus_leader: VersusConfig | None
-    waiting: Annotated[WaitingScores | None, Meta(description="Null where no score waits for its judge's endpoint.")]
+    waiting: Annotated[WaitingScores | None, Meta(description="Null where no score or output waits for an endpoint.")]
 
 
 class DecisionFacts(AnswerShape):

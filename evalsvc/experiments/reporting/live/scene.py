@@ -33,14 +33,15 @@ from evalsvc.stats.pairs.common import between
 Scope = Aggregate.Scope
 Aggregates = Mapping[tuple[int, str, str], Aggregate]
 # What a board reads each second is written as SQL: Django would take longer to write it than PostgreSQL to answer.
-# Beside each config the units with scores that wait for their judge's endpoint.
+# Beside each config the units with scores or outputs that wait for an endpoint.
 EVER = """
 SELECT c.*, w.* FROM experiments_config c LEFT JOIN LATERAL (
   SELECT sum(u.to_pos - u.from_pos) AS n_waiting, min(u.waiting_since) AS waiting_since,
     min(u.lease_expires_at) AS waiting_until,
     (array_agg(u.waiting_message ORDER BY u.lease_expires_at))[1] AS waiting_message
   FROM experiments_workunit u
-  WHERE u.config_id = c.id AND u.state <> 'done' AND u.waiting_since IS NOT NULL) w ON true
+  WHERE u.config_id = c.id AND u.state <> 'done' AND u.waiting_since IS NOT NULL
+    AND (u.state <> 'open' OR c.state = 'running')) w ON true
 WHERE c.experiment_id = %s ORDER BY c.arrival
 """
 AGGREGATES = "SELECT * FROM experiments_aggregate WHERE config_id = ANY (%s)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from evalsvc.experiments.definition.fields.components import find_expectation
@@ -25,6 +26,7 @@ from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.runner.units import stages
 from evalsvc.experiments.runner.units.context import Example, UnitContext
 from evalsvc.experiments.runner.units.stages import MEASURED, StageAnswer
+from evalsvc.experiments.runner.units.waits import find_output_delay
 from evalsvc.judges.failures import CallFailed
 
 Fields = Mapping[str, Any]
@@ -37,7 +39,8 @@ def build_requester(unit: Unit, context: UnitContext, should_stop: Callable[[], 
     """Return a callable that requests the output of a config for an example at a position."""
     if context.kind == PIPELINE:
         return PipelineRequester(unit, read_pipeline(context.parameters), context, should_stop)
-    asking = ConfigClient(unit.account_id, context.kind, context.parameters, should_stop)
+    find_delay = partial(find_output_delay, unit)
+    asking = ConfigClient(unit.account_id, context.kind, context.parameters, should_stop, find_delay)
     return lambda example, pos, sample: produce(asking, example)
 
 
@@ -77,7 +80,8 @@ class PipelineRequester:
 
     def ask(self, node: PipelineNode, fields: Fields, pos: int, sample: int, mode: str) -> StageAnswer:
         """Return what a node answers: what is known already, or by asking it."""
-        asking = ConfigClient(self.unit.account_id, str(node.kind), node.parameters, self.should_stop)
+        find_delay = partial(find_output_delay, self.unit)
+        asking = ConfigClient(self.unit.account_id, str(node.kind), node.parameters, self.should_stop, find_delay)
         if not node.reuse:
             stored_answer = self.kept.get(self.key(pos, sample, mode, node))
             return StageAnswer(stored_answer if stored_answer is not None else produce(asking, fields))

@@ -14,7 +14,7 @@ from django.db import connections
 from evalsvc.experiments.decisions.control import stop_by_worker
 from evalsvc.experiments.definition.fields.output_schemas import BAD_OUTPUT, describe_breach
 from evalsvc.experiments.models import Config, Output, Retry
-from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
+from evalsvc.experiments.runner.generate import EndpointAway, GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.retries import (
     build_final_error,
     failed_metrics,
@@ -137,6 +137,10 @@ class UnitRunner:
                 twin = twins.get(pos)
                 row = None if twin is not None else self._row(context, ask, keeper, examples[pos], pos)
                 self._keep(context, examples[pos], row or build_twin_row(context.output_schema, pos, twin or {}))
+            except EndpointAway as exc:
+                # Without a metric it is the output that waits.
+                self.scores.append({"pos": pos, "metric": None, "error_message": exc.detail, WAITS: exc.seconds})
+                return
             except RetryLater as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
