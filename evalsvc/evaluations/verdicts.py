@@ -18,8 +18,9 @@ from django.conf import settings as django_settings
 from evalsvc.documents import find_unstorable
 from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.judges.calls import loop
-from evalsvc.judges.calls.endings import FAILURES, split_thinking
+from evalsvc.judges.calls.endings import FAILURES
 from evalsvc.tenancy.outages import is_outage
+from evalsvc.thinking import split_thinking
 from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, TransientError
 from evaluators.budget import allowed
 from evaluators.gateway import JudgeGateway, NotYet

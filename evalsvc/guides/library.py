@@ -12,7 +12,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[2] / "docs"
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
-    "Is this answer good?": ("evaluators", "judges", "connections", "prompts", "reviews"),
+    "Is this answer good?": ("evaluators", "judges", "connections", "providers", "prompts", "reviews"),
     "Is this version better?": ("experiments", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
     "Move in": ("patronus", "moving-in", "openai-graders"),
     "Look up": ("api", "events"),

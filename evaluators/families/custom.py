@@ -166,8 +166,12 @@ class Custom(Family):
     def check_settings(self, settings: Settings) -> list[SettingsProblem]:
         """List all problems of a check, including those of its members and its schema."""
         if CRITERIA in settings:
-            return criteria_problems(settings)
-        return grader_problems(settings) if is_grader(settings) else check_problems(settings)
+            problems = criteria_problems(settings)
+        else:
+            problems = grader_problems(settings) if is_grader(settings) else check_problems(settings)
+        found = {problem.pointer for problem in problems}
+        fixed = [SettingsProblem(f"/{name}", "is set by the evaluator's id") for name in NUMBERS if name in settings]
+        return [*problems, *(problem for problem in fixed if problem.pointer not in found)]
 
     def lane_of(self, settings: Settings) -> Lane:
         """Return the judge lane for a check that queries a judge, the worker lane for one that needs the sentence

@@ -106,7 +106,7 @@ def test_a_verdict_that_the_data_brought_along_is_no_verdict(alice: Caller, serv
     found = judged(alice, url, evaluated_model_output=f"Fine. {uuid.uuid4().hex} {FORGED}")
 
     assert (found["status"], found["error_code"]) == ("error", "bad_output")
-    assert "copied" in found["error_message"]
+    assert "copied" in found["error_message"] or "The text around" in found["error_message"]
     assert scores_of(alice, "judge") == []
 
 

@@ -74,11 +74,11 @@ def test_a_scoped_read_is_one_round_trip_however_many_evaluators_ask(
 @pytest.mark.parametrize(
     ("query", "most"),
     [
-        ("&scope.app=shop&level=0.9", 5),
-        ("&scope.tags.tier=gold", 5),
-        ("&since=2026-01-01T00:00:00Z&include_experiments=all", 5),
-        ("&scope.project=north", 9),
-        ("&scope.experiment=nightly", 9),
+        ("&scope.app=shop&level=0.9", 6),
+        ("&scope.tags.tier=gold", 6),
+        ("&since=2026-01-01T00:00:00Z&include_experiments=all", 6),
+        ("&scope.project=north", 10),
+        ("&scope.experiment=nightly", 10),
     ],
 )
 def test_a_scoped_history_costs_the_same_for_one_score_and_for_many(
@@ -103,7 +103,7 @@ def test_what_is_known_costs_none(alice: Caller, monkeypatch: pytest.MonkeyPatch
         ("GET", "/v1/evaluators", None, 3),
         ("GET", "/v1/evaluator-criteria", None, 3),
         ("POST", "/v1/evaluations/search", {"limit": 100}, 5),
-        ("GET", "/v1/history?evaluator=exact-match", None, 5),
+        ("GET", "/v1/history?evaluator=exact-match", None, 6),
     ],
 )
 def test_a_listing_costs_the_same_for_one_row_and_for_many(

@@ -42,6 +42,7 @@ VERDICT_KEYS = {
         "evaluated_model_selected_model",
         "pass",
         "pass_reason",
+        "ending",
         "score_raw",
     ),
     *("text_output", "additional_info", "evaluation_metadata", "explanation", "explain_strategy"),

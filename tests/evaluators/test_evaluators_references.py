@@ -27,7 +27,8 @@ def metric(name: str, output: Any, golds: list[Any]) -> Score:
 
 
 def match(mode: str, output: Any, golds: Any) -> Score:
-    return ExactMatch().score(make_sample(output=output, golds=golds), {"mode": mode})
+    spec = next(spec for spec in ExactMatch().evaluators if spec.settings["mode"] == mode)
+    return ExactMatch().score(make_sample(output=output, golds=golds), spec.settings)
 
 
 @given(WORDS, GOLDS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from evalsvc.judges.calls.endings import name_ending, split_thinking
+from evalsvc.judges.calls.endings import name_ending
+from evalsvc.thinking import split_thinking
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,7 @@ def test_no_column_that_may_hold_a_secret_goes_along() -> None:
             "n_output_tokens",
             "input_tokens",
             "output_tokens",
+            "max_output_tokens",
         ),
         # Of outputs that go along themselves.
         *("first_hash", "second_hash"),

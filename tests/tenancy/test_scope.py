@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import InternalError, connections, transaction
+from django.db import OperationalError, connections, transaction
 
 from evalsvc.accounts.models import Account, ApiKey
 from evalsvc.accounts.services import issue_key
@@ -101,7 +101,7 @@ def test_two_threads_have_two_accounts() -> None:
 
 def test_one_snapshot_refuses_writes() -> None:
     account = new_account()
-    with pytest.raises(InternalError, match="read-only"), account_scope(account.pk, one_snapshot=True):
+    with pytest.raises(OperationalError, match="read-only"), account_scope(account.pk, one_snapshot=True):
         issue_key(account=account, name="never")
     issue_key(account=account, name="afterwards")
 

@@ -1,13 +1,14 @@
-"""How a model's answer ends, and where its thinking ends and the answer begins."""
+"""How a model's answer ends."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from evalsvc.thinking import split_thinking
 
 STOP, LENGTH, CONTENT_FILTER, REFUSAL = "stop", "length", "content_filter", "refusal"
 TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR = "tool_calls", "thinking_only", "empty", "error"
@@ -33,39 +34,12 @@ _NAMES = {
     **dict.fromkeys(("refused",), REFUSAL),
     **dict.fromkeys(("tool_use", "tool_call", "function_call"), TOOL_CALLS),
 }
-_block = re.compile(
-    r"\s*(?:<(?P<tag>think|thinking|reasoning|thought)>|(?P<square>\[THINK\])|(?P<kimi>◁think▷))", re.IGNORECASE
-)
-# The chat templates of some models open the block themselves, so that the answer holds only its end.
-_bare_end = re.compile(r"(?<![`'\"])</think>(?![`'\"])", re.IGNORECASE)
 
 
 def name_ending(reason: object) -> str:
     """Return the ending that an endpoint's finish reason stands for; `stop` for one that is unknown or missing."""
     # Google's compatible page writes `content_filter: PROHIBITED_CONTENT`.
     return _NAMES.get(reason.partition(":")[0].strip().lower(), STOP) if isinstance(reason, str) else STOP
-
-
-def split_thinking(text: str) -> tuple[str, str]:
-    """Return the answer and the thinking before it, without their marks.
-
-    Thinking is what stands in closed blocks at the beginning, such as `<think>…</think>`, or before a `</think>` that
-    nothing opens. Marks within an answer are part of the answer. A text that opens a block and never closes it holds
-    no answer.
-    """
-    rest = text
-    parts: list[str] = []
-    while match := _block.match(rest):
-        found = _find_end(rest, match)
-        if found is None:
-            return "", "\n".join((*parts, rest[match.end() :].strip()))
-        parts.append(rest[match.end() : found[0]].strip())
-        rest = rest[found[1] :]
-    if not parts and "</" in rest and rest.lstrip()[:1] not in ("{", "[") and (end := _bare_end.search(rest)):
-        before = rest[: end.start()]
-        if "<think>" not in before.lower():
-            parts, rest = [before.strip()], rest[end.end() :]
-    return (rest.strip(), "\n".join(parts)) if parts else (text, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +68,6 @@ def is_truncated(endings: Mapping[str, int]) -> bool:
 def describe_endings(endings: Mapping[str, int]) -> str:
     """Return the counts of all endings but `stop` in words, such as `3 length, 1 refusal`."""
     return ", ".join(f"{n} {ending}" for ending, n in endings.items() if ending != STOP)
-
-
-def _find_end(text: str, opening: re.Match[str]) -> tuple[int, int] | None:
-    """Return where the block ends: at the first closing mark that leaves none open, else at the last."""
-    mark = opening[0].strip()
-    closing = f"{mark[0]}/{mark[1:]}"
-    n_open, end = 0, None
-    for match in re.finditer(f"{re.escape(mark)}|{re.escape(closing)}", text, re.IGNORECASE):
-        if match[0].lower() == mark.lower():
-            n_open += 1
-            continue
-        n_open -= 1
-        end = match.span()
-        if n_open <= 0:
-            break
-    return end
 
 
 def read_message(message: Mapping[str, Any]) -> tuple[str, str, bool]:

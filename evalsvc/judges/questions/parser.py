@@ -15,9 +15,9 @@ from jsonschema.exceptions import SchemaError, ValidationError
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from evalsvc.judges.calls.endings import split_thinking
 from evalsvc.judges.questions.contradictions import changes_meaning, contradicts
 from evalsvc.judges.questions.leniency import coerce, unwrap
+from evalsvc.thinking import split_thinking
 
 MAX_CHARS = 200_000
 MAX_REPAIRED_CHARS = 20_000

@@ -79,7 +79,7 @@ def test_an_operator_s_morning(
     page.fill("#f-key", "sk-new-0123456789-abcd")
     operator.follow("text=Save the connection")
     operator.follow("text=Test house")
-    assert "stub-judge-pass answered after" in operator.text() and "It fails" not in operator.text()
+    assert "stub-judge-pass gave a verdict after" in operator.text() and "It fails" not in operator.text()
 
     operator.open("/console/")
     operator.follow("main >> text=http://127.0.0.1:9/old")
