@@ -20,7 +20,7 @@ from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.judges.calls import loop
 from evalsvc.judges.calls.endings import FAILURES
 from evalsvc.tenancy.outages import is_outage
-from evalsvc.thinking import split_thinking
+from evalsvc.thoughts import split_thinking
 from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, TransientError
 from evaluators.budget import allowed
 from evaluators.gateway import JudgeGateway, NotYet

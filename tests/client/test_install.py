@@ -33,7 +33,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 import evalsvc.client
 others = {name.split(".")[1] for name in sys.modules if name.startswith("evalsvc.")}
-assert others == {"client", "digits", "thinking"}, others  # the last two know numbers and texts only
+assert others == {"client", "digits", "thoughts"}, others  # the last two know numbers and texts only
 """
 
 

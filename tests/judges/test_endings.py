@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evalsvc.judges.calls.endings import name_ending
-from evalsvc.thinking import split_thinking
+from evalsvc.thoughts import split_thinking
 
 
 @pytest.mark.parametrize(

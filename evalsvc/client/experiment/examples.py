@@ -14,7 +14,7 @@ from evalsvc.client.service.bodies import DatasetReference, ExampleBody
 from evalsvc.client.service.experiments_api import ExperimentsApi
 from evalsvc.client.shapes import read_body
 from evalsvc.client.values import JsonObject, JsonValue, from_json, to_json, to_wire
-from evalsvc.thinking import split_thinking
+from evalsvc.thoughts import split_thinking
 
 
 @dataclass(frozen=True, slots=True)

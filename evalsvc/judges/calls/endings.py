@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from evalsvc.thinking import split_thinking
+from evalsvc.thoughts import split_thinking
 
 STOP, LENGTH, CONTENT_FILTER, REFUSAL = "stop", "length", "content_filter", "refusal"
 TOOL_CALLS, THINKING_ONLY, EMPTY, ERROR = "tool_calls", "thinking_only", "empty", "error"

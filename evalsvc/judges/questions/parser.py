@@ -17,7 +17,7 @@ from referencing.exceptions import Unresolvable
 
 from evalsvc.judges.questions.contradictions import changes_meaning, contradicts
 from evalsvc.judges.questions.leniency import coerce, unwrap
-from evalsvc.thinking import split_thinking
+from evalsvc.thoughts import split_thinking
 
 MAX_CHARS = 200_000
 MAX_REPAIRED_CHARS = 20_000

@@ -38,7 +38,9 @@ class LiveHead(AnswerShape):
 class WaitingScores(AnswerShape):
     """Scores and outputs that wait for an endpoint."""
 
-    n_outputs: Annotated[int, Meta(description="Outputs that wait, whose scores do, or that share a unit with one.")]
+    n_outputs: Annotated[
+        int, Meta(description="Outputs that wait or have waiting scores, and the others of their units.")
+    ]
     since: Moment
     until: Annotated[Moment | None, Meta(description="When the endpoint is asked again; null while it is asked.")]
     message: Annotated[str | None, Meta(description="What the endpoint has answered.")]
