@@ -46,7 +46,7 @@ def test_documents_have_their_metrics(alice: Caller) -> None:
     found = listed(alice, "documents")
 
     assert "exact-match-2026-11-28" not in found
-    metrics = {one["name"]: one for one in found["metrics-2026-11-28"]["metrics"]}
+    metrics = {metric["name"]: metric for metric in found["metrics-2026-11-28"]["metrics"]}
     assert {"ndcg", "mrr", "map"} <= set(metrics)
     assert "rougeL" not in metrics
     assert metrics["ndcg"]["required_input_fields"] == [
@@ -61,8 +61,8 @@ def test_answers_have_theirs(alice: Caller) -> None:
     extractive, generated = listed(alice, "extractive_answer"), listed(alice, "generated_answer")
 
     assert "retrieval-precision-2026-11-23" not in extractive.keys() | generated.keys()
-    assert {one["name"] for one in extractive["metrics-2026-11-28"]["metrics"]} == {"sas", "squad_em", "squad_f1"}
-    rouge = next(one for one in generated["metrics-2026-11-28"]["metrics"] if one["name"] == "rougeL")
+    assert {metric["name"] for metric in extractive["metrics-2026-11-28"]["metrics"]} == {"sas", "squad_em", "squad_f1"}
+    rouge = next(metric for metric in generated["metrics-2026-11-28"]["metrics"] if metric["name"] == "rougeL")
     assert rouge["profiles"] == ["patronus:compute-rouge"]
     assert generated["answer-consistency-2026-11-23"]["judge_calls"] == "1 + m"
     assert "answer-consistency-2026-11-23" not in extractive

@@ -35,7 +35,7 @@ def poll(visitor: Visitor, made: Any, tag: str = "", **query: str) -> Any:
 def statements(visitor: Visitor, made: Any, tag: str) -> tuple[int, list[str]]:
     with CaptureQueriesContext(connections["default"]) as queries, CaptureQueriesContext(connections["signin"]) as who:
         status = poll(visitor, made, tag).status_code
-    return status, [one["sql"] for one in [*who, *queries]]
+    return status, [query["sql"] for query in [*who, *queries]]
 
 
 def test_unchanged_and_drawn_polls_ask_who_it_is_and_nothing_else(reader: Visitor, alice: Caller) -> None:

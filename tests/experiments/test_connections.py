@@ -59,7 +59,7 @@ def test_they_inherit_the_request(alice: Caller, endpoint: Endpoint) -> None:
     assert accuracy(config) == 1.0
     assert {path for path, _, _ in endpoint.server.seen} == {"/v1/chat/completions?api-version=2024-10-21"}
     assert {headers["x-a"] for _, headers, _ in endpoint.server.seen} == {"b"}
-    sent = endpoint.asked()
+    sent = endpoint.read_requests()
     assert {(body["service_tier"], body["temperature"], body["max_tokens"]) for body in sent} == {("flex", 0.2, 300)}
 
 
@@ -73,7 +73,7 @@ def test_they_speak_the_responses_protocol(alice: Caller, endpoint: Endpoint) ->
 
     assert accuracy(config) == 1.0
     assert config["cost"] == pytest.approx(3 * (50 * 1 + 20 * 2) / 1e6)
-    bodies = endpoint.asked()
+    bodies = endpoint.read_requests()
     assert {(body["max_output_tokens"], body["reasoning"]["effort"]) for body in bodies} == {(200, "low")}
     assert {path for path, _, _ in endpoint.server.seen} == {"/v1/responses"}
 
@@ -93,7 +93,7 @@ def test_no_answer_is_longer_than_the_connection_allows(
 ) -> None:
     run_config(alice, endpoint, {"max_output_tokens": cap}, **parameters)
 
-    assert {(body.get("max_tokens"), body.get("max_completion_tokens")) for body in endpoint.asked()} == {sent}
+    assert {(body.get("max_tokens"), body.get("max_completion_tokens")) for body in endpoint.read_requests()} == {sent}
 
 
 def test_the_name_of_the_limit_is_learnt(alice: Caller, endpoint: Endpoint) -> None:
@@ -102,7 +102,7 @@ def test_the_name_of_the_limit_is_learnt(alice: Caller, endpoint: Endpoint) -> N
     config = run_config(alice, endpoint, {"max_output_tokens": 300})
 
     assert accuracy(config) == 1.0
-    names = ["max_tokens" if "max_tokens" in body else "max_completion_tokens" for body in endpoint.asked()]
+    names = ["max_tokens" if "max_tokens" in body else "max_completion_tokens" for body in endpoint.read_requests()]
     assert names[0] == "max_tokens" and set(names[1:]) == {"max_completion_tokens"}
 
 
@@ -113,4 +113,4 @@ def test_another_error_renames_no_limit(alice: Caller, endpoint: Endpoint) -> No
     config = run_config(alice, endpoint, {"max_output_tokens": 300})
 
     assert (config["state"], config["stop_reason"]) == ("failed", "error")
-    assert all("max_tokens" in body for body in endpoint.asked())
+    assert all("max_tokens" in body for body in endpoint.read_requests())

@@ -17,7 +17,7 @@ class Endpoint:
         self.server = server
         self.base_url = f"http://127.0.0.1:{server.server_port}/v1"
 
-    def asked(self) -> list[dict[str, Any]]:
+    def read_requests(self) -> list[dict[str, Any]]:
         return [json.loads(sent) for _, _, sent in self.server.seen]
 
     def judge(self, caller: Caller | None = None, **fields: Any) -> Judge:

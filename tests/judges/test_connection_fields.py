@@ -176,7 +176,7 @@ def test_every_request_carries_them(endpoint: Endpoint) -> None:
     (path, headers, _), _ = endpoint.server.seen
     assert path == "/v1/chat/completions?api-version=2024-10-21&token=query-secret%2F0123+456789"
     assert headers["x-a"] == HEADER
-    first, second = endpoint.asked()
+    first, second = endpoint.read_requests()
     assert (first["service_tier"], first["provider"], first["model"]) == ("flex", {"order": ["one"]}, "m")
     # What a profile sets itself comes before what the connection adds to every request.
     assert (first["temperature"], second["temperature"]) == (1, 0.5)
@@ -260,7 +260,7 @@ def test_a_test_asks_a_real_question(endpoint: Endpoint) -> None:
     assert (tried["ok"], tried["model"], tried["calls"], tried["error"], tried["hint"]) == (True, "m-1", 1, None, None)
     assert (tried["input_tokens"], tried["output_tokens"], tried["usage_estimated"]) == (100, 10, False)
     assert tried["latency_ms"] > 0 and tried["dialect"]["mode"] == "json_schema"
-    (sent,) = endpoint.asked()
+    (sent,) = endpoint.read_requests()
     assert [message["role"] for message in sent["messages"]] == ["system", "user"]
     assert sent["response_format"]["json_schema"]["strict"] is True
     assert (sent["max_tokens"], sent["service_tier"]) == (1024, "flex")

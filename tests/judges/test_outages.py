@@ -195,7 +195,7 @@ def test_what_the_breaker_refuses_for_a_wrong_key_is_no_verdict_on_the_text(endp
         work(away.caller, request_id)
         found += results(away.caller, request_id)
 
-    assert [(one["status"], one["error_code"]) for one in found] == [
+    assert [(result["status"], result["error_code"]) for result in found] == [
         ("validation_error", "not_configured"),
         ("error", "not_configured"),
     ]
