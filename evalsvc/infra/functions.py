@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import ProgrammingError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
+from psycopg.errors import InvalidFunctionDefinition
 
 from evalsvc.infra.locks import FUNCTIONS
 from evalsvc.tenancy.rls import restrict_to_system
@@ -24,6 +25,8 @@ from evalsvc.tenancy.rls import restrict_to_system
 COLUMNS = re.compile(r"\{\{(?:(\w+)\.)?(\w+)\}\}")
 """`{{group}}` stands for the columns of a group, `{{v.group}}` for those of the row `v`."""
 MOST_KEPT = 20
+# The command stands in PostgreSQL's hint in every language.
+DROP_FIRST = re.compile(r"DROP FUNCTION \S.*\)")
 REMEMBERS = "SELECT to_regprocedure('installed_functions()') IS NOT NULL"
 INSTALLED = "SELECT installed_functions()"
 # Oldest first. A function instead of a table: it is part of a dump, and every role that can connect can read it.
@@ -108,10 +111,34 @@ def install_functions(using: str) -> bool:
 
 def _install(cursor: Any, connection: BaseDatabaseWrapper, files: FunctionFiles) -> None:
     for name in files.names:
-        cursor.execute(files.text(name))
+        _create(cursor, connection, files.text(name))
     for function in files.only_for_system:
         for statement in restrict_to_system(function, connection.ops.quote_name):
             cursor.execute(statement)
+
+
+def _create(cursor: Any, connection: BaseDatabaseWrapper, text: str) -> None:
+    """Run a file. A function of a later version that returns something else under the same name is dropped first."""
+    dropped: set[str] = set()
+    while True:
+        try:
+            with transaction.atomic(using=connection.alias):
+                cursor.execute(text)
+            return
+        except ProgrammingError as error:
+            drop = _drop_first(error)
+            if drop is None or drop in dropped:
+                raise
+        cursor.execute(drop)
+        dropped.add(drop)
+
+
+def _drop_first(error: ProgrammingError) -> str | None:
+    """Return the statement that PostgreSQL asks for before a function can be replaced."""
+    if not isinstance(error.__cause__, InvalidFunctionDefinition):
+        return None
+    found = DROP_FIRST.search(error.__cause__.diag.message_hint or "")
+    return found[0] if found else None
 
 
 class ForeignFunctions(Exception):

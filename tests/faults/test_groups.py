@@ -44,7 +44,7 @@ def group_is_held_up() -> Callable[[], list[int]]:
     cancelled: set[int] = set()
 
     def ask() -> list[int]:
-        for pid in set(held_up("capture_evaluations")) - cancelled:
+        for pid in set(held_up("capture_request")) - cancelled:
             cancelled.add(pid)
             tell_server("pg_cancel_backend", pid)
         return held_up()

@@ -23,7 +23,7 @@ ROWS = """
 SELECT to_jsonb(q) - 'id' || jsonb_build_object('log_id', e.log_id), to_jsonb(e) - 'id'
 FROM evaluations_evaluation e JOIN evaluations_evaluationrequest q ON q.id = e.request_id WHERE e.account_id = %s
 """
-CAPTURE = "SELECT request_ids FROM capture_batch(%s, '{}', '{}', '{}', '{}')"
+CAPTURE = "SELECT request_ids FROM capture_requests(%s, '{}', '{}', '{}', '{}')"
 # Of the partitions that hold something: their pages, and those of their indexes.
 BYTES = """
 SELECT regexp_replace(c.relname, '_until_.*', ''), pg_relation_size(c.oid) FROM pg_class c

@@ -51,7 +51,7 @@ class Session:
         request = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "Paris", "app": "x", "tags": tags}
         capture = {"account": self.account, "request": request, "evaluations": rows, "lease_seconds": 60}
         ids, (self.snapshot,) = self.app.execute(
-            "SELECT request_ids, snapshots FROM capture_batch(%s::jsonb, %s::bigint[], %s::text[], %s::text[], %s::text[])",
+            "SELECT request_ids, snapshots FROM capture_requests(%s::jsonb, %s::bigint[], %s::text[], %s::text[], %s::text[])",
             [json.dumps([capture]), [self.account], [PAIR[0]], [PAIR[1]], [self.snapshot]],
         ).fetchone()
         return int(ids[0])

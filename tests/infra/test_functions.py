@@ -32,6 +32,15 @@ from tests.growth.databases import Database, new_database
 DIRECTORIES = sorted((CHECKOUT / "evalsvc").glob("*/sql"))
 # What the last version without an installer had: the migrations' own functions, of that time.
 LAST_OF_MIGRATIONS = [("evaluations", "0028_names_of_indexes"), ("experiments", "0011_record_units")]
+CALLED_BY_THE_LAST_RELEASE = (
+    "capture_batch(jsonb, bigint[], text[], text[], text[])",
+    "capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[], boolean)",
+    "latest_scores(bigint, text[], text[], text[], bigint)",
+    "postpone_judging(bigint[], int[], double precision[], double precision)",
+    "promote_scores(bigint, text[], text[], bigint, bigint)",
+    "scoped_scores(bigint, text[], text[], jsonb, bigint)",
+)
+"""What an upgrade leaves to processes of 0.4, and a new database does not have. The version after the next may drop it."""
 
 
 def names_in(text: str) -> set[str]:
@@ -49,6 +58,11 @@ def others(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[None]:
     yield
     with connections["owner"].cursor() as cursor:
         cursor.execute("DROP FUNCTION IF EXISTS of_a_later_version()")
+
+
+def remember_others(cursor: Any) -> None:
+    """Have the database believe that another version's functions are installed."""
+    cursor.execute(functions.REMEMBER.format("'0123456789abcdef'"))
 
 
 @pytest.fixture
@@ -135,6 +149,21 @@ def test_all_are_installed_or_none(others: None, tmp_path: Any) -> None:
     assert installed_digests(connections["owner"]) == before
 
 
+@pytest.mark.usefixtures("restored")
+def test_a_function_that_returns_something_else_in_a_later_version_is_replaced() -> None:
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("DROP FUNCTION history_facts(int, text, boolean)")
+        cursor.execute(
+            "CREATE FUNCTION history_facts(p_revision int, p_source text, p_passed boolean, OUT a int, OUT b int)"
+            " LANGUAGE sql IMMUTABLE RETURN ROW(1, 2)"
+        )
+        remember_others(cursor)
+
+        assert install_functions("owner") is True
+        cursor.execute("SELECT history_facts(1, 'evaluation', true)")
+        assert cursor.fetchone() == (18,)
+
+
 @pytest.fixture
 def anew(servers: Any) -> Iterator[Database]:
     """A database that is migrated at once."""
@@ -181,6 +210,9 @@ def test_a_database_of_the_last_version_is_upgraded(database: Database, anew: Da
         assert app.execute("SELECT to_regproc('capture_batch') IS NOT NULL").fetchone() == (True,)
 
     database.migrate()
+    with database.connect("owner") as owner:
+        for function in CALLED_BY_THE_LAST_RELEASE:
+            owner.execute(f"DROP FUNCTION {function}")
 
     there, here = schema_of(database), schema_of(anew)
     assert there - here == here - there == set()

@@ -20,7 +20,7 @@ from tests.conftest import Caller, new_caller, scores_of
 from tests.work.group_tools import KEPT, gathered, results
 from tests.work.keeping import PAIR, keep
 
-FUNCTIONS = ("latest_scores", "keep_evaluations", "capture_batch")
+FUNCTIONS = ("newest_scores", "keep_evaluations", "capture_requests")
 
 
 @functools.cache
@@ -98,7 +98,7 @@ def test_accounts_that_do_not_stand_side_by_side_are_kept_apart_too() -> None:
     assert [evaluations[one.evaluation_ids[0]].request_id for one in kept] == [one.request_id for one in kept]
 
 
-@pytest.mark.parametrize("forget", [("latest_scores", "h.account_id = p_account AND ")], indirect=True)
+@pytest.mark.parametrize("forget", [("newest_scores", "h.account_id = p_account AND ")], indirect=True)
 @pytest.mark.usefixtures("forget")
 def test_histories_stay_apart_without_the_account_in_the_query() -> None:
     alice, charlie = two_accounts()

@@ -70,7 +70,7 @@ def nobody_writes() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def held_up(function: str = "capture_batch") -> list[int]:
+def held_up(function: str = "capture_requests") -> list[int]:
     """Return the processes of the database in which a call of the function waits for a lock."""
     sql = (
         "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE %s AND usename = current_user"

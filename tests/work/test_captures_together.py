@@ -166,7 +166,7 @@ def test_a_call_that_the_server_cancels_is_tried_alone(alice: Caller, charlie: C
     with nobody_writes():
         futures = gathered(calls(alice, charlie, alice))
         tell_server("pg_cancel_backend", *wait_until(held_up))
-        wait_until(lambda: held_up("capture_evaluations"))
+        wait_until(lambda: held_up("capture_request"))
 
     assert [result_of(answer)["tags"] for answer in results(futures)] == [{"n": str(n)} for n in range(3)]
     assert [len(stored(caller)) for caller in (alice, charlie)] == [4, 3]
@@ -186,7 +186,7 @@ def test_one_that_waits_for_a_deletion_holds_nobody_up(alice: Caller, charlie: C
         waiting, *others = gathered(in_project + calls(alice, charlie, alice))
         alone = started(calls(charlie)[0])
         assert [result_of(answer)["pass"] for answer in results([*others, alone])] == [True, False, True, True]
-        wait_until(lambda: held_up("capture_evaluations"))
+        wait_until(lambda: held_up("capture_request"))
         assert not waiting.done()
 
     assert result_of(results([waiting])[0])["pass"]

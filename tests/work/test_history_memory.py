@@ -77,7 +77,7 @@ def test_it_reads_only_what_is_new(alice: Caller) -> None:
     held = cache._memory.find((alice.account.pk, *PAIR))
     assert held is not None
     row = call_function(
-        "SELECT ids, are_new FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], NULL)",
+        "SELECT ids, are_new FROM newest_scores(%s, %s::text[], %s::text[], %s::text[], NULL)",
         [alice.account.pk, [PAIR[0]], [PAIR[1]], [held.value.snapshot]],
     )
 

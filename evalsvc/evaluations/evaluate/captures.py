@@ -27,11 +27,11 @@ MOST_CHARS, MOST_EVALUATIONS = 50_000, 8
 
 CAPTURE = (
     "SELECT request_id, created_at, evaluation_ids, ids, scores, facts, hashes, batches, snapshots, are_new"
-    " FROM capture_evaluations(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[], %s)"
+    " FROM capture_request(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[], %s)"
 )
 CAPTURE_BATCH = (
     "SELECT request_ids, created_at, evaluation_ids, ids, scores, facts, hashes, batches, snapshots, are_new"
-    " FROM capture_batch(%s::jsonb, %s::bigint[], %s::text[], %s::text[], %s::text[])"
+    " FROM capture_requests(%s::jsonb, %s::bigint[], %s::text[], %s::text[], %s::text[])"
 )
 Read: TypeAlias = tuple[int, str | None, tuple[str, str]]
 """A history to read: the account, its epoch, and (evaluator id, profile name)."""
@@ -71,7 +71,7 @@ class Capture:
         return n_chars <= MOST_CHARS and max(self.n_evaluations, len(self.pairs)) <= MOST_EVALUATIONS
 
     def as_json(self) -> str:
-        """Write it as an element of what `capture_batch` takes."""
+        """Write it as an element of what `capture_requests` takes."""
         return (
             f'{{"account":{self.account_id},"lease_seconds":{self.lease_seconds!r},'
             f'"request":{self.request},"evaluations":{self.evaluations}}}'

@@ -48,7 +48,7 @@ def list_history(
 
 
 def filter_window(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[HistoryScore]:
-    """Narrow a history to a window: as `scoped_scores` in sql/functions.sql."""
+    """Narrow a history to a window: as `scores_in_window` in sql/functions.sql."""
     include = window["include"]
     rows = rows if include == "all" else rows.filter(trial=False)
     rows = rows.exclude(source=HistoryScore.Source.EXPERIMENT) if include == "none" or "tags" in window else rows

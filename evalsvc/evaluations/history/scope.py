@@ -19,7 +19,7 @@ Window = dict[str, Any]
 def scope_window(
     account_id: int, ask: IntervalOptions, *, pointer: str, without_experiment: int | None = None
 ) -> Window:
-    """Return what `scoped_scores` takes. Raises Invalid for a project or experiment that the account does not have."""
+    """Return what `scores_in_window` takes. Raises Invalid for a project or experiment of another account."""
     window: Window = {"include": ask.include_experiments, "most": ask.most, "without": without_experiment}
     if ask.scope is not None:
         window |= _place(account_id, *ask.scope, pointer=f"{pointer}/scope")

@@ -38,7 +38,7 @@ def read_histories(
     ]
     row = call_function(
         "SELECT ids, scores, facts, hashes, batches, snapshots, are_new"
-        " FROM latest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
+        " FROM newest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
         values,
     )
     return update_histories(account_id, epoch if before is None else None, pairs, cached_histories, row)
@@ -52,7 +52,7 @@ def read_scoped(
         return [None] * len(pairs)
     *columns, clusters, chosen = call_function(
         "SELECT ids, scores, facts, hashes, batches, clusters, chosen"
-        " FROM scoped_scores(%s, %s::text[], %s::text[], %s::jsonb, %s)",
+        " FROM scores_in_window(%s, %s::text[], %s::text[], %s::jsonb, %s)",
         [account_id, *split(pairs), dump_jsonb(window), before],
     )
     return [

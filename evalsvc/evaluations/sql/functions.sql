@@ -92,11 +92,8 @@ BEGIN
   RETURN evaluation_ids;
 END $$;
 
--- Keep a request with its evaluations, and answer with the histories as they were before it. Once it had a parameter
--- less: processes from then get the default, which two functions of the name would leave open.
-DROP FUNCTION IF EXISTS capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[]);
-DROP FUNCTION IF EXISTS capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[], boolean);
-CREATE OR REPLACE FUNCTION capture_evaluations(
+-- Keep a request with its evaluations, and answer with the histories as they were before it.
+CREATE OR REPLACE FUNCTION capture_request(
   p_account bigint, p_request jsonb, p_evaluations jsonb, p_lease_seconds double precision,
   p_evaluators text[], p_profiles text[], p_snapshots text[], p_waits boolean DEFAULT true,
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
@@ -107,7 +104,7 @@ DECLARE
   drawn bigint[];
 BEGIN
   SELECT h.* INTO ids, scores, facts, hashes, batches, snapshots, are_new
-  FROM latest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
+  FROM newest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
   drawn := next_ids(1 + jsonb_array_length(p_evaluations));
   request_id := drawn[1];
   created_at := clock_timestamp();
@@ -124,8 +121,7 @@ END $$;
 -- the first evaluation has one, they are not "before" one another when an interval is asked for again either. Waits for
 -- nobody's lock. `evaluation_ids` are those of the first request, then of the second, and so on. What is of one account is
 -- to stand side by side, as it is written together.
-DROP FUNCTION IF EXISTS capture_batch(jsonb, bigint[], text[], text[], text[]);
-CREATE OR REPLACE FUNCTION capture_batch(
+CREATE OR REPLACE FUNCTION capture_requests(
   p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
@@ -146,7 +142,7 @@ BEGIN
     WHILE p_accounts[final + 1] = p_accounts[first] LOOP
       final := final + 1;
     END LOOP;
-    SELECT h.* INTO part FROM latest_scores(
+    SELECT h.* INTO part FROM newest_scores(
       p_accounts[first], p_evaluators[first:final], p_profiles[first:final], p_snapshots[first:final], NULL) h;
     ids := ids || part.ids; scores := scores || part.scores; facts := facts || part.facts;
     hashes := hashes || part.hashes; batches := batches || part.batches;

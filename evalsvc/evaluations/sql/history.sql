@@ -61,8 +61,7 @@ RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHE
 -- could not see: rows are written by concurrent transactions and do not become visible in the order of their ids, but
 -- a snapshot knows exactly which transactions it has seen, except for its own: a transaction that has written already hands no snapshot out, as
 -- what it writes next would count as seen. `p_before` answers as of an earlier request instead: ids sort by time.
-DROP FUNCTION IF EXISTS latest_scores(bigint, text[], text[], text[], bigint);
-CREATE OR REPLACE FUNCTION latest_scores(
+CREATE OR REPLACE FUNCTION newest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
   OUT snapshots text[], OUT are_new boolean[]
@@ -122,8 +121,7 @@ END $$;
 -- values of that tag as numbers, or the id of a row without it. `chosen` is the largest number of configs among which
 -- one with promoted scores in the window was chosen. Planned for the values at hand, as what fits
 -- one window walks a million rows for another.
-DROP FUNCTION IF EXISTS scoped_scores(bigint, text[], text[], jsonb, bigint);
-CREATE OR REPLACE FUNCTION scoped_scores(
+CREATE OR REPLACE FUNCTION scores_in_window(
   p_account bigint, p_evaluators text[], p_profiles text[], p_window jsonb, p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
   OUT clusters bytea[], OUT chosen int[]
@@ -217,8 +215,7 @@ END $$;
 
 -- What a config was worth belongs to production from now on: its trials, under these evaluators and profiles, become
 -- rows of the histories. They carry this transaction, so that processes which remember a history see them as new.
--- p_outputs: null for all of the config, or the outputs that enter.
-DROP FUNCTION IF EXISTS promote_scores(bigint, text[], text[], bigint, bigint);
+-- p_outputs: null for all of the config, or the outputs that enter. Processes of 0.4 call the function of five parameters.
 CREATE OR REPLACE FUNCTION promote_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_experiment bigint, p_config bigint, p_outputs bigint[])
 RETURNS int LANGUAGE plpgsql SECURITY INVOKER AS $$

@@ -79,8 +79,12 @@ class Installation:
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    old = unpacked_previous(tmp_path_factory.mktemp("releases") / "previous")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return unpacked_previous(tmp_path_factory.mktemp("releases") / "previous")
+
+
+@pytest.fixture
+def installation(old: Release) -> Iterator[Installation]:
     with new_database(services.servers.postgres.url) as database:
         env = os.environ | database.urls
         old.run(*MIGRATE, env=env)
@@ -97,6 +101,19 @@ def sign_in(url: str, email: str) -> httpx.Response:
         assert token
         form = {"username": email, "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
         return browser.post(SIGN_IN, data=form)
+
+
+def evaluate(url: str, key: str) -> None:
+    """Evaluate a sample, which reads a history and writes to it."""
+    body = {
+        "evaluators": [{"evaluator": "exact-match"}],
+        "confidence_interval_strategy": "full-history",
+        "evaluated_model_output": "a",
+        "evaluated_model_gold_answer": "a",
+    }
+    answer = httpx.post(url + "/v1/evaluate", json=body, headers={"X-API-KEY": key})
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["results"][0]["evaluation_result"]["score_raw"] == 1.0
 
 
 def is_signed_in(url: str, cookie: str) -> bool:
@@ -132,8 +149,10 @@ def test_processes_of_the_release_before_serve_the_api_and_end_no_session(
 ) -> None:
     """Until they are replaced. Their pages for people fail, and leave cookies alone."""
     old = installation.old
+    installation.database.migrate()
     with serving(tmp_path / "old.log", "/readyz", (old.python, old.folder), **installation.database.urls) as url:
         assert httpx.get(url + "/v1/whoami", headers={"X-API-KEY": installation.key}).status_code == 200
+        evaluate(url, installation.key)
         page = httpx.get(url + BOARD, cookies={"sessionid": installation.cookie})
         print(page.status_code)
         assert "sessionid" not in page.headers.get("Set-Cookie", "")
@@ -142,11 +161,18 @@ def test_processes_of_the_release_before_serve_the_api_and_end_no_session(
 
 
 def test_going_back_gives_the_release_before_its_pages(installation: Installation, tmp_path: Path) -> None:
+    old, key = installation.old, installation.key
+    installation.database.migrate()
+    with serving(tmp_path / "newer.log", **installation.database.urls) as url:
+        evaluate(url, key)
     installation.database.migrate("accounts", "0009")
-    old = installation.old
+    old.run(*MIGRATE, env=os.environ | installation.database.urls)
     with serving(tmp_path / "old.log", "/readyz", (old.python, old.folder), **installation.database.urls) as url:
         assert not is_signed_in(url, installation.cookie)
         assert sign_in(url, "ann@example.com").url.path == "/console/"
+        evaluate(url, key)
 
     installation.database.migrate()
     assert installation.refused() == list(MAY_NOT)
+    with serving(tmp_path / "new.log", **installation.database.urls) as url:
+        evaluate(url, key)
