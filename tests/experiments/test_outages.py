@@ -9,6 +9,7 @@ import pytest
 from django.test import override_settings
 
 from benchmarks.stub_llm import RunningStub
+from evalsvc.experiments.decisions.step import MANY_ERRORS
 from evalsvc.experiments.models import Score, WorkUnit
 from evalsvc.experiments.runner.units import waits
 from evalsvc.judges.ledger import breaker
@@ -334,10 +335,11 @@ def test_a_person_sees_what_the_outputs_wait_for(alice: Caller, endpoint: Endpoi
 
 def test_outputs_do_not_wait_longer_than_the_patience(alice: Caller, endpoint: Endpoint) -> None:
     endpoint.fail()
-    made = answered(alice, endpoint, n=40)
+    # With more, the config may be stopped before the last of them is recorded.
+    made = answered(alice, endpoint, n=MANY_ERRORS)
     with override_settings(JUDGE_PATIENCE_SECONDS=1):
         wait_until(lambda: run_units() or live(alice, made["id"])["experiment"]["state"] == "failed")
-    assert counts_of(alice, made)[:2] == (0, 40)
+    assert counts_of(alice, made)[:2] == (0, MANY_ERRORS)
     assert not resting(made).exists()
 
 
