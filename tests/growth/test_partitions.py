@@ -181,7 +181,7 @@ def test_an_index_of_somebody_s_own_stops_no_partition() -> None:
 def test_what_every_evaluation_goes_through_is_planned_once_in_a_session() -> None:
     planned = query("SELECT proname FROM pg_proc WHERE 'plan_cache_mode=force_generic_plan' = ANY(proconfig)")
     assert {name for (name,) in planned} >= {
-        "capture_requests", "capture_request", "newest_scores", "claim_computing", "claim_judging", "read_judging",
+        "capture_requests", "capture_request", "newest_scores", "claim_cpu_lane", "claim_judging", "read_judging",
         "finish_evaluations", "insert_scores", "keep_tags", "lease_evaluations",
     }  # fmt: skip
 

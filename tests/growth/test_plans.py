@@ -69,7 +69,7 @@ class Session:
         """Keep a finished evaluation, and let others go through both lanes and be asked for."""
         request = self.capture(self.row(**KEPT), tags={"env": "prod"})
         for claim, lane in (
-            ("claim_computing(16, 30)", "cpu"),
+            ("claim_cpu_lane(16, 30, '{}')", "cpu"),
             ("claim_judging(16, 16, false, 30, '{}', '{}', '{}', gen_random_uuid())", "judge"),
         ):
             request = self.capture(self.row(lane=lane), self.row(lane=lane, position=1))

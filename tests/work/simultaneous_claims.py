@@ -27,8 +27,8 @@ def run(key: str) -> int:
     wakeups.start_process = lambda: True
     claim = store.claim_computing
 
-    def claim_together(*, limit: int) -> Any:
-        claimed = claim(limit=1)
+    def claim_together(**facts: Any) -> Any:
+        claimed = claim(**facts | {"limit": 1})
         assert len(claimed) == 1
         barrier.wait(PATIENCE)
         return claimed

@@ -216,7 +216,6 @@ def test_one_process_is_left_to_others_while_all_the_rest_are_slow(
     assert (compute_batch("one"), nudged) == (False, [])
     accept(alice)
 
-    assert compute_batch("one") is True
     assert compute_batch("one") is False
     assert states(alice) == ["success"]
     assert {(row.status, row.n_attempts) for who in (bob, charlie) for row in rows(who)} == {("pending", 0)}
@@ -224,6 +223,68 @@ def test_one_process_is_left_to_others_while_all_the_rest_are_slow(
     neighbour.ends()
     assert drain("one") is False
     assert {state for who in (bob, charlie) for state in states(who)} == {"success"}
+
+
+def test_a_process_left_to_others_holds_nothing_that_it_may_not_compute(
+    alice: Caller, charlie: Caller, neighbour: Neighbour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claiming it, reading its text and giving it back would take longer than what another account waits for."""
+    claimed: list[list[int]] = []
+    released: list[object] = []
+    nudged: list[bool] = []
+    claim = store.claim_computing
+
+    def note_claim(**facts: Any) -> Any:
+        found = claim(**facts)
+        claimed.append([evaluation.account_id for evaluation in found])
+        return found
+
+    monkeypatch.setattr(store, "claim_computing", note_claim)
+    monkeypatch.setattr(store, "release", lambda *args, **facts: released.append(args))
+    monkeypatch.setattr(wakeups, "nudge_computing", lambda: nudged.append(True))
+    neighbour.begins(charlie.account.pk)
+    for _ in range(4):
+        accept(charlie, output="Paris " * 10_000)
+    accept(alice)
+
+    assert compute_batch("one") is False, "What it leaves is no reason to look again."
+    assert compute_batch("one") is False
+    assert (claimed, released, nudged) == ([[alice.account.pk], []], [], [])
+    assert (states(alice), states(charlie)) == (["success"], ["pending"] * 4)
+
+
+def test_what_another_held_when_the_slow_one_ended_is_computed_at_once(
+    charlie: Caller, neighbour: Neighbour, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that was slow has found nothing meanwhile, and waits for a push."""
+    nudged: list[bool] = []
+    monkeypatch.setattr(wakeups, "nudge_computing", lambda: nudged.append(True))
+    release = store.release
+
+    def end_and_release(*args: Any, **facts: Any) -> None:
+        neighbour.ends()
+        release(*args, **facts)
+
+    claim = store.claim_computing
+
+    def claim_and_begin(**facts: Any) -> Any:
+        found = claim(**facts)
+        neighbour.begins(charlie.account.pk)
+        return found
+
+    monkeypatch.setattr(store, "release", end_and_release)
+    monkeypatch.setattr(store, "claim_computing", claim_and_begin)
+    accept(charlie, output="Paris " * 10_000)
+
+    assert (compute_batch("one"), nudged) == (False, [True])
+    assert [(row.status, row.n_attempts) for row in rows(charlie)] == [("pending", 0)]
+
+
+def test_processes_of_the_last_release_claim_for_all_accounts(alice: Caller) -> None:
+    accept(alice)
+    with connections["system"].cursor() as cursor:
+        cursor.execute("SELECT account_id, turn FROM claim_computing(8, 30)")
+        assert cursor.fetchall() == [(alice.account.pk, 1)]
 
 
 def test_a_neighbour_is_slow_with_a_long_text_or_after_a_while(

@@ -3,8 +3,9 @@
 
 -- Claim up to p_limit evaluations: the account with the fewest requests in flight first, within it the oldest request.
 -- What a process was lost with is claimed alone: if it takes this one along too, it takes nothing else. One claim at a
--- time, so that two processes do not choose the same; what somebody has locked is passed over.
-CREATE OR REPLACE FUNCTION claim_computing(p_limit int, p_lease_seconds double precision)
+-- time, so that two processes do not choose the same; what somebody has locked is passed over, and so is all that the
+-- accounts p_without have: who left it to other processes afterwards would hold it from them meanwhile.
+CREATE OR REPLACE FUNCTION claim_cpu_lane(p_limit int, p_lease_seconds double precision, p_without bigint[])
 RETURNS TABLE (
   id bigint, account_id bigint, request_id bigint, "position" smallint, runs varchar, explain_strategy varchar,
   n_attempts smallint, n_sweeps smallint, connection text, turn bigint
@@ -43,10 +44,10 @@ BEGIN
         WHERE e.status = 'pending' AND e.lane = 'cpu' AND e.n_attempts = 0 AND e.account_id = a.account_id
           AND e.id >= part.low AND e.id < part.high
         ORDER BY e.id LIMIT p_limit) w
-      WHERE NOT account_rests(a.account_id)
+      WHERE a.account_id <> ALL(p_without) AND NOT account_rests(a.account_id)
       UNION ALL
       SELECT b.id, b.account_id, b.request_id, b.n_attempts, true FROM begun b
-      WHERE NOT b.is_held AND NOT account_rests(b.account_id)
+      WHERE NOT b.is_held AND b.account_id <> ALL(p_without) AND NOT account_rests(b.account_id)
     ), ranked AS (
       SELECT w.*, coalesce(h.n, 0) + dense_rank() OVER (PARTITION BY w.account_id ORDER BY w.request_id) AS place
       FROM waiting w LEFT JOIN held h ON h.account_id = w.account_id
@@ -69,6 +70,15 @@ BEGIN
     EXIT WHEN FOUND;
   END LOOP;
 END $$;
+
+-- What processes of 0.4 call.
+CREATE OR REPLACE FUNCTION claim_computing(p_limit int, p_lease_seconds double precision)
+RETURNS TABLE (
+  id bigint, account_id bigint, request_id bigint, "position" smallint, runs varchar, explain_strategy varchar,
+  n_attempts smallint, n_sweeps smallint, connection text, turn bigint
+) LANGUAGE sql SECURITY INVOKER AS $$
+  SELECT * FROM claim_cpu_lane(p_limit, p_lease_seconds, '{}')
+$$;
 
 -- Give up what was claimed: p_begun says whether it was an attempt. Others may claim it at once.
 CREATE OR REPLACE FUNCTION release_computing(p_ids bigint[], p_attempts int[], p_begun boolean)

@@ -59,11 +59,12 @@ def drain(name: str) -> bool:
 def compute_batch(name: str) -> bool:
     """Claim a batch, compute it for a while and write the results; return whether there might be more to claim."""
     try:
-        is_restricted = neighbours.slow_accounts() is not None
-        # Among more it finds what it may compute, if there is any.
-        claimed = store.claim_computing(limit=MOST_TO_CHOOSE_FROM if is_restricted else MOST_AT_ONCE)
+        slow = neighbours.slow_accounts()
+        # Others' long texts are known as such once they are read; among more it finds what it may compute.
+        limit = MOST_AT_ONCE if slow is None else MOST_TO_CHOOSE_FROM
+        claimed = store.claim_computing(limit=limit, without=slow or ())
         wakeups.note_computing(name, claimed)
-        return bool(claimed) and _work_off(claimed, was_restricted=is_restricted)
+        return bool(claimed) and _work_off(claimed, was_restricted=slow is not None)
     except DatabaseError:
         # Claimed evaluations stay pending and can be claimed again when their lease expires.
         log.warning("cpu lane paused after a database error", exc_info=True)
@@ -87,18 +88,18 @@ def _work_off(claimed: Sequence[ClaimedEvaluation], *, was_restricted: bool) -> 
         if now:
             neighbours.begin(now[0].account_id, is_long=_is_long(now[0], texts))
     if not now:
-        # A process that computes something slow claims it later. Notifying another one would only return it here.
-        _release(later)
+        _leave(later)
         return is_full and not was_restricted
     try:
         if is_full:
             wakeups.nudge_computing()
-        _give_back(later)
+        _leave(later)
         remaining, was_slow = _compute(now, texts)
     finally:
         neighbours.end()
     _give_back(remaining)
-    return bool(remaining or later or was_slow) or is_full or claimed[0].n_attempts > 1
+    is_for_this = bool(remaining or was_slow or (later and slow is None))
+    return is_for_this or is_full or claimed[0].n_attempts > 1
 
 
 def _compute(
@@ -152,6 +153,18 @@ def n_chars(inputs: SampleInputs) -> int:
     """Count the characters of what was sent."""
     texts = (inputs.input, inputs.output, inputs.gold, *(inputs.contexts or ()))
     return sum(len(text) for text in texts if text)
+
+
+def _leave(later: Sequence[ClaimedEvaluation]) -> None:
+    """Release what this process does not compute now.
+
+    While all others compute something slow, the first that is done claims it, and a push would only return it here. One
+    that was done before the release has found nothing and waits for a push.
+    """
+    if later:
+        _release(later)
+        if neighbours.slow_accounts() is None:
+            wakeups.nudge_computing()
 
 
 def _give_back(left: Sequence[ClaimedEvaluation]) -> None:

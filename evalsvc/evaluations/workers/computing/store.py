@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 
 from django.conf import settings
@@ -10,15 +10,15 @@ from django.conf import settings
 from evalsvc.evaluations.workers.judging.store import ClaimedEvaluation, rows
 from evalsvc.tenancy.scope import SYSTEM
 
-CLAIM = "SELECT * FROM claim_computing(%s, %s)"
+CLAIM = "SELECT * FROM claim_cpu_lane(%s, %s, %s::bigint[])"
 RELEASE = "SELECT release_computing(%s::bigint[], %s::int[], %s)"
 
 
-def claim_computing(*, limit: int) -> list[ClaimedEvaluation]:
-    """Claim up to `limit` evaluations over all accounts, in the order in which it is their turn."""
+def claim_computing(*, limit: int, without: Collection[int] = ()) -> list[ClaimedEvaluation]:
+    """Claim up to `limit` evaluations of all accounts but some, in the order in which it is their turn."""
     # It is not renewed while one is computed, and on a busy machine a second of CPU time takes longer than one.
     lease_seconds = float(settings.WORK_LEASE_SECONDS + 2 * settings.COMPUTE_SECONDS)
-    claimed_rows = rows(SYSTEM, CLAIM, [limit, lease_seconds])
+    claimed_rows = rows(SYSTEM, CLAIM, [limit, lease_seconds, list(without)])
     return [ClaimedEvaluation(*columns) for *columns, _ in sorted(claimed_rows, key=itemgetter(-1))]
 
 
