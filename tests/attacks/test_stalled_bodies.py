@@ -142,7 +142,7 @@ def test_an_account_has_so_many_bodies_awaited_and_others_are_served(
 
     assert status == b"HTTP/1.1 429 Too Many Requests"
     assert b"Retry-After: 1\r\n" in rest and b'"code":"too_many_requests"' in rest
-    assert b"bodies of 3 requests of this account" in rest and b"Connection: close" in rest
+    assert b"bodies of 8 requests of this account" in rest and b"Connection: close" in rest
     assert [answer.status_code for answer in answers] == [200] * 5
 
 

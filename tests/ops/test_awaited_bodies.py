@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from evalsvc.ops.serving.pace import AwaitedBodies
+from evalsvc.ops.serving.pace import AwaitedBodies, bodies_per_account
 from evalsvc.rest.basics.body_errors import TooManyBodies
 from evalsvc.rest.problems import as_problem
 
@@ -23,6 +23,18 @@ def test_each_account_has_its_own_bound() -> None:
         exits.enter_context(bodies.waiting(CHARLIE))
     with bodies.waiting(ALICE), bodies.waiting(ALICE):
         pass
+
+
+@pytest.mark.parametrize(("n_threads", "most"), [(320, 40), (64, 8), (24, 8), (16, 8), (8, 4), (2, 1), (1, 1)])
+def test_a_process_with_few_threads_takes_a_burst_of_one_client(n_threads: int, most: int) -> None:
+    """Many clients send a body after its headers; half of the threads are left to other accounts."""
+    bodies = AwaitedBodies(bodies_per_account(n_threads))
+    with ExitStack() as exits:
+        for _ in range(most):
+            exits.enter_context(bodies.waiting(ALICE))
+        with pytest.raises(TooManyBodies), bodies.waiting(ALICE):
+            pass
+        exits.enter_context(bodies.waiting(CHARLIE))
 
 
 def test_the_answer_says_when_to_come_back_and_what_to_do() -> None:

@@ -29,6 +29,8 @@ SLOW_SECONDS = 1.0
 """Who has sent nothing of a body for so long is slow."""
 MOST_HEAD = 64 * 1024
 """A head that is longer is left to gunicorn's parser, which knows its limits."""
+ENOUGH_BODIES = 8
+"""An ordinary client sends so many at once."""
 PIECE = 8192
 END_OF_HEAD = b"\r\n\r\n"
 
@@ -81,7 +83,7 @@ class AwaitedBodies:
 
     def resize(self, most: int) -> None:
         """Change the limit of one account."""
-        self._most = max(1, most)
+        self._most = most
 
     @contextlib.contextmanager
     def waiting(self, account_id: int) -> Iterator[None]:
@@ -97,6 +99,11 @@ class AwaitedBodies:
                 self._n_awaited[account_id] -= 1
                 if not self._n_awaited[account_id]:
                     del self._n_awaited[account_id]
+
+
+def bodies_per_account(n_threads: int) -> int:
+    """Return how many bodies of one account may be awaited: an eighth of the threads, or 8 where half are as many."""
+    return max(1, n_threads // 8, min(ENOUGH_BODIES, n_threads // 2))
 
 
 awaited_bodies = AwaitedBodies()

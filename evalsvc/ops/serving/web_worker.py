@@ -16,7 +16,7 @@ from evalsvc.ops.serving.body import Application, close_if_unread
 from evalsvc.ops.serving.connection import ClientConnection
 from evalsvc.ops.serving.drain import draining
 from evalsvc.ops.serving.memory import keeper, tune_allocator
-from evalsvc.ops.serving.pace import awaited_bodies, slow_senders
+from evalsvc.ops.serving.pace import awaited_bodies, bodies_per_account, slow_senders
 from evalsvc.ops.serving.sockets import lingering
 from evalsvc.rest.edge.door import NOBODY, AdmittedRequest, door, serve_request
 
@@ -47,7 +47,7 @@ class WebWorker(ThreadWorker):
         room.resize(places_for(n_threads))
         turns.resize(n_threads - places_for(n_threads))
         slow_senders.resize(n_threads // 2)
-        awaited_bodies.resize(n_threads // 8)
+        awaited_bodies.resize(bodies_per_account(n_threads))
         slow_turns.resize(n_threads // 8)
         self.wsgi = close_if_unread(self.wsgi)
         super().run()
