@@ -45,6 +45,55 @@ def test_the_costly_profile_is_too_long_and_not_slow() -> None:
     assert "repetitions" not in told.value.detail and "Send less text" in told.value.detail
 
 
+def test_one_thread_compiles_at_a_time_and_each_pattern_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """RE2 holds the interpreter meanwhile: four requests with the same fifty patterns compiled two hundred."""
+    were_alone, patterns = list[bool](), list[str]()
+    at_work, compiled, barrier = threading.Semaphore(1), re2.compile("a"), threading.Barrier(4)
+
+    def compile_slowly(pattern: str, options: object) -> Any:
+        were_alone.append(at_work.acquire(blocking=False))
+        patterns.append(pattern)
+        os.sched_yield()
+        at_work.release()
+        return compiled
+
+    def ask() -> None:
+        barrier.wait(60)
+        for n in range(20):
+            regexes.compile_pattern(f"compiled once {n}")
+
+    monkeypatch.setattr(re2, "compile", compile_slowly)
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+    assert sorted(patterns) == sorted(f"compiled once {n}" for n in range(20))
+    assert all(were_alone)
+
+
+@pytest.mark.parametrize(("n_threads", "seconds", "rests"), [(2, 0.25, [0.25]), (2, 0.005, []), (1, 0.25, [])])
+def test_other_threads_have_as_long_as_a_pattern_took(
+    n_threads: int, seconds: float, rests: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, slept = [100.0], list[float]()
+    compiled = re2.compile("a")
+
+    def compile_slowly(pattern: str, options: object) -> Any:
+        clock[0] += seconds
+        return compiled
+
+    monkeypatch.setattr(re2, "compile", compile_slowly)
+    monkeypatch.setattr("time.thread_time", lambda: clock[0])
+    monkeypatch.setattr("time.sleep", slept.append)
+    monkeypatch.setattr("threading.active_count", lambda: n_threads)
+    for _ in range(2):
+        regexes.compile_pattern(f"slow {n_threads} {seconds}")
+
+    assert slept == rests
+
+
 @pytest.mark.parametrize(
     "config",
     [

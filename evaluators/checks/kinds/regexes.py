@@ -7,6 +7,8 @@ it begins, and the time that is left is looked at between two of them.
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,6 +26,7 @@ MAX_PATTERN_CHARS = 5_000
 MAX_MEMORY = 8 * 1024 * 1024
 MAX_PROGRAM = 15_000_000
 """Instructions of all different patterns of one profile together: they take seconds to compile."""
+LONG_SECONDS = 0.01
 SCHEMA = object_schema(
     {
         **COMMON,
@@ -35,6 +38,7 @@ SCHEMA = object_schema(
 _surrogate = re.compile("[\ud800-\udfff]")
 # \C matches one byte, and part of a character is not valid in a text.
 _single_byte = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")
+_compiling = threading.Lock()
 T = TypeVar("T")
 
 
@@ -152,7 +156,23 @@ def accept_pattern(pattern: str) -> None:
 
 @lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> CompiledPattern:
-    """Compile a pattern, or raise BadPattern. Memory is bounded, and nothing is written to the log."""
+    """Compile a pattern, or raise BadPattern. Memory is bounded, and nothing is written to the log.
+
+    RE2 does not let go of the interpreter meanwhile, for a tenth of a second with the largest patterns. So one thread
+    compiles at a time, each pattern once, and other threads have as long afterwards.
+    """
+    with _compiling:
+        began = time.thread_time()
+        try:
+            return _compile(pattern)
+        finally:
+            seconds = time.thread_time() - began
+            if seconds > LONG_SECONDS and threading.active_count() > 1:
+                time.sleep(seconds)
+
+
+@lru_cache(maxsize=256)
+def _compile(pattern: str) -> CompiledPattern:
     import re2
 
     if len(pattern) > MAX_PATTERN_CHARS:
