@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from cryptography.fernet import Fernet
+from django.core.checks.security.base import check_secret_key
+from django.test import override_settings
 
 from evalsvc.local.embedded import home as home_module
 from evalsvc.local.embedded.home import MAKERS, SecretsLost, evalsvc_home, load_secrets, read_env_file, write_env_file
@@ -48,6 +50,13 @@ def test_secrets_are_made_once_and_kept(tmp_path: Path) -> None:
     assert all(len(value) >= 32 for value in first.values())
     assert len(set(first.values())) == len(first)
     assert load_secrets(tmp_path / "home") == first
+
+
+def test_the_key_that_is_made_passes_the_check_of_a_deployment(tmp_path: Path) -> None:
+    key = load_secrets(tmp_path / "home")["SECRET_KEY"]
+    with override_settings(SECRET_KEY=key):
+        assert check_secret_key(None) == []
+    assert len(key) == 64
 
 
 @pytest.mark.parametrize("left", [None, "KEY_PEPPER=x\n"])
