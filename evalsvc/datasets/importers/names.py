@@ -99,6 +99,7 @@ def fold_name(name: str) -> str:
 
 
 _field_of_folded = {fold_name(column): field for field, columns in FIELD_NAMES.items() for column in columns}
+_plural = {fold_name(name) for name in (*COLUMNS["expected"], "answers") if name.endswith("s")}
 _answers = {fold_name(name) for name in ANSWERS}
 _categories = {fold_name(name) for name in CATEGORIES}
 _outputs = {fold_name(name): name for name in OUTPUT_COLUMNS}
@@ -108,6 +109,11 @@ _stored = {fold_name(name): stored for name, stored in STORED_NAMES.items()}
 def is_finish_reason(name: str) -> bool:
     """Return whether a column of this name says why the model ended an output."""
     return _field_of_folded.get(fold_name(name)) == FINISH_REASON
+
+
+def is_list_name(name: str) -> bool:
+    """Return whether a column of expected answers has several by its name, as `possible_answers` of PopQA."""
+    return fold_name(name) in _plural
 
 
 def is_known_name(name: str) -> bool:

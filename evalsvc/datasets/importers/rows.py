@@ -20,6 +20,7 @@ from evalsvc.datasets.importers.names import (
     PASSAGE_COLUMNS,
     ColumnPlan,
     Names,
+    is_list_name,
     join_columns,
 )
 from evalsvc.datasets.importers.summary import UploadSummary
@@ -160,7 +161,7 @@ class RecordReader:
                 cell, value = value, read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
                 if value == [cell] and looks_like_list(cell):
                     self.summary.note([f"`{column}` has texts that look like lists but are none: each is one context."])
-            elif field == "expected" and self.text_cells and type(value) is str:
+            elif field == "expected" and type(value) is str and (self.text_cells or is_list_name(column)):
                 texts = parse_text_list(value)
                 value = value if texts is None else texts
             fields[field] = column, value
