@@ -33,8 +33,8 @@ from evalsvc.client.scoring.result import EvaluationResult
 from evalsvc.client.scoring.scorers import CustomMetric, Scorers, build_plan_metrics, split_functions
 from evalsvc.client.service.bodies import BatchBody, ExperimentBody
 from evalsvc.client.service.evaluators import Evaluators
+from evalsvc.client.service.samples import build_row
 from evalsvc.client.service.transport import Param
-from evalsvc.client.values import to_wire
 
 EVAL = "eval"
 HOW_TO_RESUME_EVAL = "`client.resume({id!r}, runnable)`."
@@ -219,13 +219,14 @@ class Client(Resources):
     ) -> EvaluationResult:
         """Score up to 1000 outputs that you have already, and wait for the scores; nothing of yours is run.
 
-        Each row has an `output`, and as far as there are some `input`, `expected`, `contexts`, `metadata` and an `id`.
+        Each row has an `output`, and as far as there are some `input`, `expected`, `contexts`, `metadata`, an `id` and
+        the `finish_reason` of the model: what was cut, filtered or refused counts as failed.
         Estimates, comparisons and further metrics are those of a result of `eval`, and so is `promote`: whether the
         scores enter the history of production, which they do not by default. TimeoutError when nothing has been scored
         for five minutes.
         """
         metrics = build_plan_metrics(evaluators, None)
-        body = {"rows": [to_wire(dict(row)) for row in rows], "metrics": metrics, "level": level}
+        body = {"rows": [build_row(row) for row in rows], "metrics": metrics, "level": level}
         body |= {key: value for key, value in (("name", name), ("sample", sample)) if value}
         body |= {} if promote is None else {"promote": promote}
         return self._wait_for_scores(self.experiments_api.score_batch(body), metrics)

@@ -50,6 +50,7 @@ class DatasetVersion(TenantModel):
         TRIVIAQA = "triviaqa", "TriviaQA"
         NQ_OPEN = "nq_open", "Natural Questions (open)"
         MS_MARCO = "ms_marco", "MS MARCO"
+        DROP = "drop", "DROP"
         BOOLQ = "boolq", "BoolQ"
         MMLU = "mmlu", "MMLU"
         ARC = "arc", "ARC"

@@ -15,6 +15,7 @@ from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.services import create_dataset
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.kinds import FINISH_REASON
 from evalsvc.experiments.definition.metrics import MEASURED_ALIKE, Metric
 from evalsvc.experiments.definition.plans import check_plan
 from evalsvc.experiments.models import Config, ExperimentPlan, WorkUnit
@@ -70,12 +71,12 @@ def score_batch(
         actor=actor,
     )
     config = Config.objects.get(experiment_id=experiment.pk)
-    outputs = {str(row.get("id") or i): row.get("output") for i, row in enumerate(rows, 1)}
+    outputs = {str(row.get("id") or i): _get_output(row) for i, row in enumerate(rows, 1)}
     while leased := units.lease_push_unit(account=account, config=config, size=len(rows), lease_seconds=LEASE_SECONDS):
         units.post_outputs(
             held=WorkUnit.objects.get(account=account, pk=leased.unit.id),
             token=leased.unit.token,
-            outputs=[{"pos": pos, "output": outputs[example["id"]]} for pos, example in leased.examples.items()],
+            outputs=[{"pos": pos, **outputs[example["id"]]} for pos, example in leased.examples.items()],
             is_done=True,
             lease_seconds=LEASE_SECONDS,
         )
@@ -137,6 +138,11 @@ def count_shared_examples(plan: ExperimentPlan, others: Sequence[ExperimentPlan]
 def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row without its output; a batch of outputs alone has nothing that they answer."""
     return {"input": "", **{name: row[name] for name in EXAMPLE_FIELDS if row.get(name) is not None}}
+
+
+def _get_output(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the output of a row as a push config posts it."""
+    return {name: row.get(name) for name in ("output", FINISH_REASON)}
 
 
 def _pointer(pointer: str) -> str:

@@ -11,6 +11,7 @@ from evaluators.base import Span
 from evaluators.text.unmarked import unmarked
 from evaluators.toxicity.groups import get_harmless_logit, replace_group_names
 from evaluators.toxicity.models import meaning_logits, word_logits
+from evaluators.toxicity.senses import replace_harmless_senses
 from evaluators.toxicity.windows import (
     MAX_READ,
     SHORTEST_SENTENCE,
@@ -103,9 +104,13 @@ def _read(text: str, spans: Sequence[Span], most: int, *, excuses_names: bool) -
 
 
 def _excuse(text: str, passage: _Passage) -> _Passage:
-    """Return an offensive passage as it is without names of groups, if it is harmless then."""
+    """Return an offensive passage without names of groups and words in harmless senses, if it is harmless then."""
+    if passage.logit <= 0:
+        return passage
     plain = unmarked(text[slice(*passage.span)])
-    if passage.logit <= 0 or (replaced := replace_group_names(plain)) is None:
+    sensible = replace_harmless_senses(plain)
+    replaced = replace_group_names(sensible or plain) or sensible
+    if replaced is None:
         return passage
     other = _Passage(passage.span, word_logits([replaced])[0], float(meaning_logits([replaced])[0]))
     return other if other.logit < get_harmless_logit(plain) else passage

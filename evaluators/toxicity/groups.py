@@ -37,6 +37,11 @@ def replace_group_names(text: str) -> str | None:
     return _NAME.sub(lambda found: f"{'a ' if found['article'] else ''}Belgian", singular)
 
 
+def names_group(text: str) -> bool:
+    """Return whether a text has the name of a group."""
+    return bool(_NAME.search(text) or _PLURAL.search(text))
+
+
 def get_harmless_logit(text: str) -> float:
     """Return the logit below which the text is harmless once `replace_group_names` has changed it."""
     return ALL if _ALL_OF_THEM.search(text) else SOME

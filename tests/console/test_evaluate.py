@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.forms import unchanged
 from tests.console.output_files import GOLD, HEADER, ROWS, WORSE
+from tests.datasets.ending_files import ENDING_FILES, ENDINGS, EndingFile
 from tests.factories import ok
 
 
@@ -123,3 +125,21 @@ def test_two_files_over_the_same_ids_lead_to_their_comparison(editor: Visitor) -
 def test_readers_look_and_do_not_evaluate(reader: Visitor) -> None:
     assert "an editor can evaluate files" in reader.text("evaluate")
     assert reader.post("evaluate", text=ROWS).status_code == 403
+
+
+@pytest.mark.parametrize("file", ENDING_FILES, ids=lambda file: file.name)
+def test_finish_reasons_count_and_their_column_is_shown(editor: Visitor, alice: Caller, file: EndingFile) -> None:
+    page = upload(editor, file.text, file.name).content.decode()
+    assert re.search(rf'name="map-finish_reason".*?<option value="{file.column}" selected>', page, re.DOTALL)
+    experiment = run(editor, file.text, "exact-match", name=file.name)
+    (config,) = ok(alice.get(f"/v1/experiments/{experiment}/live"))["configs"]
+    assert (config["endings"], config["metrics"]["exact-match"]["value"]) == (ENDINGS, 0.25)
+
+
+def test_finish_reasons_can_be_left_out(editor: Visitor, alice: Caller) -> None:
+    file = ENDING_FILES[0]
+    fields = setup(editor, file.text) | {"map-finish_reason": ""}
+    answer = editor.post("evaluate", **fields, evaluators=["exact-match"], run="1")
+    experiment = answer.headers["Location"].rpartition("/")[2]
+    (config,) = ok(alice.get(f"/v1/experiments/{experiment}/live"))["configs"]
+    assert config["endings"] == {"stop": 3, "thinking_only": 1}

@@ -201,6 +201,36 @@ def arc_original() -> list[dict[str, Any]]:
     ]
 
 
+def drop() -> list[dict[str, Any]]:
+    """As `ucinlp/drop` has them."""
+    answers = [["3"], ["Oslo", "Oslo"], ["12 May", "May 12"], ["Oslo", "Bergen"], ["7", "seven"]]
+    types = [["number"], ["span", "span"], ["date", "span"], ["span", "span"], ["number", "span"]]
+    return [
+        {
+            "section_id": f"history_{i}",
+            "query_id": f"query-{i}",
+            "passage": SENTENCES[i],
+            "question": QUESTIONS[i],
+            "answers_spans": {"spans": answers[i], "types": types[i]},
+        }
+        for i in range(5)
+    ]
+
+
+def popqa() -> list[dict[str, Any]]:
+    """As `akariasai/PopQA` has them: lists are texts of JSON, in a table and in JSON."""
+    return [
+        {
+            "id": 4222362 + i,
+            "subj": f"Person {i}",
+            "obj": "politician",
+            "question": QUESTIONS[i],
+            "possible_answers": '["politician", "political leader", "\\u00e9lu"]',
+        }
+        for i in range(5)
+    ]
+
+
 def boolq() -> list[dict[str, Any]]:
     """As `google/boolq` has them."""
     return [

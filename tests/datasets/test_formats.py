@@ -90,9 +90,9 @@ def test_squad_of_a_table_that_pandas_saved(alice: Caller) -> None:
     assert (format, [row["expected"] for row in found]) == ("squad", [[{"text": "Oslo", "start": 0}], [{"text": ""}]])
 
 
-def table(rows: list[dict[str, Any]]) -> bytes:
+def table(rows: list[dict[str, Any]], delimiter: str = ",") -> bytes:
     out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]))
+    writer = csv.DictWriter(out, list(rows[0]), delimiter=delimiter)
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue().encode()
@@ -268,6 +268,49 @@ def test_an_answer_that_is_no_choice_is_refused(alice: Caller) -> None:
 
     assert "/file/line/4/answer" in refusals(upload(alice, lines(*rows)))
     assert n_stored(alice) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "json"])
+def test_drop(alice: Caller, suffix: str) -> None:
+    rows = published.drop()
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    content = {"jsonl": lines(*rows), "parquet": parquet(**columns), "json": as_document(rows)}[suffix]
+    format, found = read(alice, content, f"rows.{suffix}")
+
+    assert format == "drop"
+    expected = [["3"], ["Oslo"], ["12 May", "May 12"], ["Oslo", "Bergen"], ["7", "seven"]]
+    assert [row["expected"] for row in found] == expected
+    assert [(row["id"], row["contexts"]) for row in found] == [(f"query-{i}", [SENTENCES[i]]) for i in range(5)]
+    assert found[2]["metadata"] == {"section_id": "history_2", "answer_types": ["date", "span"]}
+
+
+def test_drop_by_the_best_span(alice: Caller) -> None:
+    said = ["3", "Oslo", "May 12", "Bergen", "8"]
+
+    assert run(alice, lines(*published.drop()), EXACT, lambda e: said[place(e)])["value"] == 0.8
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "tsv", "parquet"])
+def test_popqa(alice: Caller, suffix: str) -> None:
+    rows = published.popqa()
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    content = {
+        "jsonl": lambda: lines(*rows),
+        "csv": lambda: table(rows),
+        "tsv": lambda: table(rows, "\t"),
+        "parquet": lambda: parquet(**columns),
+    }[suffix]()
+    _, found = read(alice, content, f"rows.{suffix}")
+
+    assert [row["expected"] for row in found] == [["politician", "political leader", "élu"]] * 5
+    assert [row["id"] for row in found] == [str(4222362 + i) for i in range(5)]
+
+
+def test_any_answer_of_popqa_is_right(alice: Caller) -> None:
+    said = ["politician", "Political leader", "élu", "POLITICIAN", "lawyer"]
+
+    evaluator = EXACT | {"evaluator": "exact-match-normalised"}
+    assert run(alice, lines(*published.popqa()), evaluator, lambda e: said[place(e)])["value"] == 0.8
 
 
 def test_boolq(alice: Caller) -> None:
@@ -569,6 +612,7 @@ ROWS = {
     "mmlu": published.mmlu()[0],
     "arc": published.arc()[0],
     "arc original": published.arc_original()[0],
+    "drop": published.drop()[0],
     "boolq": published.boolq()[0],
     "gsm8k": published.gsm8k()[0],
     "ragas": published.ragas()[0],

@@ -27,6 +27,7 @@ def evaluate(caller: Caller, evaluator: str = "exact-match", **fields: Any) -> d
         ({"finish_reason": "SAFETY"}, "content_filter", False),
         ({"finish_reason": "refusal", "output": None, "input": "Where?"}, "refusal", False),
         ({"finish_reason": "tool_calls"}, "tool_calls", True),
+        ({"output": [{"role": "assistant", "content": "Pa", "stop_reason": "max_tokens"}]}, "length", False),
         ({"output": "<think>Paris"}, "thinking_only", False),
         ({"output": "<think>Paris", "strip_thinking": False}, "stop", False),
         ({"output": " ", "label": " "}, "empty", True),

@@ -145,6 +145,21 @@ def test_pushed_answers_end_as_they_say(alice: Caller) -> None:
     assert recounted(alice, made["id"]) == []
 
 
+def test_messages_tell_how_they_end(alice: Caller) -> None:
+    cut = {"role": "assistant", "content": "yes", "finish_reason": "length"}
+    made = run_push(
+        alice,
+        {"output": [{"role": "user", "content": "q"}, cut]},
+        {"output": {"choices": [{"index": 0, "message": {"content": "yes"}, "finish_reason": "length"}]}},
+        {"output": {"choices": [{"message": {"refusal": "No."}, "finish_reason": "stop"}]}},
+        {"output": {"output": [cut], "finish_reason": "stop"}},
+        {"output": {"finish_reason": "length"}},
+        {"output": []},
+    )
+
+    assert measured(alice, made)[1] == {"stop": 3, "length": 2, "refusal": 1}
+
+
 def test_a_push_config_may_keep_its_thinking(alice: Caller) -> None:
     rows = [{"output": "<think>no</think>yes"}] * 2
 

@@ -9,6 +9,7 @@ from evalsvc.client.service.evaluators import build_evaluator_entry, normalise_e
 from evalsvc.client.shapes import find_finish_reason, read_body
 from evalsvc.client.values import to_wire
 
+FINISH_REASON = "finish_reason"
 MOST_SAMPLES, MOST_BYTES = 1000, 3_000_000
 """Of a request; the service takes 4 MiB."""
 NAMES = {
@@ -33,11 +34,17 @@ def build_fields(fields: Mapping[str, object]) -> dict[str, object]:
     if (output := fields.get("output")) is not None:
         body["evaluated_model_output"] = to_output(output)
         if (reason := find_finish_reason(output)) is not None:
-            body.setdefault("finish_reason", reason)
+            body.setdefault(FINISH_REASON, reason)
     if "evaluators" in body:
         evaluators = normalise_evaluators(body["evaluators"])  # type: ignore[arg-type]
         body["evaluators"] = [build_evaluator_entry(evaluator) for evaluator in evaluators]
     return {name: _to_list(value) for name, value in body.items()}
+
+
+def build_row(row: Mapping[str, object]) -> object:
+    """Return a row of a batch, with the finish reason that its output tells of."""
+    reason = find_finish_reason(row.get("output"))
+    return to_wire(row if reason is None else {FINISH_REASON: reason, **row})
 
 
 def to_output(value: object) -> object:

@@ -59,6 +59,9 @@ OUTPUTS = (
     *("llm_output", "system_output", "generated_text", "generated_response", "generation", "predicted_output"),
     *("prediction", "predicted", "model_prediction"),
 )
+FINISH_REASON = "finish_reason"
+FINISH_REASONS = (FINISH_REASON, "stop_reason", "done_reason", "ending")
+"""Why the model ended the output. It is a field of a file of outputs; a dataset has it in the metadata."""
 ANSWERS = ("answer", "answers", "response", "completion", "output")
 """The expected answer where a file has no other, and the output where it has."""
 CATEGORIES = ("solution", "target", "targets", "label", "labels")
@@ -75,7 +78,7 @@ STORED_NAMES = {"reference_contexts": "gold_contexts", "reference_context": "gol
     name: name for name in PASSAGE_COLUMNS
 }
 MAPPED_ANSWERS = {"answer": "expected", "answers": "expected"} | dict.fromkeys(ANSWERS[2:], "output")
-FIELD_NAMES = COLUMNS | {"output": OUTPUTS}
+FIELD_NAMES = COLUMNS | {"output": OUTPUTS, FINISH_REASON: FINISH_REASONS}
 INSTRUCTION = "instruction"
 FIELD_OF = {column: field for field, columns in FIELD_NAMES.items() for column in columns} | MAPPED_ANSWERS
 # Further fields that Patronus clients can map; they are stored in the metadata under these names.
@@ -96,10 +99,21 @@ def fold_name(name: str) -> str:
 
 
 _field_of_folded = {fold_name(column): field for field, columns in FIELD_NAMES.items() for column in columns}
+_plural = {fold_name(name) for name in (*COLUMNS["expected"], "answers") if name.endswith("s")}
 _answers = {fold_name(name) for name in ANSWERS}
 _categories = {fold_name(name) for name in CATEGORIES}
 _outputs = {fold_name(name): name for name in OUTPUT_COLUMNS}
 _stored = {fold_name(name): stored for name, stored in STORED_NAMES.items()}
+
+
+def is_finish_reason(name: str) -> bool:
+    """Return whether a column of this name says why the model ended an output."""
+    return _field_of_folded.get(fold_name(name)) == FINISH_REASON
+
+
+def is_list_name(name: str) -> bool:
+    """Return whether a column of expected answers has several by its name, as `possible_answers` of PopQA."""
+    return fold_name(name) in _plural
 
 
 def is_known_name(name: str) -> bool:
@@ -205,7 +219,8 @@ class ColumnFinder:
         self.candidates: dict[str, list[str]] = {field: [] for field in FIELD_NAMES}
         self.answers = [column for column in columns if fold_name(column) in _answers]
         for column in columns:
-            if field := _field_of_folded.get(fold_name(column)):
+            field = _field_of_folded.get(fold_name(column))
+            if field and (field != FINISH_REASON or purpose == Purpose.OUTPUTS):
                 self.candidates[field].append(column)
         for field in FIELD_NAMES:
             if field not in mapped and self.candidates[field]:
@@ -214,7 +229,7 @@ class ColumnFinder:
 
     def choose(self, field: str, columns: Sequence[str]) -> None:
         """Choose the column of a field: its own name, the only one, or of ids the first in the order of names."""
-        own = [column for column in columns if fold_name(column) == field]
+        own = [column for column in columns if fold_name(column) == fold_name(field)]
         if len(columns) == 1 or field == "id":
             order = [fold_name(name) for name in FIELD_NAMES[field]]
             self.fields[field] = min(columns, key=lambda name: (order.index(fold_name(name)), name.casefold() != field))

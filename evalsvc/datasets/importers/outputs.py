@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
-from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, STORED_NAMES, Purpose, fold_name
+from evalsvc.datasets.importers.names import FINISH_REASON, OUTPUT_COLUMNS, STORED_NAMES, Purpose, fold_name
 from evalsvc.datasets.importers.reader import Upload, parse_upload
 from evalsvc.datasets.importers.rows import FIELDS, ExampleRow
 from evalsvc.datasets.importers.summary import ColumnUse, UploadSummary
@@ -23,7 +23,7 @@ _read = {fold_name(name) for name in READ_FROM_METADATA}
 
 @dataclass(frozen=True, slots=True)
 class OutputRows:
-    """The rows of a file, each with `id`, `input`, `output`, `expected`, `contexts` and `metadata`.
+    """The rows of a file, each with `id`, `input`, `output`, `finish_reason`, `expected`, `contexts` and `metadata`.
 
     `unknown` are columns that could be anything; a format of another tool has none.
     """
@@ -63,10 +63,12 @@ def parse_outputs(upload: Upload, *, kept: Collection[str] = (), limits: Limits 
         raise Invalid(*(FieldError("/metadata", f"No column {name!r} is left for the metadata.") for name in missing))
     columns = [use for use in parsed.summary.columns if use.field != "metadata" or use.column not in unused]
     dropped = {name.strip() for name in unused} | {*OUTPUT_COLUMNS}
+    has_reasons = any(use.field == FINISH_REASON for use in columns)
     if parsed.format in ROW_FORMATS:
         # Other tools note durations, costs and verdicts of an output, which no two runs share.
         dropped |= {name for row in rows for name in row.metadata if not _is_kept(name, kept)}
-    return OutputRows(parsed.format, [_build_row(row, dropped) for row in rows], parsed.summary, columns, unused)
+    built = [_build_row(row, dropped, has_reason=has_reasons) for row in rows]
+    return OutputRows(parsed.format, built, parsed.summary, columns, unused)
 
 
 def _is_kept(column: str, kept: Collection[str]) -> bool:
@@ -75,7 +77,7 @@ def _is_kept(column: str, kept: Collection[str]) -> bool:
 
 def list_columns(upload: Upload) -> list[str]:
     """Return the columns of a file, whatever they hold. Raises Invalid for a file that is no table."""
-    nothing: dict[str, list[str]] = {field: [] for field in FIELDS}
+    nothing: dict[str, list[str]] = {field: [] for field in (*FIELDS, FINISH_REASON)}
     parsed = parse_upload(replace(upload, mapping=nothing, purpose=Purpose.OUTPUTS))
     try:
         # Rows without an input are refused, after their columns were counted.
@@ -94,12 +96,15 @@ def _check_output(summary: UploadSummary) -> None:
         raise Invalid(FieldError("/custom_field_mapping/output", detail))
 
 
-def _build_row(row: ExampleRow, dropped: Collection[str]) -> dict[str, Any]:
+def _build_row(row: ExampleRow, dropped: Collection[str], *, has_reason: bool) -> dict[str, Any]:
+    finish_reason = row.metadata.get(FINISH_REASON) if has_reason else None
+    removed = {*dropped, FINISH_REASON} if has_reason else dropped
     return {
         "id": row.key,
         "input": row.input,
         "output": row.output,
+        "finish_reason": finish_reason,
         "expected": row.expected,
         "contexts": row.contexts,
-        "metadata": {name: value for name, value in row.metadata.items() if name not in dropped},
+        "metadata": {name: value for name, value in row.metadata.items() if name not in removed},
     }

@@ -44,6 +44,7 @@ class Format(StrEnum):
     TRIVIAQA = "triviaqa"
     NQ_OPEN = "nq_open"
     MS_MARCO = "ms_marco"
+    DROP = "drop"
     BOOLQ = "boolq"
     MMLU = "mmlu"
     ARC = "arc"

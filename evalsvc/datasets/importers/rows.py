@@ -14,13 +14,22 @@ from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, MAX_KEY, Limits
 from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, ConvertedRecord, Record
 from evalsvc.datasets.importers.list_cells import parse_text_list
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
-from evalsvc.datasets.importers.names import OUTPUT_COLUMNS, PASSAGE_COLUMNS, ColumnPlan, Names, join_columns
+from evalsvc.datasets.importers.names import (
+    FINISH_REASON,
+    OUTPUT_COLUMNS,
+    PASSAGE_COLUMNS,
+    ColumnPlan,
+    Names,
+    is_list_name,
+    join_columns,
+)
 from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.documents import find_unstorable, might_be_unstorable
 from evalsvc.problems import FieldError, Invalid
 
 # The keys of a passage object: first those for its text, then those for its id.
 FIELDS = ("id", "input", "expected", "output", "contexts", "metadata")
+MAX_FINISH_REASON = 50
 PASSAGE_NAMES = (("text", "content"), ("id", "document_id", "doc_id", "_id"))
 
 
@@ -128,6 +137,7 @@ class RecordReader:
         key = read_row_key(location, self.refusals, *fields["id"], number=number)
         value, expected, contexts = (fields[name][1] for name in ("input", "expected", "contexts"))
         metadata = self.read_metadata(location, record, plan, fields)
+        self.check_finish_reason(location, *fields.get(FINISH_REASON, ("", None)))
         if value is None and fields["output"][1] is not None:
             value = ""  # an output to be judged alone
         if value is None:
@@ -151,7 +161,7 @@ class RecordReader:
                 cell, value = value, read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
                 if value == [cell] and looks_like_list(cell):
                     self.summary.note([f"`{column}` has texts that look like lists but are none: each is one context."])
-            elif field == "expected" and self.text_cells and type(value) is str:
+            elif field == "expected" and type(value) is str and (self.text_cells or is_list_name(column)):
                 texts = parse_text_list(value)
                 value = value if texts is None else texts
             fields[field] = column, value
@@ -160,6 +170,12 @@ class RecordReader:
         for name, field in plan.passed_over.items():
             self.summary.note([f"`{name}` could be `{field}` too. It is stored in the metadata."])
         return fields
+
+    def check_finish_reason(self, location: SourceLocation, column: str, value: object) -> None:
+        """Add an error for a finish reason that nothing can be told from."""
+        if value is not None and not (isinstance(value, str) and len(value) <= MAX_FINISH_REASON):
+            detail = f"`{column}` must be a text of at most {MAX_FINISH_REASON} characters."
+            self.refusals.add(location, detail, column)
 
     def read_metadata(
         self, location: SourceLocation, record: Record, plan: ColumnPlan, fields: Mapping[str, tuple[str, Any]]

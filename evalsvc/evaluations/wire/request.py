@@ -21,7 +21,7 @@ from evalsvc.evaluations.wire.inputs import (
     type_errors,
 )
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
-from evalsvc.judges.calls.endings import STOP, close_text, name_ending
+from evalsvc.judges.calls.endings import STOP, close_text, find_reason, name_ending
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
 from evalsvc.rest.bodies.names import app_error, normalize_app_name
@@ -160,7 +160,7 @@ def read_call(body: bytes) -> EvaluateCall:
     ]
     if errors:
         raise Invalid(*errors)
-    ending = find_ending(sample, raw.finish_reason)
+    ending = find_ending(sample, raw.finish_reason or find_reason(fields["output"]))
     return EvaluateCall(
         wanted=tuple(_build_evaluator_request(ref, raw.explain) for ref in raw.evaluators),
         sample=sample,

@@ -168,6 +168,7 @@ class BatchRowIn(Strict):
     id = serializers.CharField(max_length=500, required=False, allow_null=True)
     input = serializers.JSONField(required=False, allow_null=True)
     output = serializers.JSONField(allow_null=True)
+    finish_reason = serializers.CharField(max_length=50, required=False, allow_null=True, allow_blank=True)
     expected = serializers.JSONField(required=False, allow_null=True)
     contexts = serializers.ListField(child=serializers.JSONField(), required=False, allow_null=True)
     metadata = serializers.DictField(required=False, allow_null=True)

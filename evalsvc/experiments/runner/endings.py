@@ -7,7 +7,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.kinds import FINISH_REASON, THINKING
-from evalsvc.judges.calls.endings import CONTENT_FILTER, FAILURES, REFUSAL, STOP, close_text, name_ending
+from evalsvc.judges.calls.endings import CONTENT_FILTER, FAILURES, REFUSAL, STOP, close_text, find_reason, name_ending
 from evalsvc.judges.failures import BAD_OUTPUT, REFUSED
 
 
@@ -16,11 +16,12 @@ def close_answer(
 ) -> dict[str, Any]:
     """Return the columns that the end of an answer decides: its components without thinking, its ending, its failure.
 
-    The finish reason is that of the component of this name, unless it is passed. Stripped thinking is kept as a
-    component. The ending is None for a stop.
+    The finish reason is what is passed, else the component of this name, else that within the answer. Stripped
+    thinking is kept as a component. The ending is None for a stop.
     """
     kept = dict(components)
     answer, reason = kept.get(OUTPUT), finish_reason or kept.get(FINISH_REASON)
+    reason = reason or find_reason(answer)
     if answer is None or isinstance(answer, str):
         beside = kept.get(THINKING)
         thinking = beside if isinstance(beside, str) else ""

@@ -24,6 +24,7 @@ FAILURES = {
 MAX_TRUNCATED = 0.02
 """Share of answers that were cut off at their token limit, above which there is a warning."""
 TRUNCATED = "truncated"
+REASONS = ("finish_reason", "stop_reason", "done_reason")
 _NAMES = {
     **{ending: ending for ending in ENDINGS},
     **dict.fromkeys(("max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"), LENGTH),
@@ -40,6 +41,21 @@ def name_ending(reason: object) -> str:
     """Return the ending that an endpoint's finish reason stands for; `stop` for one that is unknown or missing."""
     # Google's compatible page writes `content_filter: PROHIBITED_CONTENT`.
     return _NAMES.get(reason.partition(":")[0].strip().lower(), STOP) if isinstance(reason, str) else STOP
+
+
+def find_reason(output: object) -> str | None:
+    """Return the finish reason within an output: of a chat completion, of a message, or of the last of several."""
+    if isinstance(output, list):
+        return find_reason(output[-1]) if output and isinstance(output[-1], Mapping) else None
+    if not isinstance(output, Mapping):
+        return None
+    if isinstance(choices := output.get("choices"), list) and choices:
+        message = choices[0].get("message") if isinstance(choices[0], Mapping) else None
+        is_refusal = isinstance(message, Mapping) and bool(message.get("refusal"))
+        return REFUSAL if is_refusal else find_reason(choices[0])
+    if not {"role", "content", "message"} & output.keys():
+        return None  # an answer that is JSON of its own
+    return next((reason for name in REASONS if isinstance(reason := output.get(name), str)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ LABELS = {
     "output": ("Output", "What it answered."),
     "expected": ("Expected", "The right answer."),
     "contexts": ("Contexts", "The passages that it was given."),
+    "finish_reason": ("Finish reason", "Why the model stopped. A cut or refused output gets the worst score."),
 }
 POINTER = "/custom_field_mapping/"
 LONGEST_NAME = 60

@@ -11,6 +11,7 @@ from evalsvc.datasets.importers.formats.record import COLUMNS, RowFormat, decode
 from evalsvc.datasets.importers.formats.results import RESULT_FORMATS
 from evalsvc.datasets.importers.lines import ConvertedRecord, Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
+from evalsvc.datasets.importers.names import is_finish_reason
 
 ROW_FORMATS = {format.name: format for format in (*QUESTION_FORMATS, *CHOICE_FORMATS, *RESULT_FORMATS)}
 RESULT_NAMES = tuple(format.name for format in RESULT_FORMATS)
@@ -59,7 +60,7 @@ def detect_format(first: list[Located], among: Collection[str], *, text_cells: b
 def keep_evaluated(located: Located) -> Located:
     """Return a record with the columns that evaluators read alone."""
     location, record = located
-    return location, {name: value for name, value in record.items() if name in EVALUATED}
+    return location, {name: value for name, value in record.items() if name in EVALUATED or is_finish_reason(name)}
 
 
 def convert_all(

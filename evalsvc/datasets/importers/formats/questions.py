@@ -1,4 +1,4 @@
-"""Datasets of questions: SQuAD, HotpotQA, TriviaQA, Natural Questions (open), MS MARCO, BoolQ and GSM8K."""
+"""Datasets of questions: SQuAD, HotpotQA, TriviaQA, Natural Questions (open), MS MARCO, DROP, BoolQ and GSM8K."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from evalsvc.datasets.importers.formats.record import (
     list_distinct,
     list_rows,
     read_list,
+    read_object,
     rebuild,
 )
 from evalsvc.datasets.importers.gsm8k import MARK, convert_gsm8k
@@ -190,6 +191,24 @@ def convert_boolq(location: SourceLocation, record: Record, refusals: Refusals) 
     return rebuild(record, ("passage", "answer", "label"), fields)
 
 
+def is_drop(record: Record) -> bool:
+    """Return whether a row is a question about a passage whose answers are spans with their types."""
+    return is_boolq(record) and is_text_list(read_object(record.get("answers_spans")).get("spans"))
+
+
+def convert_drop(location: SourceLocation, record: Record, refusals: Refusals) -> Record:
+    """Read the passage as the context, and each span as an accepted answer.
+
+    The rows do not tell whether several spans are what several annotators said, or parts of one answer. The published
+    scores are those of the best span, and the types stay in the metadata.
+    """
+    spans = record["answers_spans"]
+    fields = {"contexts": [record["passage"]], "expected": list_distinct(spans["spans"]) or None}
+    fields["id"] = record.get("query_id")
+    used = ("passage", "answers_spans", "query_id")
+    return rebuild(record, used, fields, {"answer_types": spans.get("types")})
+
+
 def is_gsm8k(record: Record) -> bool:
     """Return whether a row is a question with an answer."""
     return "question" in record and "answer" in record
@@ -213,6 +232,7 @@ QUESTION_FORMATS = (
     ),
     RowFormat("nq_open", "Natural Questions (open)", is_nq_open, convert_nq_open, has_passages),
     RowFormat("ms_marco", "MS MARCO", is_ms_marco, convert_ms_marco),
+    RowFormat("drop", "DROP", is_drop, convert_drop),
     RowFormat("boolq", "BoolQ", is_boolq, convert_boolq, has_truth_value),
     RowFormat("gsm8k", "GSM8K", is_gsm8k, convert_gsm8k, has_solution),
 )

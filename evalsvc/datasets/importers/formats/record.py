@@ -12,7 +12,7 @@ from evalsvc.datasets.importers.json_text import decode_json
 from evalsvc.datasets.importers.lines import Record
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
-COLUMNS = ("evaluated_model_output", "gold_contexts")
+COLUMNS = ("evaluated_model_output", "gold_contexts", "finish_reason")
 MAX_LITERAL_CHARS = 100_000
 _array = re.compile(r"\barray\((\[[^\[\]]*\])(?:,\s*dtype=[\w'<>]+)?\)")
 Convert = Callable[[SourceLocation, Record, Refusals], Record | None]

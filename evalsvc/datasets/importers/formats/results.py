@@ -11,6 +11,7 @@ from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 
 OUTPUT = "evaluated_model_output"
 GOLD_CONTEXTS = "gold_contexts"
+FINISH_REASON = "finish_reason"
 DEEPEVAL = {
     "expected": ("expected_output", "expectedOutput"),
     "contexts": ("retrieval_context", "retrievalContext"),
@@ -132,6 +133,7 @@ def convert_promptfoo(location: SourceLocation, record: Record, refusals: Refusa
     """Read the rendered prompt, the output, and what `equals` asserts. The verdict goes to the metadata."""
     test, response, provider = (record.get(name) for name in ("testCase", "response", "provider"))
     checks = [read_object(check) for check in read_list(read_object(test).get("assert"))]
+    is_refusal = bool(read_object(response).get("isRefusal"))
     golds = [check.get("value") for check in checks if check.get("type") == "equals"]
     fields = {
         "id": find_result_id(record),
@@ -140,6 +142,7 @@ def convert_promptfoo(location: SourceLocation, record: Record, refusals: Refusa
     }
     metadata = {
         OUTPUT: response.get("output") if isinstance(response, dict) else response,
+        FINISH_REASON: "refusal" if is_refusal else read_object(response).get("finishReason"),
         "meta_evaluated_model_name": provider.get("id") if isinstance(provider, dict) else provider,
         "variables": record.get("vars"),
         "prompt_label": record["prompt"].get("label"),
@@ -170,9 +173,17 @@ def convert_inspect(location: SourceLocation, record: Record, refusals: Refusals
         "expected": record["target"] or None,
     }
     values = {name: read_object(score).get("value") for name, score in read_object(scores).items()} or None
-    metadata = {OUTPUT: read_completion(record.get("output")), "epoch": epoch, "scores": values}
+    output = record.get("output")
+    metadata = {OUTPUT: read_completion(output), FINISH_REASON: read_stop_reason(output)}
+    metadata |= {"epoch": epoch, "scores": values}
     kept = {name: record[name] for name in ("metadata", "choices") if record.get(name) is not None}
     return rebuild(kept, (), fields, metadata)
+
+
+def read_stop_reason(output: object) -> object:
+    """Return why a model stopped."""
+    choices = read_list(read_object(output).get("choices"))
+    return read_object(choices[0]).get("stop_reason") if choices else None
 
 
 def read_completion(output: object) -> object:
