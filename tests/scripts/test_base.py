@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,18 +84,18 @@ def test_a_purl_has_the_source_package_and_the_release(tmp_path: Path, monkeypat
 
 
 def test_the_python_below_and_what_is_in_it_are_listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(base.sys, "base_prefix", str(tmp_path))
-    folder = tmp_path / f"lib/python{base.sys.version_info.major}.{base.sys.version_info.minor}/site-packages"
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    folder = tmp_path / f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
     (folder / "Pip_Tool-1.0.dist-info").mkdir(parents=True)
     (folder / "Pip_Tool-1.0.dist-info" / "METADATA").write_text("Name: Pip_Tool\nVersion: 1.0\nLicense: MIT\n")
-    version = base.platform.python_version()
+    version = platform.python_version()
 
     purls = [component["purl"] for component in base.list_python()]
     assert purls == [f"pkg:generic/python@{version}", "pkg:pypi/pip-tool@1.0"]
 
 
 def test_debian_s_python_is_not_listed_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base.sys, "base_prefix", "/usr")
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
 
     assert list(base.list_python()) == []
 
