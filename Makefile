@@ -21,7 +21,7 @@ WITH_HTTPS := $(if $(filter 1 true yes on,$(HTTPS)),--https)
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test test-full rows screenshots deploy-test check measure audit bench simulate simulate-runs simulate-surfaces bench-evaluators release lock clean
+.PHONY: help up demo-experiment test test-full rows screenshots deploy-test check measure audit bench simulate simulate-runs simulate-surfaces bench-evaluators release lock digests clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -82,6 +82,9 @@ lock: ## resolve pyproject.toml anew into requirements/
 	@.venv/bin/python $(UV_COMPILE) --no-deps requirements/models.in -o requirements/models.txt
 	@.venv/bin/python $(UV_COMPILE) --no-deps requirements/https.in -o requirements/https.txt
 	@.venv/bin/python $(UV_COMPILE) --extra server --extra cpu --extra grpc --extra https --extra cli --group dev -c requirements/runtime.txt pyproject.toml -o requirements/dev.txt
+
+digests: ## pin the images that deploy/ names to what their tags mean now; asks their registries
+	$(BOOTSTRAP) --dev -- -m scripts.digests $(ARGS)
 
 clean: ## remove the environment and caches; keeps the data (EVALSVC_HOME)
 	@rm -rf .venv build dist staticfiles .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,87 +1,128 @@
 """`make audit`: look up known vulnerabilities of every package that a lock in requirements/ pins, for any system.
 
-Fails where one is known. Where the advisory service cannot be reached, or does not know a package, this says so and
-passes: a build needs no network.
+The advisories are those of PyPI's JSON API, one answer for each package. The exit code is 1 where a vulnerability is
+known. What the service does not answer, or does not know, is printed and passes: a build needs no network.
 """
 
 from __future__ import annotations
 
+import argparse
+import http.client
 import json
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from scripts.commits import CHECKOUT
 from scripts.inventory import read_pins
 
 LOCKS = CHECKOUT / "requirements"
-SECONDS, MAX_NAMED = 300, 10
-OPTIONS = ("--disable-pip", "--no-deps", "--progress-spinner", "off", "--timeout", "10", "--format", "json")
-UNREACHABLE = ("ConnectionError", "ProxyError", "Timeout", "SSLError", "HTTPError", "ServiceError", "Could not connect")
-"""What the output of pip-audit has where the service did not answer, or not as such a service does."""
+SERVICE = "https://pypi.org"
+REQUESTS_AT_A_TIME, REQUEST_SECONDS, TOTAL_SECONDS, MAX_NAMES = 8, 10, 120, 10
 
 
-class Unreachable(Exception):
-    """The advisory service did not answer."""
+class Unanswered(Exception):
+    """The service did not answer, or not as an advisory service does; the message is the reason."""
 
 
-def single_versions(pins: set[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
-    """Yield lists without a name twice: a lock pins several versions of some packages, one for each Python."""
-    rest = sorted(pins)
-    while rest:
-        chosen = dict(reversed(rest))
-        yield sorted(chosen.items())
-        rest = [(name, version) for name, version in rest if chosen[name] != version]
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is known of one package. Neither advisories nor a reason: the service does not know the package."""
+
+    name: str
+    version: str
+    advisories: list[dict[str, Any]] | None = None
+    reason: str = ""
 
 
-def look_up(pins: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """Return what pip-audit reports of each package; raise Unreachable."""
-    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as list_file:
-        list_file.write("".join(f"{name}=={version}\n" for name, version in pins))
-        list_file.flush()
-        command = [sys.executable, "-m", "pip_audit", *OPTIONS, "-r", list_file.name]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
-        except subprocess.TimeoutExpired:
-            raise Unreachable(f"no answer within {SECONDS} seconds") from None
-    if done.stdout.strip():
-        reports: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
-        return reports
-    reason = done.stderr.strip().splitlines()[-1:] or ["no output"]
-    if any(word in done.stderr for word in UNREACHABLE):
-        raise Unreachable(reason[0].partition("(")[0].strip(" :"))
-    raise SystemExit(f"pip-audit failed: {reason[0]}")
-
-
-def report(reports: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each known vulnerability."""
-    for package in reports:
-        for fault in package.get("vulns", ()):
-            fixed = ", ".join(fault["fix_versions"]) or "no version yet"
-            yield f"{package['name']} {package['version']} is vulnerable: {fault['id']}; fixed in {fixed}."
-
-
-def main() -> int:
-    """Look everything up; the exit code says whether a vulnerability is known."""
-    locks = sorted(LOCKS.glob("*.txt"))
-    pins = read_pins(locks)
+def fetch_advisories(url: str) -> list[dict[str, Any]] | None:
+    """Return the advisories of a package that are not withdrawn, or None where the service does not know it."""
     try:
-        reports = [package for part in single_versions(pins) for package in look_up(part)]
-    except Unreachable as exc:
-        print(f"audit: The advisory service could not be reached ({exc}). Not one of {len(pins)} packages was checked.")
-        return 0
-    skipped = sorted(package["name"] for package in reports if "skip_reason" in package)
-    lines = list(report(reports))
-    print(*lines, sep="\n", end="\n" if lines else "")
-    if skipped:
-        names = f": {', '.join(skipped)}" if len(skipped) <= MAX_NAMED else ""
-        print(f"audit: The advisory service does not know {len(skipped)} of {len(pins)} packages{names}.")
-    n_checked = len(pins) - len(skipped)
-    known = f"{len(lines)} known vulnerabilities" if n_checked else "known vulnerabilities could not be looked up"
-    print(f"audit: {n_checked} of {len(pins)} packages in {len(locks)} locks checked: {known}.")
-    return 1 if lines else 0
+        with urllib.request.urlopen(url, timeout=REQUEST_SECONDS) as answer:  # noqa: S310  the address is our own
+            # Without the key it is no advisory service: "none known" would be a guess.
+            advisories = json.load(answer)["vulnerabilities"]
+        return [advisory for advisory in advisories if not advisory.get("withdrawn")]
+    except urllib.error.HTTPError as exc:
+        if exc.code == http.client.NOT_FOUND:
+            return None
+        raise Unanswered(f"HTTP status {exc.code}") from exc
+    except urllib.error.URLError as exc:
+        raise Unanswered(str(exc.reason)) from exc
+    except (OSError, http.client.HTTPException) as exc:
+        raise Unanswered(str(exc) or type(exc).__name__) from exc
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise Unanswered("an answer without advisories") from exc
+
+
+def look_up(pins: Iterable[tuple[str, str]], service: str) -> list[Result]:
+    """Return a result for each package, in order; those that do not fit into TOTAL_SECONDS are unanswered."""
+    deadline = time.monotonic() + TOTAL_SECONDS
+
+    def result(pin: tuple[str, str]) -> Result:
+        if time.monotonic() > deadline:
+            return Result(*pin, reason=f"not within {TOTAL_SECONDS} seconds")
+        try:
+            return Result(*pin, advisories=fetch_advisories(f"{service}/pypi/{pin[0]}/{pin[1]}/json"))
+        except Unanswered as exc:
+            return Result(*pin, reason=str(exc))
+
+    with ThreadPoolExecutor(REQUESTS_AT_A_TIME) as pool:
+        return list(pool.map(result, sorted(pins)))
+
+
+def report_vulnerabilities(results: Iterable[Result]) -> Iterator[str]:
+    """Yield a line for each known vulnerability."""
+    for result in results:
+        for advisory in result.advisories or ():
+            fixed = ", ".join(advisory.get("fixed_in") or ()) or "no version yet"
+            yield f"{result.name} {result.version} is vulnerable: {advisory.get('id')}; fixed in {fixed}."
+
+
+def report_gaps(results: list[Result], service: str) -> Iterator[str]:
+    """Yield what could not be looked up, and why."""
+    total = len(results)
+    unanswered = [result for result in results if result.reason]
+    unknown = [result for result in results if result.advisories is None and not result.reason]
+    reason = unanswered[0].reason if unanswered else ""
+    if reason and len(unanswered) == total:
+        yield f"The advisory service {service} could not be reached ({reason})."
+        yield f"Not one of {total} packages was checked."
+    elif reason:
+        names = list_names(unanswered)
+        yield f"The advisory service did not answer for {len(unanswered)} of {total} packages ({reason}){names}."
+    if unknown and len(unknown) == total:
+        yield f"{service} has advisories for none of {total} packages, as a mirror without PyPI's JSON API."
+    elif unknown:
+        yield f"The advisory service does not know {len(unknown)} of {total} packages{list_names(unknown)}."
+
+
+def list_names(results: list[Result]) -> str:
+    """Return the names of some packages after a colon; nothing where they are too many for a line."""
+    return f": {', '.join(result.name for result in results)}" if len(results) <= MAX_NAMES else ""
+
+
+def main(arguments: list[str] | None = None, folder: Path = LOCKS) -> int:
+    """Look everything up; the exit code says whether a vulnerability is known."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--service", default=SERVICE, help=f"where PyPI's JSON API is answered; default {SERVICE}")
+    service = parser.parse_args(arguments).service.rstrip("/")
+    locks = sorted(folder.glob("*.txt"))
+    results = look_up(read_pins(locks), service)
+    vulnerable = list(report_vulnerabilities(results))
+    n_checked = sum(result.advisories is not None for result in results)
+    known = f"{len(vulnerable)} known vulnerabilities" if n_checked else "known vulnerabilities could not be looked up"
+    for line in vulnerable:
+        print(line)
+    for line in report_gaps(results, service):
+        print(f"audit: {line}")
+    print(f"audit: {n_checked} of {len(results)} packages in {len(locks)} locks checked: {known}.")
+    return 1 if vulnerable else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Write what is installed from the locks: `python -m scripts.inventory FOLDER LOCK ...`, with the Python that has it.
 
 `FOLDER/sbom.cdx.json` is a CycloneDX document, `FOLDER/NOTICE` has the licence of each package and its texts. Both are
-the same whenever the same packages are installed. Standard library only: the image is built with nothing else.
+the same whenever the same packages are installed. `--base` adds Debian's packages, and a Python that is not Debian's;
+`--go PROGRAM` the modules of a Go program. Standard library only: the image is built with nothing else.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+
+from scripts import base
 
 VERSION_FILE = Path(__file__).resolve().parent.parent / "evalsvc" / "__init__.py"
 _pin = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s;\\]+)", re.MULTILINE)
@@ -102,15 +105,17 @@ def spdx(name: str) -> str:
     return SPELLINGS.get(name, name)
 
 
-def build_sbom(packages: Sequence[Package], version: str) -> dict[str, object]:
-    """Return the CycloneDX document."""
+def build_sbom(packages: Sequence[Package], version: str, others: Sequence[base.Component] = ()) -> dict[str, object]:
+    """Return the CycloneDX document of packages, and of other components."""
+    components = [_component(package) for package in packages]
+    known = {component["purl"] for component in components}
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": {"type": "application", "name": "evalsvc", "version": version}},
-        "components": [_component(package) for package in packages],
+        "components": components + [other for other in others if other["purl"] not in known],
     }
 
 
@@ -128,28 +133,35 @@ def _component(package: Package) -> dict[str, object]:
     }
 
 
-def build_notice(packages: Sequence[Package]) -> str:
-    """Return the licences of all packages, then each text once, with the packages that carry it."""
+def build_notice(packages: Sequence[Package], others: Sequence[base.Component] = ()) -> str:
+    """Return the licences of all packages, then each text once, with the packages that carry it.
+
+    Texts of Debian's packages lie where Debian puts them.
+    """
     lines = ["evalsvc includes the following packages.", ""]
     owners: dict[str, list[str]] = {}
     for package in packages:
         lines.append(f"{package.name} {package.version}: {package.licence.splitlines()[0]}")
         for text in dict.fromkeys(package.texts):
             owners.setdefault(text, []).append(package.name)
+    if any(str(other["purl"]).startswith("pkg:deb/") for other in others):
+        lines += ["", f"Debian packages are listed in sbom.cdx.json; their licences: {base.DOCUMENTS}/*/copyright."]
     for text, names in owners.items():
         lines += ["", "=" * 80, ", ".join(names), "=" * 80, "", text]
     return "\n".join(lines) + "\n"
 
 
-def write_inventory(folder: Path, locks: Sequence[Path], *, version: str | None = None) -> None:
+def write_inventory(
+    folder: Path, locks: Sequence[Path], *, version: str | None = None, others: Sequence[base.Component] = ()
+) -> None:
     """Write both files."""
     packages = installed_packages(locks)
     if not packages:
         raise Incomplete(f"Nothing of {', '.join(lock.name for lock in locks)} is installed here.")
     folder.mkdir(parents=True, exist_ok=True)
-    sbom = json.dumps(build_sbom(packages, version or read_version()), indent=2)
+    sbom = json.dumps(build_sbom(packages, version or read_version(), others), indent=2)
     (folder / "sbom.cdx.json").write_text(sbom + "\n", encoding="utf-8")
-    (folder / "NOTICE").write_text(build_notice(packages), encoding="utf-8")
+    (folder / "NOTICE").write_text(build_notice(packages, others), encoding="utf-8")
 
 
 def read_version() -> str:
@@ -163,8 +175,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("locks", type=Path, nargs="+")
+    parser.add_argument("--base", action="store_true", help="list Debian's packages and the Python below, too")
+    parser.add_argument("--go", type=Path, metavar="PROGRAM", help="list the modules of a Go program, too")
     given = parser.parse_args()
-    write_inventory(given.folder, given.locks)
+    others = [*base.list_debian_packages(), *base.list_python()] if given.base else []
+    others += base.list_go_modules(given.go) if given.go else []
+    write_inventory(given.folder, given.locks, others=others)
 
 
 if __name__ == "__main__":

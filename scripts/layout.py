@@ -4,7 +4,8 @@
 extensions, parts of Arrow that reach for other people's storage. `FOLDER/app` is the product, with the bytecode of all
 that a start imports, so nothing has to be written there: the folder may be read-only, and belong to somebody else than
 who runs it. Each role is a command of it; docs/operations.md has them. `FOLDER/sbom.cdx.json` lists the packages as
-CycloneDX, `FOLDER/NOTICE` their licences. The folder cannot be moved afterwards.
+CycloneDX, `FOLDER/NOTICE` their licences; `--list-base` adds the packages of Debian. The folder cannot be moved
+afterwards.
 
 Standard library only.
 """
@@ -58,7 +59,7 @@ NOWHERE = {
 }  # fmt: skip
 
 
-def lay_out(folder: Path, *, with_servers: bool) -> None:
+def lay_out(folder: Path, *, with_servers: bool, list_base: bool) -> None:
     """Make the folder: environment, product, bytecode."""
     venv = folder / "venv"
     make_venv(venv)
@@ -72,13 +73,13 @@ def lay_out(folder: Path, *, with_servers: bool) -> None:
     copy_product(folder / "app")
     compile_imported(folder)
     say("Listing the packages and their licences ...")
-    write_inventory(folder)
+    write_inventory(folder, *(["--base"] if list_base else []))
 
 
-def write_inventory(folder: Path) -> None:
+def write_inventory(folder: Path, *options: str) -> None:
     """Write the list of packages (CycloneDX) and NOTICE, from what is in the environment."""
     locks = [str(CHECKOUT / "requirements" / name) for name in ("runtime.txt", "models.txt")]
-    command = [str(venv_python(folder / "venv")), "-B", "-m", "scripts.inventory", str(folder), *locks]
+    command = [str(venv_python(folder / "venv")), "-B", "-m", "scripts.inventory", str(folder), *locks, *options]
     subprocess.run(command, cwd=CHECKOUT, check=True)
 
 
@@ -143,11 +144,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="a new folder, at the path where it will run")
     parser.add_argument("--with-servers", action="store_true", help="keep the embedded PostgreSQL and Valkey")
+    parser.add_argument("--list-base", action="store_true", help="for an image: list what it builds on, too")
     given = parser.parse_args()
     folder = given.folder.absolute()
     if folder.exists() and any(folder.iterdir()):
         raise Refused(f"{folder} is not empty. Name a new folder: what is in this one stays as it is.")
-    lay_out(folder, with_servers=given.with_servers)
+    lay_out(folder, with_servers=given.with_servers, list_base=given.list_base)
     say(f"{folder} holds {megabytes(folder):.0f} MB.")
 
 

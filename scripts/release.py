@@ -15,7 +15,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
-from scripts import full_test
+from scripts import digests, full_test
 from scripts.changes import TYPES, entries
 from scripts.commits import CHECKOUT, git
 from scripts.inventory import Incomplete, write_inventory
@@ -47,6 +47,8 @@ def check(root: Path, version: str) -> None:
         raise Refused(f"The checkout has changes of its own; commit or stash them first:\n{state.rstrip()}")
     if not full_test.is_current(root):
         raise Refused(f"{full_test.NOTE} is out of date: run `make test-full` and commit it.")
+    if images := digests.unpinned(root):
+        raise Refused(f"Not pinned by a digest: {', '.join(images)}. Run `make digests` and commit what it writes.")
 
 
 def rendered(root: Path, version: str, day: date) -> str:

@@ -43,8 +43,11 @@ def _of_service(name: str, service: Mapping[str, Any], compose: Compose) -> Iter
 
 def _of_image(service: Mapping[str, Any]) -> Iterator[str]:
     tag = re.sub(r"\$\{[^}]*\}", "x", str(service.get("image", ""))).rpartition("/")[2]
-    if ":" not in tag or tag.endswith(":latest"):
+    version = tag.partition("@")[0]
+    if ":" not in version or version.endswith(":latest"):
         yield f"the image {service.get('image')} names no version"
+    if "build" not in service and "@sha256:" not in tag:
+        yield f"the image {service.get('image')} is not pinned by a digest"
 
 
 def _of_rights(service: Mapping[str, Any]) -> Iterator[str]:
@@ -121,6 +124,8 @@ def faults_of_dockerfile(text: str) -> list[str]:
         if any(re.search(r"(SECRET|PASSWORD|PEPPER|TOKEN)\w*=", line) for line in stage.splitlines()):
             found.append(f"{title}: a secret stands in it")
     for base in re.findall(r"^ARG BASE=(.+)$", text, re.MULTILINE):
-        if ":" not in base or base.endswith(":latest"):
+        if ":" not in base.partition("@")[0] or base.partition("@")[0].endswith(":latest"):
             found.append(f"the base {base} names no version")
+        if "@sha256:" not in base:
+            found.append(f"the base {base} is not pinned by a digest")
     return found

@@ -41,6 +41,7 @@ def planted(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         (lambda of: of["web"].update(user="0:0"), "web: it runs as root, or as whoever the image says"),
         (lambda of: of["web"].pop("user"), "web: it runs as root, or as whoever the image says"),
         (lambda of: of["valkey"].update(image="docker.io/valkey/valkey:latest"), "valkey: the image docker.io/valkey/valkey:latest names no version"),
+        (lambda of: of["valkey"].update(image="docker.io/valkey/valkey:9"), "valkey: the image docker.io/valkey/valkey:9 is not pinned by a digest"),
         (lambda of: of["beat"].update(healtcheck={}), "beat: unknown key healtcheck"),
         (lambda of: of["beat"].update(networks=["inside"]), "beat: the network inside is not declared"),
         (lambda of: of["worker-cpu"]["deploy"]["resources"]["limits"].pop("memory"), "worker-cpu: no limit of memory"),
@@ -63,6 +64,7 @@ def test_a_planted_error_is_found(change: Callable[[dict[str, Any]], object], fo
     [
         ("USER 10001:10001\nEXPOSE 8000", "USER root\nEXPOSE 8000", "it ends as root"),
         ("python:3.13-slim-trixie", "python:latest", "names no version"),
+        ("slim-trixie@sha256:", "slim-trixie-", "is not pinned by a digest"),
         ("PYTHONUNBUFFERED=1", "POSTGRES_PASSWORD=secret", "a secret stands in it"),
     ],
 )

@@ -175,6 +175,18 @@ def test_it_refuses_a_checkout_whose_long_tests_have_not_run(
     assert full_test.is_since_release(copy)
 
 
+def test_it_refuses_an_image_without_a_digest(copy: Path, git: Git, capsys: pytest.CaptureFixture[str]) -> None:
+    (copy / "deploy" / "image").mkdir()
+    (copy / "deploy" / "image" / "Dockerfile").write_text("FROM docker.io/library/python:3.13\n")
+    git("add", ".")
+    git("commit", "--quiet", "--message=Deploy it")
+    before = state(copy)
+
+    assert release.main(["0.2.0"], copy) == 1
+    assert "Not pinned by a digest: docker.io/library/python:3.13. Run `make digests`" in capsys.readouterr().err
+    assert state(copy) == before
+
+
 @pytest.mark.parametrize("path", ["evalsvc/a.py", "evalsvc/new.py"])
 @pytest.mark.parametrize("options", [[], ["--dry-run"]])
 def test_it_refuses_a_checkout_with_changes(

