@@ -288,7 +288,7 @@ def test_other_accounts_do_not_wait_for_this_outage(
     assert not scores_in(made).exists()
 
 
-def answered(caller: Caller, endpoint: Endpoint, *, n: int = 8, **plan: Any) -> Any:
+def answered(caller: Caller, endpoint: Endpoint | RunningStub, *, n: int = 8, **plan: Any) -> Any:
     """Start an experiment whose only config asks this endpoint."""
     configs = [chat(make_connection(caller, endpoint.base_url), "stub-accuracy-0.60-a", "only")]
     return make_experiment(caller, make_dataset(caller, n=n), configs, metrics=[EXACT], **plan)

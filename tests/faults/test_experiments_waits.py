@@ -63,5 +63,5 @@ def test_a_killed_runner_loses_no_output_that_waits(crew: Crew, endpoint: Endpoi
     check_whole(caller, made["id"], n_configs=1, n_examples=N)
     config = by_name(live(caller, made["id"]))["only"]
     assert (config["n_ok"], config["n_error"], config["waiting"]) == (N, 0, None)
-    assert config["cost"] == pytest.approx(sum(outputs.values_list("cost", flat=True)))
+    assert config["cost"] == pytest.approx(sum(output.cost or 0.0 for output in outputs))
     assert not units.filter(waiting_since__isnull=False).exists()
