@@ -106,6 +106,39 @@ def test_the_name_of_the_limit_is_learnt(alice: Caller, endpoint: Endpoint) -> N
     assert names[0] == "max_tokens" and set(names[1:]) == {"max_completion_tokens"}
 
 
+def test_a_limit_of_the_config_is_renamed_as_for_judges(alice: Caller, endpoint: Endpoint) -> None:
+    endpoint.server.says(refuse_old_name, reply("yes"))
+
+    config = run_config(alice, endpoint, {}, max_tokens=200)
+
+    assert (accuracy(config), config["n_error"]) == (1.0, 0)
+    limits = [(body.get("max_tokens"), body.get("max_completion_tokens")) for body in endpoint.read_requests()]
+    assert limits[0] == (200, None) and set(limits[1:]) == {(None, 200)}
+
+
+def test_a_model_without_system_messages_gets_them_before_the_users(alice: Caller, endpoint: Endpoint) -> None:
+    error = {"message": "System role not supported"}
+    endpoint.server.says(lambda handler: handler.reply(400, json.dumps({"error": error}).encode()), reply("yes"))
+
+    config = run_config(alice, endpoint, {}, system="Be brief.", prompt="Q: {{input}}")
+
+    assert (accuracy(config), config["n_error"]) == (1.0, 0)
+    first, *later = [body["messages"] for body in endpoint.read_requests()]
+    assert [message["role"] for message in first] == ["system", "user"]
+    assert all([message["role"] for message in sent] == ["user"] for sent in later)
+    assert {sent[0]["content"] for sent in later} == {f"Be brief.\n\nQ: q{n}" for n in range(3)}
+
+
+def test_a_refused_temperature_is_not_left_out(alice: Caller, endpoint: Endpoint) -> None:
+    error = {"message": "Unsupported value: 'temperature' does not support 0.2.", "param": "temperature"}
+    endpoint.server.says(lambda handler: handler.reply(400, json.dumps({"error": error}).encode()))
+
+    config = run_config(alice, endpoint, {"max_output_tokens": 300}, temperature=0.2, system="Be brief.")
+
+    assert (config["state"], config["stop_reason"]) == ("failed", "error")
+    assert {body["temperature"] for body in endpoint.read_requests()} == {0.2}
+
+
 def test_another_error_renames_no_limit(alice: Caller, endpoint: Endpoint) -> None:
     error = {"message": "Invalid model name passed in model=m", "code": "model_not_found"}
     endpoint.server.says(lambda handler: handler.reply(404, json.dumps({"error": error}).encode()))

@@ -288,7 +288,7 @@ def test_other_accounts_do_not_wait_for_this_outage(
     assert not scores_in(made).exists()
 
 
-def answered(caller: Caller, endpoint: Endpoint, *, n: int = 8, **plan: Any) -> Any:
+def answered(caller: Caller, endpoint: Endpoint | RunningStub, *, n: int = 8, **plan: Any) -> Any:
     """Start an experiment whose only config asks this endpoint."""
     configs = [chat(make_connection(caller, endpoint.base_url), "stub-accuracy-0.60-a", "only")]
     return make_experiment(caller, make_dataset(caller, n=n), configs, metrics=[EXACT], **plan)
@@ -383,3 +383,36 @@ def test_retried_outputs_wait_too(alice: Caller, endpoint: Endpoint) -> None:
     endpoint.recover()
     wait_until(lambda: run_units() or not units_of(made).exclude(state="done").exists())
     assert counts_of(alice, made) == (8, 0, 8, [])
+
+
+def test_another_experiment_of_the_account_goes_on_beside_outputs_that_wait(
+    alice: Caller, stub: RunningStub, endpoint: Endpoint
+) -> None:
+    endpoint.fail()
+    made = answered(alice, endpoint, n=100)
+    with scheduling():
+        wait_until(lambda: resting(made).exists())
+        other = answered(alice, stub, n=40)
+        wait_until(lambda: live(alice, other["id"])["experiment"]["state"] == "done")
+
+    assert counts_of(alice, other) == (40, 0, 40, [])
+    assert counts_of(alice, made)[:2] == (0, 0)
+    assert resting(made).exists()
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key_beside_outputs_that_wait_fails_at_once(alice: Caller, endpoint: Endpoint, status: int) -> None:
+    endpoint.fail()
+    made = answered(alice, endpoint, n=100)
+    with running_endpoint() as other, scheduling():
+        wait_until(lambda: resting(made).exists())
+        other.fail(status, body_of("Incorrect API key provided."))
+        theirs = answered(alice, other, n=40)
+        wait_until(lambda: by_name(live(alice, theirs["id"]))["only"]["state"] == "failed")
+        view = live(alice, theirs["id"])
+
+    config = by_name(view)["only"]
+    assert any("Incorrect API key provided." in str(decision["evidence"]) for decision in view["decisions"])
+    assert (config["stop_reason"], config["n_error"], config["waiting"]) == ("error", 0, None)
+    assert not resting(theirs).exists()
+    assert resting(made).exists() and counts_of(alice, made)[:2] == (0, 0)

@@ -224,6 +224,7 @@ DECLARE
   finished bigint[];
   places smallint[];
   entries history_row[];
+  has_uncaptured boolean;
 BEGIN
   FOR part IN
     SELECT i.account, jsonb_agg(to_jsonb(i)) AS items, array_agg(i.request) AS requests, min(i.request) AS first, max(i.request) AS final
@@ -231,9 +232,10 @@ BEGIN
   LOOP
     PERFORM set_config('app.account_id', part.account::text, true);
     -- Two lanes that end at once must agree on who was last.
-    PERFORM 1 FROM evaluations_evaluationrequest q
-    WHERE q.account_id = part.account AND q.id = ANY(part.requests) AND q.id BETWEEN part.first AND part.final
-    ORDER BY q.id FOR UPDATE;
+    SELECT bool_or(l.capture <> 'all') INTO has_uncaptured FROM (
+      SELECT q.capture FROM evaluations_evaluationrequest q
+      WHERE q.account_id = part.account AND q.id = ANY(part.requests) AND q.id BETWEEN part.first AND part.final
+      ORDER BY q.id FOR UPDATE) l;
     WITH verdicts AS MATERIALIZED (
       SELECT q.id AS request, v.position, {{v.verdict}}, coalesce(v.id, (
           -- Workers of earlier versions tell no ids.
@@ -271,7 +273,9 @@ BEGIN
       AND q.completed_at IS NULL AND 0 = (
         SELECT count(*) FROM evaluations_evaluation e WHERE e.account_id = part.account AND e.request_id = q.id
           AND e.status || '' = 'pending' AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id));
-    PERFORM blank_uncaptured(part.account, part.requests, part.first, part.final);
+    IF has_uncaptured THEN
+      PERFORM blank_uncaptured(part.account, part.requests, part.first, part.final);
+    END IF;
     RETURN QUERY
       SELECT u.request, array_agg(u.place ORDER BY u.place) FROM unnest(finished, places) AS u(request, place) GROUP BY u.request;
   END LOOP;

@@ -1,4 +1,4 @@
-"""Calls of `chat` configs on a connection that limits how long an answer may be."""
+"""Calls of `chat` configs: within the connection's longest answer, and in the dialect that is learnt of the model."""
 
 from __future__ import annotations
 
@@ -10,12 +10,21 @@ from evalsvc.judges.calls.counted import complete_within_limits
 from evalsvc.judges.calls.protocols import LIMITS
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import CallFailed
-from evalsvc.judges.questions.dialects import RequestDialect, adapt_dialect, recall_dialect, remember_dialect
+from evalsvc.judges.questions.dialects import (
+    NEW_LIMIT,
+    OLD_LIMIT,
+    RequestDialect,
+    adapt_dialect,
+    recall_dialect,
+    remember_dialect,
+)
+
+Messages = Sequence[Mapping[str, object]]
 
 
 async def complete_within_cap(
     connection: ConnectionFacts,
-    messages: Sequence[Mapping[str, object]],
+    messages: Messages,
     *,
     model: str | None,
     seconds: float | None,
@@ -23,43 +32,63 @@ async def complete_within_cap(
 ) -> Completion:
     """Make one call whose answer has at most the connection's `max_output_tokens`. Raises CallFailed.
 
-    A limit of the call's own is kept where it is lower. Where it has none, the name is learnt as for judges: what the
-    endpoint refuses to be called `max_tokens` is called by the other name from then on.
+    A lower limit of the call's own is kept. The name of the limit, the largest one that the model accepts, and whether
+    it takes a system message are learnt as for judges. Parameters that a config chooses are never left out: two
+    configs that differ in one that is refused would be compared as if it had been sent.
     """
-    cap, asked = connection.max_output_tokens, model or connection.model
-    own = {name: value for name in LIMITS if isinstance(value := parameters.get(name), int)}
-    if cap is None or own:
-        limit = {} if cap is None else {name: min(value, cap) for name, value in own.items()}
-        return await _complete(connection, messages, model, seconds, {**parameters, **limit})
+    asked = model or connection.model
     dialect = await recall_dialect(connection, asked)
+    own = {name: value for name in LIMITS if isinstance(value := parameters.get(name), int)}
+    others = {name: value for name, value in parameters.items() if name not in own}
     while True:
-        most = min(cap, dialect.most or cap)
-        limit = {dialect.limit: most} if dialect.limit else {}
+        limits = _build_limits(dialect, own, connection.max_output_tokens)
         try:
-            return await _complete(connection, messages, model, seconds, {**parameters, **limit})
+            return await complete_within_limits(
+                connection,
+                messages=messages if dialect.takes_system else _fold_system(messages),
+                model=model,
+                deadline_seconds=seconds,
+                parameters={**others, **limits},
+            )
         except CallFailed as failed:
-            other = _adapt_limit(dialect, failed, most)
-            if other is None:
+            other = _adapt(dialect, failed, limits, messages)
+            if other is None or (own and not other.limit):
                 raise
             dialect = other
             await remember_dialect(connection, asked, dialect)
 
 
-async def _complete(
-    connection: ConnectionFacts,
-    messages: Sequence[Mapping[str, object]],
-    model: str | None,
-    seconds: float | None,
-    parameters: Mapping[str, object],
-) -> Completion:
-    return await complete_within_limits(
-        connection, messages=messages, model=model, deadline_seconds=seconds, parameters=parameters
-    )
+def _build_limits(dialect: RequestDialect, own: Mapping[str, int], cap: int | None) -> dict[str, int]:
+    """Return the token limit of a call under the name that the model knows; nothing where nobody sets one."""
+    most = [value for value in (cap, dialect.most) if value]
+    if not own:
+        return {dialect.limit: min(most)} if cap and dialect.limit else {}
+    limits = {name: min(value, *most) if most else value for name, value in own.items()}
+    is_renamed = set(limits) == {OLD_LIMIT} and dialect.limit == NEW_LIMIT
+    return {NEW_LIMIT: limits[OLD_LIMIT]} if is_renamed else limits
 
 
-def _adapt_limit(dialect: RequestDialect, failed: CallFailed, limit: int) -> RequestDialect | None:
-    """Return the dialect with another name of the limit or a lower one; None where something else was refused."""
-    other = adapt_dialect(dialect, failed, {}, limit=limit) if dialect.limit else None
-    if other is None or other == dialect or other != replace(dialect, limit=other.limit, most=other.most):
+def _adapt(
+    dialect: RequestDialect, failed: CallFailed, limits: Mapping[str, int], messages: Messages
+) -> RequestDialect | None:
+    """Return the dialect with another limit or without system messages; None where something else was refused."""
+    other = adapt_dialect(dialect, failed, {}, limit=limits.get(dialect.limit, 0))
+    if other is None or other == dialect:
         return None
-    return other
+    if other == replace(dialect, takes_system=False):
+        return other if any(message["role"] == "system" for message in messages) else None
+    is_limit = dialect.limit in limits and other == replace(dialect, limit=other.limit, most=other.most)
+    return other if is_limit else None
+
+
+def _fold_system(messages: Messages) -> Messages:
+    """Return messages with the system's text before the first one of the user."""
+    system = [str(message["content"]) for message in messages if message["role"] == "system"]
+    if not system:
+        return messages
+    others = [message for message in messages if message["role"] != "system"]
+    first = next((i for i, message in enumerate(others) if message["role"] == "user"), None)
+    if first is None:
+        return [{"role": "user", "content": "\n\n".join(system)}, *others]
+    texts = [*system, str(others[first]["content"])]
+    return [*others[:first], {**others[first], "content": "\n\n".join(texts)}, *others[first + 1 :]]

@@ -12,7 +12,7 @@ from typing import Any
 import json_repair
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError, ValidationError
-from referencing import Registry
+from jsonschema.validators import SPECIFICATIONS
 from referencing.exceptions import Unresolvable
 
 from evalsvc.judges.questions.contradictions import changes_meaning, contradicts
@@ -123,8 +123,8 @@ def _has_duplicate_names(body: str, schema: Mapping[str, object]) -> bool:
 def _validate(value: Any, schema: Mapping[str, object]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise SchemaMismatch("It is not one JSON object.")
-    # An empty registry: a `$ref` to somewhere else is not fetched.
-    validator = Draft202012Validator(schema, registry=Registry())
+    # No other registry: a `$ref` to somewhere else is not fetched, and nothing has to be merged with it.
+    validator = Draft202012Validator(schema, registry=SPECIFICATIONS)
     try:
         error = next(iter(validator.iter_errors(value)), None)
         is_finite = _is_finite(value)
