@@ -171,9 +171,18 @@ def test_texts_of_strangers_stay_texts(editor: Visitor, alice: Caller) -> None:
 
 
 def test_the_catalogue_is_narrowed_by_the_address(reader: Visitor) -> None:
-    page = reader.text("evaluators", family="pii", lane="inline")
+    page = reader.text("evaluators", question="Does it contain personal data?", lane="inline")
     assert "pii-2026-11-28" in page
     assert "toxicity-2026-11-28" not in page
+
+
+def test_deprecated_evaluators_are_shown_on_request(reader: Visitor, editor: Visitor) -> None:
+    assert "pii-2026-11-01" not in reader.text("evaluators")
+    assert "Deprecated: replaced by pii-2026-11-28." in reader.text("evaluators", deprecated="show")
+    assert "evaluators/pii-2026-11-28" in reader.text("evaluators/pii-2026-11-01")
+    for path in ("playground", "experiments/new"):
+        page = editor.text(path)
+        assert "pii-2026-11-28" in page and "pii-2026-11-01" not in page, path
 
 
 def test_a_cards_figures_are_the_apis(reader: Visitor, alice: Caller) -> None:

@@ -98,7 +98,8 @@ def field_source(account: Account) -> FieldSource:
     ]
     connections = [(row.name, f"{row.name}: {row.model}") for row in list_connections(account=account)]
     means = get_available_judges(account)
-    evaluators = [(row.evaluator_id, _describe_evaluator(row, means)) for row in list_evaluators(account=account)]
+    rows = list_evaluators(account=account, include_deprecated=False)
+    evaluators = [(row.evaluator_id, _describe_evaluator(row, means)) for row in rows]
     return FieldSource(datasets, connections, sorted(evaluators))
 
 

@@ -81,7 +81,7 @@ def _render_bench(
 
 
 def _evaluators(account: Account) -> list[tuple[str, str]]:
-    return [(row.evaluator_id, row.family) for row in list_evaluators(account=account)]
+    return [(row.evaluator_id, row.family) for row in list_evaluators(account=account, include_deprecated=False)]
 
 
 def _profiles(account: Account) -> list[tuple[str, str]]:
