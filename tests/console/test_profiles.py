@@ -152,9 +152,9 @@ def test_a_managed_profile_is_read_and_copied(editor: Visitor, alice: Caller) ->
         "evaluator_criteria"
     ]
     path = f"profiles/{managed['public_id']}"
-    assert "comes with the product" in editor.text(path)
+    assert "managed" in editor.text(path)
     assert editor.post(f"{path}/revise").status_code == 404
-    assert "Make the profile" in editor.text("profiles/new", family="toxicity", copy=managed["public_id"])
+    assert "Create profile" in editor.text("profiles/new", family="toxicity", copy=managed["public_id"])
 
 
 def test_texts_of_strangers_stay_texts(editor: Visitor, alice: Caller) -> None:

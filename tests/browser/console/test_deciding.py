@@ -30,7 +30,7 @@ def test_which_of_two_prompts_is_better_and_why(editor: Browser, alice: Caller) 
     editor.open("/console/experiments")
     editor.follow(f"text={made['name']}")
     editor.follow("a[aria-label='Why? Compare old prompt with it']")
-    editor.follow("text=Turn round")
+    editor.follow("text=Swap")
     assert "new prompt is better than old prompt by 0.483" in editor.text()
 
     editor.follow("text=Improvements: new prompt is better")

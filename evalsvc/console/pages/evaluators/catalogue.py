@@ -25,15 +25,15 @@ LEVEL = 0.95
 FIGURES = (
     ("accuracy", "Accuracy"),
     ("balanced_accuracy", "Balanced accuracy"),
-    ("fpr", "Good samples that fail"),
-    ("fnr", "Bad samples that pass"),
+    ("fpr", "False fails (of good samples)"),
+    ("fnr", "False passes (of bad samples)"),
     ("auc", "Area under the curve"),
     ("ece", "Calibration error"),
 )
 LANES = {
-    "inline": "at once, in the answering process",
-    "cpu": "by a worker, with a small model",
-    "judge": "by a worker, which asks an LLM",
+    "inline": "immediately, in the web process",
+    "cpu": "on a worker, with a small model",
+    "judge": "on a worker, with an LLM",
 }
 FIELD_PREFIX = "evaluated_model_"
 
@@ -94,7 +94,7 @@ def catalogue_table(rows: Sequence[EvaluatorOut]) -> PageTable:
         Column("Can run here", note="Judges need a connection to an LLM, webhooks a secret."),
     )
     return PageTable(
-        "Evaluators", columns, [_row(row) for row in rows], is_walked=True, empty="No evaluator is like that."
+        "Evaluators", columns, [_row(row) for row in rows], is_walked=True, empty="No evaluators match these filters."
     )
 
 
@@ -135,7 +135,7 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
         )
         for accuracy in sets
     ]
-    return PageTable("How right it was on labelled sets", columns, rows)
+    return PageTable("Accuracy on labelled datasets", columns, rows)
 
 
 def count_samples(one: SetAccuracy, key: str) -> int | None:
@@ -157,7 +157,7 @@ def number_of_figure(found: Interval | None, n: int | None) -> Number:
 
 
 def _set_words(one: SetAccuracy) -> object:
-    about = f"{one.about} {one.n_good} of {one.n} are good. Known before: {one.seen}."
+    about = f"{one.about} {one.n_good} of {one.n} are good. Used in development: {one.seen}."
     return join_parts([element("span", one.set), element("span", f" {about}", class_="quiet", dir="auto")])
 
 

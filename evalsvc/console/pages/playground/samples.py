@@ -75,7 +75,7 @@ def _entry(one: BenchCandidate) -> dict[str, Any]:
     if one.settings.strip():
         settings = read_json(one.settings)
         if not isinstance(settings, dict):
-            raise UnreadableJson("Settings are an object.")
+            raise UnreadableJson("Settings must be a JSON object.")
         return entry | {"profile_inline": settings}
     return entry | ({"criteria": one.profile} if one.profile else {})
 
