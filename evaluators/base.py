@@ -208,6 +208,8 @@ class EvaluatorSpec:
     formula: str = ""
     output_types: tuple[str, ...] = ()
     judge_calls: str = NO_CALLS
+    replaced_by: str | None = None
+    """The id of the newer evaluator, of one that is deprecated; it can still be run."""
 
     def former(
         self, *, id: str, name: str, description: str, settings: Settings | None = None, formula: str = ""
@@ -221,6 +223,7 @@ class EvaluatorSpec:
             aliases=(),
             settings=settings or {},
             formula=formula or self.formula,
+            replaced_by=self.id,
         )
 
 
@@ -251,6 +254,8 @@ class Family(ABC):
 
     name: str
     description: str
+    question: str = ""
+    """What its verdict answers, as people ask it; evaluators are listed by question."""
     lane: Lane
     binary: bool
     """Declared, never inferred: True when every score is 0 or 1."""

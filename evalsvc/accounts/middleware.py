@@ -146,8 +146,8 @@ def refuse_stale_form(request: HttpRequest, membership: Membership) -> HttpRespo
         request,
         status=409,
         title="Nothing was saved",
-        detail=f"This form was opened in another account; you are looking at {membership.account_name} now. "
-        "Switch back, or open the form again.",
+        detail=f"This form belongs to another account; you have switched to {membership.account_name}. "
+        "Switch back or reopen the form.",
     )
 
 

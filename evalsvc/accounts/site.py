@@ -89,7 +89,7 @@ class Site(UnfoldAdminSite):
             if membership is None:
                 messages.error(request, "You are not a member of that account.")
             else:
-                messages.success(request, f"You are looking at {membership.account_name} now.")
+                messages.success(request, f"Switched to {membership.account_name}.")
             return redirect("admin:index")
         context = {
             **self.each_context(request),
@@ -107,8 +107,8 @@ class Site(UnfoldAdminSite):
             if request.POST.get("name", "") == membership.account_name:
                 account = get_account(id=membership.account_id)
                 begin_deletion(account=account, ordered_by=ADMIN, actor=f"user:{request.user.pk}")
-                messages.success(request, "The account is deleted. Nobody can use it or see anything of it any more.")
+                messages.success(request, "The account is deleted. Nobody can use it or see its data.")
                 return redirect("admin:index")
-            messages.error(request, "Nothing was deleted: that is not the name of this account.")
+            messages.error(request, "Nothing was deleted: the name does not match this account.")
         context = {**self.each_context(request), "title": "Delete this account"}
         return render(request, "accounts/delete_account.html", context)

@@ -30,6 +30,8 @@ NOT_KNOWN: dict[str, object] = {
     "higher_is_better": True,
     "judge_calls": None,
     "metrics": [],
+    "question": "",
+    "replaced_by": None,
 }
 """Of an evaluator whose package is no longer installed."""
 
@@ -51,6 +53,7 @@ class EvaluatorOut(AnswerShape):
     id: str
     name: str
     description: str
+    question: str
     evaluator_family: str
     aliases: list[str]
     evaluation_enabled: bool
@@ -59,6 +62,7 @@ class EvaluatorOut(AnswerShape):
     image_url: str | None
     default_criteria: str | None
     deprecated: bool
+    replaced_by: str | None
     lane: LaneName | None
     required_input_fields: list[str]
     components: list[str]
@@ -121,6 +125,8 @@ def run_facts(row: Evaluator) -> dict[str, object]:
     family, spec = match
     facts = build_facts(family, spec)
     return {
+        "question": family.question,
+        "replaced_by": spec.replaced_by if row.evaluator_id == spec.id else None,
         "lane": str(family.lane_of(spec.settings)),
         "required_input_fields": [str(name) for name in family.fields_for(spec.settings)],
         "components": list(spec.components or facts.components),

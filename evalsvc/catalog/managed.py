@@ -78,6 +78,10 @@ def sync_managed() -> None:
                 "default_profile": default_profile_name(family, spec.default_profile),
             },
         )
+        # Accounts that have switched it on or off have a row of their own.
+        Evaluator.objects.using(OWNER).filter(evaluator_id=spec.id, base=spec.id).update(
+            deprecated=spec.replaced_by is not None
+        )
     for row in managed_profiles().values():
         _sync_profile(row)
 

@@ -20,16 +20,21 @@ def visible(account: Account | int) -> Q:
     return Q(account=account) | Q(account=None)
 
 
-def list_evaluators(*, account: Account, by_alias_or_id: str | None = None) -> list[Evaluator]:
+def list_evaluators(
+    *, account: Account, by_alias_or_id: str | None = None, include_deprecated: bool = True
+) -> list[Evaluator]:
     """Return the evaluators that the account can run.
 
-    `by_alias_or_id` selects one evaluator at most: the one with this id or alias, else the family's first.
+    `by_alias_or_id` selects one evaluator at most, deprecated or not: the one with this id or alias, else the
+    family's first.
     """
     rows = Evaluator.objects.filter(visible(account))
     if by_alias_or_id:
         rows = rows.filter(
             Q(evaluator_id=by_alias_or_id) | Q(aliases__contains=[by_alias_or_id]) | Q(family=by_alias_or_id)
         )
+    elif not include_deprecated:
+        rows = rows.filter(deprecated=False)
     # Own evaluators first: one of them hides a managed evaluator of the same name, here as when it is run.
     evaluators = list(rows.order_by(F("account").asc(nulls_last=True), "family", "evaluator_id"))
     if by_alias_or_id and len(evaluators) > 1:

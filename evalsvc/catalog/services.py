@@ -117,7 +117,7 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
         row = Evaluator.objects.filter(account=account, evaluator_id=evaluator.evaluator_id).first()
     if row is None:
         row = Evaluator(evaluator_id=evaluator.evaluator_id, base=evaluator.base, name=evaluator.name)
-        row.description = evaluator.description
+        row.description, row.deprecated = evaluator.description, evaluator.deprecated
     row.is_enabled = is_enabled
     return save_evaluator(account=account, evaluator=row, actor=actor)
 

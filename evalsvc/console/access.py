@@ -34,7 +34,7 @@ from evalsvc.rest.edge.slow_turns import leave_turn, take_turn
 from evalsvc.rest.problems import NotFound, Problem, as_problem
 from evalsvc.tenancy.scope import APP, account_scope
 
-SESSION_ENDED = "Your session had ended, so nothing was saved. Sign in, and send the form again."
+SESSION_ENDED = "Your session has expired and nothing was saved. Sign in and submit the form again."
 READER, EDITOR, ADMIN = Member.Role.READER, Member.Role.EDITOR, Member.Role.ADMIN
 View = Callable[..., HttpResponse]
 
@@ -219,14 +219,14 @@ def view_name(request: HttpRequest) -> str:
 def _check(request: PageRequest, role: Member.Role) -> None:
     membership = request.visitor.membership
     if not membership.is_at_least(role):
-        raise PageError(403, "Your role does not allow it", DETAILS[403])
+        raise PageError(403, "You don't have permission", DETAILS[403])
     refuse_unreadable(request)
     if request.POST.get(ACCOUNT_FIELD, str(membership.account_id)) != str(membership.account_id):
         raise PageError(
             409,
             "Nothing was saved",
-            f"This form was opened in another account; you are looking at {membership.account_name} now. "
-            "Switch back, or open the form again.",
+            f"This form belongs to another account; you have switched to {membership.account_name}. "
+            "Switch back or reopen the form.",
         )
 
 
@@ -234,7 +234,7 @@ def refuse_unreadable(request: HttpRequest) -> None:
     """Raise PageError for an address or a form that no column of text takes."""
     if any("\0" in value for data in (request.GET, request.POST) for values in data.lists() for value in values[1]):
         # PostgreSQL takes no text with one, and no browser's field does.
-        raise PageError(400, "This cannot be read", "It holds a NUL character, which no text here does.")
+        raise PageError(400, "Invalid request", "It contains a NUL character, which is not allowed.")
 
 
 def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
@@ -251,5 +251,5 @@ def console_message(
 ) -> HttpResponse:
     """Render a page with a message and a link onward, given as the name of a URL and the link's text."""
     name, words = way
-    context = {"title": title, "detail": detail, "way": reverse(name), "words": words or "To the start page"}
+    context = {"title": title, "detail": detail, "way": reverse(name), "words": words or "Go to Home"}
     return render(request, "console/message.html", context, status=status)

@@ -17,12 +17,12 @@ from evalsvc.rest.sent_forms import SentForm
 
 ONCE_FIELD = "_once"
 TOKEN_FIELD = "csrfmiddlewaretoken"  # noqa: S105  the name of a field
-SENT_TWICE = "This form was sent twice. It was done once, and this is what came of it."
+SENT_TWICE = "This form was submitted twice. It was processed once; this is the result."
 
 
 def format_once_message(what: str, remedy: str) -> str:
     """Return the message that replaces a secret after the first response."""
-    return f"This form was sent twice, and done once. {what} stood in the first answer, and nowhere else. {remedy}"
+    return f"This form was submitted twice and processed once. {what} was shown in the first response only. {remedy}"
 
 
 class OneTimeSecretResponse(HttpResponse):

@@ -66,7 +66,7 @@ def choose_account_page(request: HttpRequest) -> HttpResponse:
         "next": safe_next(request, ""),
         "is_cut": len(choices) > MOST_ACCOUNTS,
         "is_searched": bool(query) or len(choices) > 10,
-        "fields": [FormField("name", "Part of the name", value=query)],
+        "fields": [FormField("name", "Name contains", value=query)],
     }
     answer = render(request, "console/accounts.html", context)
     add_never_cache_headers(answer)
@@ -77,7 +77,7 @@ def _choose(request: HttpRequest) -> HttpResponse:
     choose = operate_account if request.user.is_superuser else choose_account
     membership = choose(request, request.POST.get("account", ""))
     if membership is None:
-        messages.error(request, "That account is not there for you.")
+        messages.error(request, "You don't have access to this account.")
         return redirect("console_accounts")
-    messages.success(request, f"You are looking at {membership.account_name} now.")
+    messages.success(request, f"Switched to {membership.account_name}.")
     return redirect(safe_next(request, reverse("console_home")))

@@ -41,7 +41,7 @@ class ConnectionForm(ServiceForm):
         required=False,
         strip=False,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}, render_value=False),
-        help_text="Stored encrypted and never shown again. Empty: the stored one stays.",
+        help_text="Stored encrypted and never shown again. Leave empty to keep the stored one.",
     )
     headers = forms.CharField(
         required=False,
@@ -154,7 +154,7 @@ class ConnectionAdmin(ScopedAdmin):
         """Show names only."""
         return ", ".join(connection.query_names) or "none"
 
-    @admin.display(description="How models are called")
+    @admin.display(description="Request settings learned per model")
     def show_dialects(self, connection: Connection) -> str:
         """Show what was learnt of each model."""
         lines = (f"{model}: {describe_dialect(dialect)}" for model, dialect in sorted(connection.dialects.items()))
@@ -213,7 +213,7 @@ class ConnectionAdmin(ScopedAdmin):
         def verb() -> str:
             account = self.account_of(request, connection)
             delete_connection(account=account, connection=connection, now=timezone.now(), actor=get_actor(request))
-            return f"The connection {connection.name} is deleted, and its key forgotten."
+            return f"The connection {connection.name} and its key are deleted."
 
         answer = self.confirm_change(
             request,
@@ -235,7 +235,7 @@ def _read_object(text: str) -> dict[str, Any] | None:
     except Problem as problem:
         raise forms.ValidationError(problem.detail.replace("The body", "This", 1)) from None
     if not isinstance(document, dict):
-        raise forms.ValidationError("Write a JSON object.")
+        raise forms.ValidationError("Enter a JSON object.")
     return document
 
 

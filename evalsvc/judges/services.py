@@ -173,7 +173,7 @@ def _set_secret(connection: Connection, secret: Secret) -> None:
     try:
         connection.secret = seal(secret, of=connection.id)
     except NoEncryptionKeys:
-        detail = "The operator has not set ENCRYPTION_KEYS, without which no secret is stored."
+        detail = "The operator has not set ENCRYPTION_KEYS, which is required to store secrets."
         raise Invalid(FieldError("/key", detail)) from None
 
 

@@ -281,7 +281,7 @@ def _examples(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _basis(report: Mapping[str, Any]) -> Iterator[str]:
-    yield "## What this rests on\n"
+    yield "## Evidence\n"
     yield from (f"* {name}: {markdown_text(value)}" for name, value in build_basis_rows(report))
     yield f"\n{LIMITS}\n"
     for warning in report["warnings"][:MAX_ROWS]:

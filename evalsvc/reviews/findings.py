@@ -61,7 +61,7 @@ class QuestionRatings:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAgreement:
-    """How far people agree about one question."""
+    """Agreement about one question."""
 
     asked: QuestionRatings
     share: float | None

@@ -86,6 +86,7 @@ class Custom(Family):
 
     name = "custom"
     description = "Runs checks of your own, without a model; takes OpenAI's grader definitions too."
+    question = "Does it meet my criteria?"
     lane = Lane.INLINE
     binary = False
     by_verdict = True

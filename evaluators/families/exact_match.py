@@ -95,6 +95,7 @@ class ExactMatch(Family):
 
     name = "exact-match"
     description = "Passes when the output equals the gold answer."
+    question = "Is it the expected answer?"
     lane = Lane.INLINE
     binary = True
     required_fields = (Field.OUTPUT, Field.GOLD)

@@ -88,6 +88,7 @@ class Judge(Family):
 
     name = "judge"
     description = "Judges a sample by criteria in plain words, with a rubric or labels; asks an LLM of yours."
+    question = "Does it meet my criteria?"
     lane = Lane.JUDGE
     binary = False
     by_verdict = True

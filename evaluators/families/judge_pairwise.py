@@ -54,6 +54,7 @@ class PairwiseJudge(Family):
 
     name = "judge-pairwise"
     description = "Compares the output with a baseline's by criteria in plain words; asks an LLM of yours, twice."
+    question = "Is it better than a baseline?"
     lane = Lane.JUDGE
     binary = False
     required_fields = (Field.OUTPUT, Field.BASELINE)

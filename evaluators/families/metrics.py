@@ -113,6 +113,7 @@ class Metrics(Family):
     description = (
         "Measures output against gold answer (BLEU, chrF, ROUGE, SQuAD, edits, meaning), or retrieval by rank."
     )
+    question = "Is it the expected answer?"
     lane = Lane.INLINE
     binary = False
     reads_texts = False

@@ -60,6 +60,7 @@ class Phi(Family):
 
     name = "phi"
     description = "Looks for health information about a person in the output; 1 is free of it."
+    question = "Does it contain personal data?"
     lane = Lane.CPU
     binary = False
     by_verdict = True

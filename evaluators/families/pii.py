@@ -87,6 +87,7 @@ class Pii(Family):
 
     name = "pii"
     description = "Passes when the output holds no e-mail address, telephone, card, account or similar number."
+    question = "Does it contain personal data?"
     lane = Lane.INLINE
     judge_variants = (JUDGE,)
     binary = True

@@ -162,6 +162,7 @@ class RagMetrics(Family):
 
     name = "rag-metrics"
     description = "Measures retrieval, the use of what was retrieved, and the answer; asks an LLM of yours."
+    question = "Which part of a RAG application fails?"
     lane = Lane.JUDGE
     binary = False
     required_fields = ()

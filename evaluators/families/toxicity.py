@@ -86,6 +86,7 @@ class Toxicity(Family):
 
     name = "toxicity"
     description = "Looks for offensive language in the output; 1 is clean."
+    question = "Is it safe?"
     lane = Lane.CPU
     judge_variants = ("moderation",)
     binary = False

@@ -39,6 +39,7 @@ class Webhook(Family):
 
     name = "webhook"
     description = "Asks a server of your own for the score."
+    question = "Does it meet my criteria?"
     lane = Lane.JUDGE
     binary = False
     reads_texts = False

@@ -10,6 +10,7 @@ import pytest
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.catalog.models import Evaluator, Profile
 from evalsvc.catalog.services import save_evaluator
+from evaluators.registry import all_evaluators
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 
@@ -40,17 +41,31 @@ def evaluate(caller: Caller, criteria: str | None, evaluator: str = "metrics", g
 def test_evaluators_have_the_shape_of_the_wire(alice: Caller, bob: Caller) -> None:
     rows = bob.get("/v1/evaluators").json()["evaluators"]
 
-    assert {row["id"] for row in rows} >= {"exact-match-2026-11-28", "metrics-2026-11-28", "pii-2026-11-01"}
+    assert {row["id"] for row in rows} >= {"exact-match-2026-11-28", "metrics-2026-11-28", "pii-2026-11-28"}
     for row in rows:
         assert set(row) == {
             *("id", "name", "description", "evaluator_family", "aliases", "evaluation_enabled"),
             *("evaluation_run_enabled", "profile_required", "image_url", "default_criteria", "deprecated"),
             *("lane", "required_input_fields", "components", "output_types", "formula", "scale", "higher_is_better"),
-            *("judge_calls", "metrics"),
+            *("judge_calls", "metrics", "question", "replaced_by"),
         }
         assert row["name"]
-        assert row["deprecated"] is False
+        assert (row["deprecated"], row["replaced_by"]) == (False, None)
+        assert row["question"].endswith("?")
         assert row["profile_required"] == (row["default_criteria"] is None)
+
+
+def test_deprecated_evaluators_are_listed_on_request(alice: Caller) -> None:
+    listed = {row["id"] for row in alice.get("/v1/evaluators").json()["evaluators"]}
+    rows = alice.get("/v1/evaluators?include_deprecated=true").json()["evaluators"]
+    deprecated = {row["id"]: row["replaced_by"] for row in rows if row["deprecated"]}
+
+    assert {row["id"] for row in rows} == {spec.id for _, spec in all_evaluators()}
+    assert listed == {row["id"] for row in rows} - set(deprecated)
+    assert deprecated["pii-2026-11-01"] == "pii-2026-11-28"
+    assert set(deprecated.values()) <= listed
+    (named,) = alice.get("/v1/evaluators?by_alias_or_id=pii-2026-11-01").json()["evaluators"]
+    assert (named["id"], named["deprecated"]) == ("pii-2026-11-01", True)
 
 
 @pytest.mark.parametrize(

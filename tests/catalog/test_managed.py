@@ -33,7 +33,7 @@ def test_every_evaluator_has_the_row_that_its_family_declares() -> None:
         assert (row.base, row.family) == (spec.id, family.name)
         assert (row.name, row.description, tuple(row.aliases)) == (spec.name, spec.description, spec.aliases)
         assert row.default_profile == default_profile_name(family, spec.default_profile)
-        assert (row.is_enabled, row.deprecated) == (True, False)
+        assert (row.is_enabled, row.deprecated) == (True, not spec.aliases)
 
 
 def test_every_profile_has_the_row_and_the_revisions_that_its_family_declares() -> None:

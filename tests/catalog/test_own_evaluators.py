@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from evalsvc.accounts.models import AuditEntry
+from evalsvc.catalog.managed import sync_managed
 from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.services import save_evaluator, switch_evaluator
 from evalsvc.rest.problems import Invalid
@@ -186,10 +187,25 @@ def test_own_histories_of_one_name_do_not_meet(alice: Caller, charlie: Caller) -
 
 def test_the_listing_shows_the_account_s_own_first_and_nobody_else_s(alice: Caller, charlie: Caller) -> None:
     own(alice, "zz-ours", aliases=["o"])
-    switch(alice, managed("pii-2026-11-01"), False)
+    switch(alice, managed("pii-2026-11-28"), False)
 
     first, second, *_ = alice.get("/v1/evaluators").json()["evaluators"]
-    assert {first["id"], second["id"]} == {"zz-ours", "pii-2026-11-01"}
+    assert {first["id"], second["id"]} == {"zz-ours", "pii-2026-11-28"}
     assert "zz-ours" not in {row["id"] for row in charlie.get("/v1/evaluators").json()["evaluators"]}
-    (row,) = alice.get("/v1/evaluators?by_alias_or_id=pii-2026-11-01").json()["evaluators"]
+    (row,) = alice.get("/v1/evaluators?by_alias_or_id=pii-2026-11-28").json()["evaluators"]
     assert row["evaluation_enabled"] is False
+
+
+def test_a_deprecated_one_stays_hidden_when_it_is_switched(alice: Caller) -> None:
+    switch(alice, managed("pii-2026-11-01"), False)
+    own(alice, "ours", base="pii-2026-11-01")
+
+    ids = {row["id"] for row in alice.get("/v1/evaluators").json()["evaluators"]}
+    assert "ours" in ids and "pii-2026-11-01" not in ids
+
+
+def test_one_that_is_replaced_later_is_hidden_where_it_was_switched(alice: Caller) -> None:
+    row = switch(alice, managed("pii-2026-11-01"), False)
+    Evaluator.objects.using("system").filter(pk=row.pk).update(deprecated=False)
+    sync_managed()
+    assert Evaluator.objects.using("system").get(pk=row.pk).deprecated

@@ -50,7 +50,7 @@ def test_it_is_kept_by_nobody(reader: Visitor) -> None:
 
 def test_a_person_without_an_account_is_told_so(nobody: Visitor) -> None:
     assert nobody.get()["Location"].startswith("/console/accounts?")
-    assert "You belong to no account" in nobody.text("accounts")
+    assert "have access to any active account" in nobody.text("accounts")
 
 
 def test_another_account_is_chosen(reader: Visitor, other_account: Any) -> None:
@@ -64,14 +64,14 @@ def test_a_foreign_account_is_not(reader: Visitor, charlie: Caller) -> None:
     reader.post("accounts", account=charlie.account.pk)
 
     text = reader.text()
-    assert charlie.account.name not in text and "not there for you" in text
+    assert charlie.account.name not in text and "have access to this account" in text
 
 
 def test_an_operator_looks_at_any(operator: Visitor, charlie: Caller) -> None:
     assert operator.get("kit?sort=-n")["Location"] == "/console/accounts?next=%2Fconsole%2Fkit%3Fsort%3D-n"
     assert 'name="next" value="/console/kit?sort=-n"' in operator.text("accounts?next=/console/kit%3Fsort%3D-n")
     assert charlie.account.name in operator.text("accounts", name=charlie.account.name.upper())
-    assert "No account that can be used has such a name." in operator.text("accounts", name="nobody's at all")
+    assert "No active accounts match." in operator.text("accounts", name="nobody's at all")
 
     operator.post("accounts", account=charlie.account.pk)
     assert charlie.account.name in operator.text() and ">operator<" in operator.text()

@@ -99,7 +99,7 @@ def test_a_decision_says_what_its_evidence_is_about(reader: Visitor, alice: Call
 
     text = board(reader, made)
     assert "evidence" not in reasons or "evidence on these examples (e-value)" in text
-    assert "futility" not in reasons or "examples that were left" in text
+    assert "futility" not in reasons or "remaining examples" in text
     assert reasons & {"evidence", "futility"}
 
 
@@ -116,7 +116,11 @@ def priced(caller: Caller, metrics: list[dict[str, Any]], names: tuple[str, ...]
 def test_several_metrics_say_who_is_beaten_and_how_surely(reader: Visitor, alice: Caller) -> None:
     text = board(reader, priced(alice, PRICED, ("good", HOSTILE_NAME)))
 
-    for words in ("Several metrics at once", "on the front", "beaten by good on 20 examples: clearly"):
+    for words in (
+        "Several metrics: configs beaten on all of them",
+        "on the front",
+        "beaten by good on 20 examples: clearly",
+    ):
         assert words in text
     assert "price, lower is better" in text and "right against price" in text
     front = text[text.index("tradeoff-title") :]
@@ -127,8 +131,8 @@ def test_several_metrics_say_who_is_beaten_and_how_surely(reader: Visitor, alice
 
 def test_one_metric_one_config_or_no_score_has_nothing_to_trade(reader: Visitor, alice: Caller) -> None:
     for metrics, names in ((PRICED[:1], ("a", "b")), (PRICED, ("a",))):
-        assert "Several metrics at once" not in board(reader, priced(alice, metrics, names))
-    assert "Several metrics at once" not in board(reader, running(alice, metrics=PRICED))
+        assert "Several metrics: configs beaten on all of them" not in board(reader, priced(alice, metrics, names))
+    assert "Several metrics: configs beaten on all of them" not in board(reader, running(alice, metrics=PRICED))
 
 
 def test_hostile_answers_names_and_failures_stay_text(editor: Visitor, alice: Caller) -> None:

@@ -36,7 +36,7 @@ def test_the_difference_has_the_interval_of_the_api(reader: Visitor, alice: Call
     text = compared(reader, made)
     assert f"[{found['lower']:.4g}, {found['upper']:.4g}]" in text
     assert "new prompt against old prompt: inconclusive (no significant difference yet)." in text
-    assert "On this set it is +0.100 exactly" in text
+    assert "On this dataset it is +0.100 exactly" in text
 
 
 def test_a_verdict_at_the_end_is_that_of_the_fixed_sample_interval(reader: Visitor, alice: Caller) -> None:
@@ -110,7 +110,7 @@ def test_the_words_that_only_one_has_are_marked() -> None:
 def test_an_answer_is_labelled_in_place(editor: Visitor, alice: Caller) -> None:
     made = answered(alice, {"e1"}, {"e2"})
     here = f"/console/compare?a={ids(made)[0]}&b={ids(made)[1]}"
-    assert "Make the question" in compared(editor, made)
+    assert "Create the question" in compared(editor, made)
     editor.post("compare/question", experiment=made["id"], next=here)
     (criteria,) = AnnotationCriteria.everything.using("system").filter(account=alice.account)
     output = ok(alice.get(f"/v1/experiments/{made['id']}/results?limit=1"))["results"][0]["id"]
@@ -131,7 +131,7 @@ def test_a_gate_is_asked_from_here_and_shown_with_its_evidence(editor: Visitor, 
     rule = {"rule_metric": "accuracy", "kind": "better_by", "limit": "0.1", "looks": "one", "metric_name": "accuracy"}
     here = f"/console/compare?a={a}&b={b}"
     wrong = editor.post("compare/gate", **sides, **rule | {"limit": "much"}, next=here)
-    assert wrong.status_code == 422 and "Write a number" in wrong.content.decode()
+    assert wrong.status_code == 422 and "Enter a number" in wrong.content.decode()
     answer = editor.post("compare/gate", **sides, **rule, next=here)
     assert answer.status_code == 302
     (gate,) = ok(alice.get("/v1/gates"))["gates"]
@@ -144,7 +144,7 @@ def test_a_gate_is_asked_from_here_and_shown_with_its_evidence(editor: Visitor, 
 def test_a_reader_labels_nothing_and_asks_no_gate(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, {"e1"}, {"e2"})
     text = compared(reader, made)
-    assert "Ask the gate" not in text and "Make the question" not in text
+    assert "Ask the gate" not in text and "Create the question" not in text
     for act in ("label", "question", "gate"):
         assert reader.post(f"compare/{act}", experiment=made["id"]).status_code == 403
 

@@ -58,7 +58,7 @@ def test_what_cannot_be_is_said_at_its_field_and_the_key_is_typed_again(
 
     assert answer.status_code == 422 and f'id="e-{field}"' in text
     assert KEY not in text and connections(alice) == []
-    assert 'id="e-key"' in text and "Type it again" in text
+    assert 'id="e-key"' in text and "Enter it again" in text
 
 
 def test_what_is_not_typed_stays(alice: Caller, admin: Visitor) -> None:
@@ -80,7 +80,7 @@ def test_what_is_not_typed_stays(alice: Caller, admin: Visitor) -> None:
 def test_a_judge_that_fails_stands_out_and_is_mended(alice: Caller, admin: Visitor, stub: RunningStub) -> None:
     row = made(alice, stub.base_url, model="stub-401", timeout_seconds=30)
     path = f"connections/{row['id']}"
-    assert "not asked lately" in admin.text("connections")
+    assert "no recent calls" in admin.text("connections")
     admin.post(f"{path}/test")
 
     for page in ("", "connections", path):

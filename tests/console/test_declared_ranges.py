@@ -43,7 +43,7 @@ def test_parts_of_a_history_have_it_too(alice: Caller, reader: Visitor) -> None:
     send(alice, *([2.0] * 40), value_range=[1, 5], day=20)
 
     text = reader.text("histories/one", **NAMES, **{"vs.before": "2026-01-10T00:00:00Z"})
-    assert "Both sides need an interval" not in text
+    assert "Both sides need a confidence interval" not in text
     assert "no width" not in text
 
 

@@ -110,7 +110,7 @@ def test_an_editor_who_leaves_reads_on_by_no_link_of_theirs(
     assert Client().get(link).status_code == 404
     assert Client().get(others).status_code == 200
     shown = admin.text(f"reviews/{review['id']}", tab="links")
-    assert (shown.count("opens the queue"), shown.count("shut: who made it may not edit now")) == (1, 1)
+    assert (shown.count("opens the queue"), shown.count("inactive: its creator can no longer edit")) == (1, 1)
     assert shown.count("> the link of Dan") == 2, "who comes back would open it again"
 
 

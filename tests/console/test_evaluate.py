@@ -101,7 +101,7 @@ def test_a_file_that_arrives_cut_is_refused(editor: Visitor) -> None:
     fields = setup(editor, ROWS)
     for content in (fields["content"][:40], "%%%"):
         answer = editor.post("evaluate", **fields | {"content": content}, look="1")
-        assert answer.status_code == 422 and "Choose it again" in answer.content.decode()
+        assert answer.status_code == 422 and "Choose the file again" in answer.content.decode()
 
 
 def test_evaluators_that_ask_an_llm_are_marked_and_need_a_connection(editor: Visitor) -> None:
@@ -123,7 +123,7 @@ def test_two_files_over_the_same_ids_lead_to_their_comparison(editor: Visitor) -
 
 
 def test_readers_look_and_do_not_evaluate(reader: Visitor) -> None:
-    assert "an editor can evaluate files" in reader.text("evaluate")
+    assert "Editors can evaluate files" in reader.text("evaluate")
     assert reader.post("evaluate", text=ROWS).status_code == 403
 
 

@@ -122,8 +122,8 @@ def test_a_label_is_of_the_log(editor: Visitor, alice: Caller, leak: str) -> Non
 
 def test_a_first_question_is_made_by_a_button(editor: Visitor, reader: Visitor, alice: Caller) -> None:
     (id,) = kept(alice, "pii", output="x")
-    assert "Make the question" in editor.text(f"evaluations/{id}")
-    assert "Make the question" not in reader.text(f"evaluations/{id}")
+    assert "Create the question" in editor.text(f"evaluations/{id}")
+    assert "Create the question" not in reader.text(f"evaluations/{id}")
     assert reader.post(f"evaluations/{id}/question").status_code == 403
     editor.post(f"evaluations/{id}/question")
     (made,) = ok(alice.get("/v1/annotation-criteria"))["annotation_criteria"]
@@ -159,7 +159,7 @@ def test_an_answer_that_is_offered_no_more_is_refused(editor: Visitor, alice: Ca
     rude = answer_of(editor, id, "rude")
     revise(alice, criteria, categories=TONES[:1])
     late = label(editor, id, criteria, value=rude)
-    assert late.status_code == 409 and "does not offer this answer any more" in late.content.decode()
+    assert late.status_code == 409 and "no longer offers this answer" in late.content.decode()
     assert ok(alice.get("/v1/annotations"))["annotations"] == []
 
 

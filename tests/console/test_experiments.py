@@ -239,7 +239,7 @@ def test_the_form_makes_an_experiment(editor: Visitor, alice: Caller) -> None:
         ({"m0-evaluator": ""}, "m0-evaluator", "Choose an evaluator"),
         ({"m0-evaluator": "no-such-evaluator"}, "m0-evaluator", "no-such-evaluator"),
         ({"limit": "99"}, "limit", "fewer than 99"),
-        ({"budget_queries": "many"}, "budget_queries", "Write a number"),
+        ({"budget_queries": "many"}, "budget_queries", "Enter a number"),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field(
@@ -302,7 +302,7 @@ def test_a_tie_names_no_winner(reader: Visitor, alice: Caller) -> None:
 
 def test_the_form_says_whose_scores_enter_the_history(editor: Visitor, alice: Caller) -> None:
     dataset, connection = make_dataset(alice, n=10), make_connection(alice, "http://127.0.0.1:9")
-    assert "enter the history when it is done" in editor.text("experiments/new")
+    assert "Promote scores to the history when done" in editor.text("experiments/new")
     for said in ("yes", ""):
         assert editor.post("experiments/new", **form(dataset, connection, promote=said, make="1")).status_code == 302
     kept = [one["plan"]["promote"] for one in alice.get("/v1/experiments").json()["experiments"]]
@@ -316,7 +316,7 @@ def test_an_ended_board_says_what_entered_which_history(reader: Visitor, alice: 
     assert "20 scores of <bdi>new prompt</bdi> entered the history of" in said[1]
     assert "/console/histories/one?evaluator=exact-match-2026-11-28" in said[1]
     kept_out = answered(alice, set(), {"e1"})
-    assert "No scores of it were promoted" in reader.text(f"experiments/{kept_out['id']}")
+    assert "None of its scores were promoted" in reader.text(f"experiments/{kept_out['id']}")
     assert "romoted" not in reader.text(f"experiments/{running(alice)['id']}")
 
 

@@ -62,7 +62,7 @@ def test_the_list_counts_today_and_is_narrowed(alice: Caller, reader: Visitor) -
     assert "1 pass" in text and "1 undecided" in text and "0 fail" in text and "traffic" in text
 
     assert "nightly" not in reader.text("gates", outcome="undecided")
-    assert "No gate is like that" in reader.text("gates", benchmark="golden")
+    assert "No gates match these filters" in reader.text("gates", benchmark="golden")
     assert "nightly" in reader.text()
 
 
@@ -109,7 +109,7 @@ def test_the_lines_ask_no_easier_question(alice: Caller, reader: Visitor) -> Non
     words = shlex.split(copied(text, "evalsvc").replace("\\\n", " "))
     taken = command_line.commands["gate"].make_context("gate", words[2:], resilient_parsing=False)
     assert (taken.params["attempt"], taken.params["min_share"]) == (3, 0.95)
-    assert "it cannot say" not in text
+    assert "it does not support" not in text
     assert "<dt>Attempt</dt><dd>number 3:" in text and "None" not in text
 
 
@@ -121,7 +121,7 @@ def test_a_benchmark_counts_the_line_s_candidate_as_the_same(alice: Caller, read
 @pytest.mark.parametrize(
     ("window", "words"),
     [
-        ({"include_experiments": "promoted"}, "it cannot say which scores of experiments."),
+        ({"include_experiments": "promoted"}, "it does not support which scores of experiments."),
         ({"scope": {"app": "shop"}, "include_experiments": "all"}, "the app, which scores of experiments."),
         ({"since": {"scores": 5}}, "from when on, or how many."),
     ],
@@ -171,7 +171,7 @@ def test_one_is_asked_about_what_was_captured(alice: Caller, editor: Visitor) ->
     (gate,) = ok(alice.get("/v1/gates"))["gates"]
     assert answer["Location"] == f"/console/gates/{gate['id']}"
     assert (gate["history"]["n"], gate["history"]["scope"], gate["name"]) == (3, {"app": "shop"}, "traffic")
-    assert "it cannot say the app." in editor.text(f"gates/{gate['id']}")
+    assert "it does not support the app." in editor.text(f"gates/{gate['id']}")
     assert audit_of(alice.account)[0] == ("gate.decided", f"user:{editor.user.pk}")
 
 

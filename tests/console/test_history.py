@@ -87,7 +87,7 @@ def test_what_the_api_refuses_is_told_at_its_field(alice: Caller, reader: Visito
     text = shown(reader, level="7", **{"since.scores": "1"})
 
     assert "A confidence level lies between" in text and "A whole number between" in text
-    assert "answers the default one" in text
+    assert "this page uses the defaults" in text
 
 
 def test_warnings_are_plain_words(alice: Caller, reader: Visitor) -> None:
@@ -96,7 +96,10 @@ def test_warnings_are_plain_words(alice: Caller, reader: Visitor) -> None:
     text = shown(reader)
 
     assert "The level has moved: the last" in text and "level moved" in text
-    assert "Each score resembles" in text or "autocorrelated" not in api(alice)["confidence_interval"]["warnings"]
+    assert (
+        "Consecutive scores are correlated" in text
+        or "autocorrelated" not in api(alice)["confidence_interval"]["warnings"]
+    )
 
 
 def test_revisions_are_lines(alice: Caller, reader: Visitor) -> None:
@@ -105,7 +108,7 @@ def test_revisions_are_lines(alice: Caller, reader: Visitor) -> None:
 
     text = shown(reader, x="n")
 
-    assert "revision 2" in text and "Several revisions" in text
+    assert "revision 2" in text and "several revisions" in text
     assert "Only the newest revision" in text
 
 
@@ -129,7 +132,7 @@ def test_two_apps_are_compared(alice: Caller, reader: Visitor) -> None:
         ({"include_experiments": "none"}, "Choose an app on both sides"),
         ({"scope.tags.team": "x"}, "Choose an app on both sides"),
         ({"level": "7", "scope.app": "a"}, "Choose an app on both sides"),
-        ({"scope.app": "b"}, "Choose another app than the one that is shown"),
+        ({"scope.app": "b"}, "Choose a different app than the one shown"),
     ],
 )
 def test_an_app_is_not_compared_with_what_holds_it(
@@ -142,7 +145,7 @@ def test_an_app_is_not_compared_with_what_holds_it(
     text = shown(reader, **asked, **{"vs.app": "b"})
 
     assert said in text and "against app b" not in text
-    assert ("answers the default one" in text) == ("level" in asked)
+    assert ("this page uses the defaults" in text) == ("level" in asked)
 
 
 @pytest.mark.parametrize("include", ["", "none", "promoted", "all"])
@@ -162,7 +165,7 @@ def test_before_is_compared_with_after(alice: Caller, reader: Visitor) -> None:
 
     text = shown(reader, **{"vs.before": "2026-01-05T00:00"})
 
-    assert "since 2026-01-05 00:00 UTC against before" in text and "Both sides need an interval" in text
+    assert "since 2026-01-05 00:00 UTC against before" in text and "Both sides need a confidence interval" in text
 
 
 def test_an_empty_window_says_so(alice: Caller, reader: Visitor) -> None:
@@ -175,7 +178,7 @@ def test_scores_made_elsewhere_are_shown(alice: Caller, reader: Visitor) -> None
 
     text = reader.text("histories/one", evaluator="external:mine")
 
-    assert "Nothing runs under these names" in text and "n = 3" in text
+    assert "No active evaluator or profile has these names" in text and "n = 3" in text
 
 
 def test_the_list_has_each_history_with_its_interval(alice: Caller, reader: Visitor) -> None:
@@ -284,7 +287,7 @@ def test_the_page_of_a_span_says_its_n(alice: Caller, reader: Visitor) -> None:
 def test_scores_that_are_no_evaluations_have_no_span(alice: Caller, reader: Visitor) -> None:
     insert(alice, MIXED, source="import")
 
-    assert "data-brush" not in shown(reader) and "no span of the chart leads" in shown(reader)
+    assert "data-brush" not in shown(reader) and "there are no evaluations to open" in shown(reader)
 
 
 @pytest.mark.parametrize(("n", "n_parts"), [(1, 1), (17, 1), (39, 1), (40, 2), (73, 3), (480, 24), (900, 24)])
@@ -292,7 +295,7 @@ def test_parts_have_twenty_scores_at_least(alice: Caller, reader: Visitor, n: in
     insert(alice, ([1.0, 0.0, 1.0] * n)[:n])
     text = shown(reader)
     assert text.split('id="h-parts"')[1].count("<tr") - 1 == n_parts
-    assert ("each part by itself" in text) == (n_parts > 1)
+    assert ("per window" in text) == (n_parts > 1)
 
 
 def test_the_axis_of_a_distribution_ends_where_scores_do(alice: Caller, reader: Visitor) -> None:

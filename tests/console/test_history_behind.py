@@ -45,10 +45,10 @@ def test_apps_are_those_of_the_history(alice: Caller, reader: Visitor) -> None:
 def test_people_answer_the_history_of_a_question(alice: Caller, reader: Visitor) -> None:
     review, criteria = review_of_outputs(alice)
     other = new_criteria(alice, "binary")
-    for asked, words in ((criteria, f'href="/console/reviews/{review["id"]}"'), (other, "asks it; the answers came")):
+    for asked, words in ((criteria, f'href="/console/reviews/{review["id"]}"'), (other, "uses it; the answers came")):
         text = shown(reader, evaluator=f"annotation:{asked['id']}", profile="")
         assert "People answer this question" in text and words in text
-        assert "Nothing runs under these names" not in text
+        assert "No active evaluator or profile has these names" not in text
 
 
 def test_a_part_leads_to_exactly_its_evaluations(alice: Caller, reader: Visitor) -> None:

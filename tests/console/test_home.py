@@ -140,7 +140,7 @@ def test_what_waits_for_people_is_there(alice: Caller, reader: Visitor) -> None:
 
     assert f"/reviews/{review['id']}" in text and "0 of 3" in text
     assert "judge-line" in text and "none set" in text
-    assert "No gate was asked today" in text and "Requests this month" in text
+    assert "No gates today" in text and "Requests this month" in text
 
 
 def test_a_gate_without_a_name_is_what_it_was_about(alice: Caller, reader: Visitor) -> None:
@@ -157,7 +157,7 @@ def test_a_stranger_sees_none_of_it(alice: Caller, stranger: Visitor) -> None:
     review_of_outputs(alice, 3)
 
     text = stranger.text()
-    assert "Three steps" in text and "No review waits" in text and "exact-match-2026" not in text
+    assert "Three steps" in text and "No open reviews" in text and "exact-match-2026" not in text
 
 
 def test_it_asks_little(alice: Caller, reader: Visitor) -> None:
@@ -181,4 +181,4 @@ def test_hostile_names_are_text(alice: Caller, reader: Visitor) -> None:
 def test_pages_say_by_which_method_their_intervals_are(alice: Caller, reader: Visitor) -> None:
     evaluate(alice)
     assert "Intervals are Wilson" in reader.text()
-    assert "by the strategy auto at 95 %" in reader.text("histories")
+    assert "strategy auto" in reader.text("histories")

@@ -134,7 +134,7 @@ def test_whoever_has_a_sign_in_uses_it(admin: Visitor, alice: Caller) -> None:
 def test_it_is_for_one_person(admin: Visitor, stranger: Visitor, alice: Caller) -> None:
     link = invited(admin, address())
 
-    assert "who is not invited here" in stranger.client.get(link).content.decode()
+    assert "who is not invited" in stranger.client.get(link).content.decode()
     assert stranger.client.post(link).status_code == 403
     assert stranger.user.email not in members_of(alice.account)
 

@@ -91,7 +91,7 @@ def test_it_is_revoked_by_its_name(admin: Visitor, alice: Caller) -> None:
     assert admin.post(path, confirm="ci")["Location"] == "/console/keys"
 
     assert caller.get("/v1/whoami").status_code == 401
-    assert "is revoked: the next request" in admin.text("keys")
+    assert "is revoked. Requests with it" in admin.text("keys")
     assert "revoked" in admin.text("keys", state="all") and "Revoke</h2>" not in admin.text(path)
     assert audit_of(alice.account)[0] == ("key.revoked", f"user:{admin.user.pk}")
     assert admin.post(path, confirm="ci").status_code == 422

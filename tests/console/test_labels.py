@@ -14,7 +14,7 @@ from tests.console.evaluations import HOSTILE, is_harmless, kept
 from tests.queries import queries_of
 from tests.reviews.shapes import review_of_outputs, say_pass
 
-AGAIN, NOBODY = "Try again with another profile", "Nobody has labelled this yet"
+AGAIN, NOBODY = "Try again with another profile", "No labels yet"
 
 
 def label_in(caller: Caller) -> str:
@@ -69,7 +69,7 @@ def test_a_label_that_a_program_sent_says_so(reader: Visitor, alice: Caller, kin
     say(alice, new_criteria(alice), kind, "run-7")
     page = reader.text(f"evaluations/{label_in(alice)}")
 
-    assert "Who?" in page and f"{kind} run-7" in page and "a program" in page
+    assert "Who?" in page and f"{kind} run-7" in page and "API client" in page
     assert is_harmless(page)
 
 
@@ -77,7 +77,7 @@ def test_a_label_of_nothing_that_is_kept_shows_no_texts(reader: Visitor, alice: 
     say(alice, new_criteria(alice), "log", "elsewhere")
     page = reader.text(f"evaluations/{label_in(alice)}")
 
-    assert "not kept here" in page and "Not sent." not in page
+    assert "not stored" in page and "Not sent." not in page
 
 
 def test_labels_cost_few_queries(editor: Visitor, alice: Caller) -> None:

@@ -41,7 +41,7 @@ def test_it_shows_what_is_used_as_the_api_says_it(reader: Visitor, alice: Caller
     used = 9000 - int(answer.headers["x-ratelimit-monthly-remaining-requests"])
 
     assert f"{used} of 9\u202f000" in page and "of 500" in page
-    assert "The operator of the service sets them" in page and "Change what is kept" not in page
+    assert "The operator of the service sets them" in page and "Change retention" not in page
 
 
 def test_a_limit_of_none_at_all_is_shown_as_such(reader: Visitor, alice: Caller) -> None:
@@ -57,7 +57,9 @@ def test_what_a_rule_takes_is_counted_before_it_holds(admin: Visitor, alice: Cal
 
     # They came in today; their scores are of another day.
     assert "0 captured evaluations" in page and "goes: 7 scores" in page
-    assert admin.text("limits/retention", retention_days="", retention_history_days="0").count("nothing goes") == 2
+    assert (
+        admin.text("limits/retention", retention_days="", retention_history_days="0").count("nothing is deleted") == 2
+    )
     assert rule_of(alice) == (None, None)
 
 
@@ -74,7 +76,7 @@ def test_texts_are_counted_by_their_arrival_up_to_a_limit(alice: Caller) -> None
 
 def test_a_rule_holds_once_the_name_was_typed(admin: Visitor, alice: Caller) -> None:
     refused = change(admin, "30", "90", "another")
-    assert refused.status_code == 422 and "that is not the name" in refused.content.decode()
+    assert refused.status_code == 422 and "the name does not match" in refused.content.decode()
     assert rule_of(alice) == (None, None)
 
     assert change(admin, "30", "90", alice.account.name)["Location"] == "/console/limits"

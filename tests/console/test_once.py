@@ -107,7 +107,7 @@ def test_a_form_sent_twice_is_done_once(alice: Caller, admin: Visitor, name: str
 
     assert first.status_code in (200, 302) and second.status_code == 302, first.content.decode()
     landed = admin.client.get(second["Location"]).content.decode()
-    assert second["Location"] == first.get("Location", second["Location"]) and "was sent twice" in landed
+    assert second["Location"] == first.get("Location", second["Location"]) and "was submitted twice" in landed
     assert not SECRETS.search(html.unescape(landed))
     assert after > before and n_done(alice) == after
 
@@ -120,7 +120,7 @@ def test_a_secret_is_not_shown_twice_and_what_to_do_is_said(
     landed = html.unescape(admin.client.get(second["Location"]).content.decode())
 
     assert SECRETS.search(html.unescape(first.content.decode())) and not SECRETS.search(landed)
-    assert "stood in the first answer, and nowhere else" in landed and said in landed
+    assert "was shown in the first response only" in landed and said in landed
     assert f'data-address="{second["Location"]}"' in first.content.decode()
 
 
@@ -143,7 +143,7 @@ def test_a_search_is_saved_once(reader: Visitor) -> None:
     first, second = (reader.post("evaluations/searches", **fields) for _ in range(2))
 
     assert first["Location"] == second["Location"] and first["Location"].startswith("/console/evaluations?app=x&saved=")
-    assert "was sent twice" in reader.text("evaluations", app="x")
+    assert "was submitted twice" in reader.text("evaluations", app="x")
 
 
 def test_a_secret_is_rotated_once(alice: Caller, admin: Visitor) -> None:

@@ -67,7 +67,7 @@ def test_failures_alone_come_with_what_can_be_done(reader: Visitor, alice: Calle
     text = page(reader, failing(alice), show="failed")
 
     assert len(shown(text)) == 2 and "timeout: 30 s" in text
-    assert "Your own program has said so" in text and "/retry" in text
+    assert "Reported by your own program" in text and "/retry" in text
     assert "&lt;script&gt;" in text and "<script>alert" not in text
 
 

@@ -51,10 +51,10 @@ def test_settings_are_tried_before_a_profile_holds_them(editor: Visitor, alice: 
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        ({"evaluator-0": "pii"}, "Send an input, an output or both"),
+        ({"evaluator-0": "pii"}, "Provide `output` (or `input`)"),
         (LEAK, "Name 1 to 50 evaluators"),
         (LEAK | {"evaluator-0": "pii", "settings-0": "{"}, "not valid JSON"),
-        (LEAK | {"evaluator-0": "pii", "settings-0": "[1]"}, "Settings are an object"),
+        (LEAK | {"evaluator-0": "pii", "settings-0": "[1]"}, "Settings must be a JSON object"),
     ],
 )
 def test_what_cannot_be_run_is_told(editor: Visitor, sent: Any, said: str) -> None:

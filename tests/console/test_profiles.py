@@ -152,9 +152,9 @@ def test_a_managed_profile_is_read_and_copied(editor: Visitor, alice: Caller) ->
         "evaluator_criteria"
     ]
     path = f"profiles/{managed['public_id']}"
-    assert "comes with the product" in editor.text(path)
+    assert "managed" in editor.text(path)
     assert editor.post(f"{path}/revise").status_code == 404
-    assert "Make the profile" in editor.text("profiles/new", family="toxicity", copy=managed["public_id"])
+    assert "Create profile" in editor.text("profiles/new", family="toxicity", copy=managed["public_id"])
 
 
 def test_texts_of_strangers_stay_texts(editor: Visitor, alice: Caller) -> None:
@@ -171,9 +171,18 @@ def test_texts_of_strangers_stay_texts(editor: Visitor, alice: Caller) -> None:
 
 
 def test_the_catalogue_is_narrowed_by_the_address(reader: Visitor) -> None:
-    page = reader.text("evaluators", family="pii", lane="inline")
+    page = reader.text("evaluators", question="Does it contain personal data?", lane="inline")
     assert "pii-2026-11-28" in page
     assert "toxicity-2026-11-28" not in page
+
+
+def test_deprecated_evaluators_are_shown_on_request(reader: Visitor, editor: Visitor) -> None:
+    assert "pii-2026-11-01" not in reader.text("evaluators")
+    assert "Deprecated: replaced by pii-2026-11-28." in reader.text("evaluators", deprecated="show")
+    assert "evaluators/pii-2026-11-28" in reader.text("evaluators/pii-2026-11-01")
+    for path in ("playground", "experiments/new"):
+        page = editor.text(path)
+        assert "pii-2026-11-28" in page and "pii-2026-11-01" not in page, path
 
 
 def test_a_cards_figures_are_the_apis(reader: Visitor, alice: Caller) -> None:

@@ -45,8 +45,8 @@ def test_who_cannot_be_told_apart_stands_in_words(alice: Caller, reader: Visitor
     comparison = ranked(alice)
     text = reader.text(f"rankings/{comparison['id']}")
 
-    assert "<bdi>good, fair</bdi> cannot be told apart" in text
-    assert "<bdi>bad</bdi> is told apart from all others" in text
+    assert "<bdi>good, fair</bdi> not significantly different" in text
+    assert "<bdi>bad</bdi> differs significantly from all others" in text
     assert "between 1st and 2nd" in text and ">3rd<" in text
 
 
@@ -63,7 +63,7 @@ def test_a_chain_of_neighbours_is_two_groups() -> None:
 def test_three_examples_prove_nothing(alice: Caller, reader: Visitor) -> None:
     comparison = ranked(alice, 3, good=3, bad=0)
 
-    assert "prove nothing" in reader.text(f"rankings/{comparison['id']}")
+    assert "Too few examples" in reader.text(f"rankings/{comparison['id']}")
 
 
 def test_a_form_makes_one(alice: Caller, editor: Visitor) -> None:
@@ -74,7 +74,7 @@ def test_a_form_makes_one(alice: Caller, editor: Visitor) -> None:
     assert answer["Location"] == f"/console/rankings/{comparison['id']}"
     assert (comparison["judge"]["metric"], comparison["n"]) == ("accuracy", 4)
     text = editor.text(f"rankings/{comparison['id']}")
-    assert "Nothing is judged yet" in text and "have not met" not in text and "like the 0 that" not in text
+    assert "No judgements yet" in text and "not connected by any chain" not in text and "like the 0 that" not in text
     assert comparison["name"] in editor.text("rankings")
 
 
@@ -161,10 +161,10 @@ def test_it_is_stopped_and_deleted_by_its_name(alice: Caller, editor: Visitor) -
         assert "Nothing was done" in editor.text(path) and shown(alice, comparison)["comparison"]["state"] == "running"
 
     editor.post(f"{path}/stop", confirm=name)
-    assert "is stopped. What is judged stays" in editor.text(path)
+    assert "is stopped. Existing judgements stay" in editor.text(path)
     assert shown(alice, comparison)["comparison"]["state"] == "stopped"
     editor.post(f"{path}/stop", confirm=name)
-    assert "has ended already" in editor.text(path) and "Stop the ranking" not in editor.text(path)
+    assert "has already ended" in editor.text(path) and "Stop the ranking" not in editor.text(path)
     assert editor.post(f"{path}/delete", confirm=name)["Location"] == "/console/rankings"
     assert alice.get(f"/v1/comparisons/{comparison['id']}").status_code == 404
     assert audit_of(alice.account)[:2] == [

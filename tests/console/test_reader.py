@@ -107,10 +107,10 @@ def test_few_scores_are_led_to_a_strategy_that_answers(alice: Caller, reader: Vi
     keep(alice, 3, app="shop")
 
     for query, words in (
-        ({**EXACT}, "the interval holds at its level"),
+        ({**EXACT}, "the interval is valid"),
         ({**EXACT, "strategy": "full-history"}, "Prefer wilson or clopper-pearson."),
         ({**EXACT, "strategy": "full-history", "of": "score"}, "Prefer betting."),
-        ({**EXACT, "strategy": "wilson"}, "the interval holds at its level"),
+        ({**EXACT, "strategy": "wilson"}, "the interval is valid"),
         ({"evaluator": "external:mine", "profile": "", "strategy": "full-history"}, "No strategy does better"),
     ):
         assert words in reader.text("histories/one", **query)
@@ -120,7 +120,7 @@ def test_the_interval_that_stands_for_equal_scores_is_not_called_too_narrow(alic
     insert(alice, [1.0] * 4)
     assert "[0.3976, 1]" in reader.text("histories/one", **EXACT)
     text = reader.text("histories/one", **EXACT, strategy="full-history")
-    assert "[0.3976, 1]" in text and "the interval holds at its level" in text
+    assert "[0.3976, 1]" in text and "the interval is valid" in text
     assert "expect less coverage" not in text
     assert "for new data, by clopper-pearson." in text and "by full-history." not in text
 
@@ -140,13 +140,13 @@ def test_a_part_without_an_interval_says_why(alice: Caller, reader: Visitor) -> 
         ok(alice.post("/v1/evaluations/batch", {"evaluations": [row | {"created_at": "2026-11-01T00:00:00Z"}]}))
     insert(alice, [0.7] * 60, evaluator_id="external:flat", profile_name="", passed=None)
 
-    assert "equal scores, so there is no width" in reader.text(
+    assert "all scores are equal, so the interval has no width" in reader.text(
         "histories/one", evaluator="external:flat", profile="", strategy="full-history"
     )
     parts = reader.text("histories/one", evaluator="external:flat", profile="", strategy="full-history").split("Parts")[
         -1
     ]
-    assert "equal scores, so there is no width" in parts
+    assert "all scores are equal, so the interval has no width" in parts
 
 
 def test_the_list_says_what_each_number_is_of(alice: Caller, reader: Visitor) -> None:
@@ -154,7 +154,7 @@ def test_the_list_says_what_each_number_is_of(alice: Caller, reader: Visitor) ->
     keep(alice, 3, app="shop")
 
     text = reader.text("histories")
-    assert "share that passes" in text and "mean score" in text
+    assert "pass rate" in text and "mean score" in text
 
 
 # --- Home --------------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def test_the_call_asks_for_the_row_that_stands_first(alice: Caller, reader: Visi
 def test_a_row_without_an_app_says_whose_its_history_is(alice: Caller, reader: Visitor) -> None:
     evaluate(alice, app=None, experiment_id=str(new_experiment(alice).pk))
 
-    assert "its history is that of all apps" in row_of(reader.text(), "<span")
+    assert "history of all apps" in row_of(reader.text(), "<span")
 
 
 def test_scores_without_a_verdict_are_said_to_be_left_out(alice: Caller, reader: Visitor) -> None:
@@ -185,7 +185,7 @@ def test_scores_without_a_verdict_are_said_to_be_left_out(alice: Caller, reader:
     ok(alice.post("/v1/evaluations/batch", {"evaluations": [told]}))
 
     row = row_of(reader.text(), "shop")
-    assert "told in words" in reader.text("evaluations") and "1 in no history" in row
+    assert "told in words" in reader.text("evaluations") and "1 not in a history" in row
     assert "n = 2" in row and "3 without a verdict left out" in row
 
 
@@ -219,7 +219,7 @@ def test_what_has_no_room_is_said(alice: Caller, reader: Visitor, monkeypatch: p
     history = {"history": {"evaluator": "exact-match"}}
     for n in (1, 2):
         ask(alice, history, {"metric": "pass", "at_least": 0.5})
-        assert ("More were asked today" in reader.text()) is (n > 1)
+        assert ("More gates today" in reader.text()) is (n > 1)
 
 
 # --- Experiments -------------------------------------------------------------------------------------------------------
@@ -228,7 +228,9 @@ def test_a_stop_for_epsilon_does_not_call_the_other_better() -> None:
 
     said = decision_words({**decision, "reason": "epsilon"})["says"]
     assert "as a is better" not in said and "not better than a by the smallest difference that matters" in said
-    assert "as a is better on the examples of this set" in decision_words({**decision, "reason": "evidence"})["says"]
+    assert (
+        "as a is better on the examples of this dataset" in decision_words({**decision, "reason": "evidence"})["says"]
+    )
     assert "person" not in decision_words({**decision, "reason": "resumed"})["says"]
 
 
@@ -274,8 +276,8 @@ def test_nobody_leads_where_all_are_stopped_and_it_is_said(alice: Caller, reader
     assert "no leader: no config" not in reader.text(f"experiments/{made['id']}")
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/stop", {"config_ids": "all"}))
 
-    assert "no leader: no config runs or is completed" in reader.text(f"experiments/{made['id']}")
-    assert "nobody: no config runs or is completed" in reader.text("experiments")
+    assert "no leader: no config is running or completed" in reader.text(f"experiments/{made['id']}")
+    assert "none: no config is running or completed" in reader.text("experiments")
 
 
 def test_evidence_of_one_config_is_not_told_as_of_a_pair() -> None:
@@ -299,7 +301,7 @@ def test_slices_over_clusters_say_why_they_have_no_interval(alice: Caller, reade
     a, b = ids(made)
 
     text = reader.text("compare", a=a, b=b, by="metadata.topic")
-    assert "examples share clusters, and differences by slice take each by itself" in text
+    assert "examples share clusters, which differences by slice ignore" in text
     assert "hold together" not in text.split("By slice")[1].split("</section>")[0]
 
 
@@ -322,7 +324,7 @@ def test_what_people_stopped_is_no_decision_of_a_policy(alice: Caller, reader: V
     ok(alice.post(f"/v1/experiments/{made['id']}/configs/stop", {"config_ids": "all"}))
 
     text = reader.text(f"experiments/{made['id']}")
-    assert "Nothing has been stopped" not in text and "No policy, no budget and no failure" in text
+    assert "Nothing has been stopped" not in text and "No config has been stopped or resumed yet" in text
 
 
 # --- Evaluations -------------------------------------------------------------------------------------------------------

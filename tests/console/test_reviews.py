@@ -69,7 +69,7 @@ def test_a_review_shows_what_the_api_says(alice: Caller, reader: Visitor) -> Non
     for one in found["estimates"]:
         assert f'<span class="value">{number_text(one["estimate"])}</span>' in text
         assert f"[{number_text(one['new_data']['lower'])}, {number_text(one['new_data']['upper'])}]" in text
-    assert "Where they differ most" in text
+    assert "Largest disagreements" in text
 
 
 def test_who_still_answers_is_led_by_nobody(alice: Caller, reader: Visitor) -> None:

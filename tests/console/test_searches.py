@@ -104,7 +104,7 @@ def test_a_shared_one_goes_by_its_name(editor: Visitor) -> None:
 
     for act in ("delete", "unshare"):
         assert editor.post(f"evaluations/searches/{id}/{act}", confirm="theirs").status_code == 302
-        assert "what was typed is not ours" in editor.text("evaluations/searches")
+        assert "the text does not match ours" in editor.text("evaluations/searches")
     assert chips_on(editor) == ["ours"]
     assert editor.post(f"evaluations/searches/{id}/delete", confirm="ours").status_code == 302
     assert chips_on(editor) == []
@@ -210,7 +210,7 @@ def test_an_operator_has_only_shared_ones(operator: Visitor, alice: Caller) -> N
     answer = operator.post("evaluations/searches", name="mine", query="app=x")
 
     assert answer.status_code == 422
-    assert "Only members have searches of their own" in answer.content.decode()
+    assert "Only members can have private searches" in answer.content.decode()
     save(operator, "ours", shared=True)
 
 

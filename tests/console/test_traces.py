@@ -47,7 +47,7 @@ def test_a_trace_is_a_tree(reader: Visitor, alice: Caller) -> None:
 
     assert names_on(page) == [("0", "answer"), ("1", "retrieve"), ("1", "ask")]
     assert "1 failed" in page and "no index" in page
-    assert "12 read, 3 written" in page
+    assert "12 input tokens, 3 output tokens" in page
 
 
 def test_scores_stand_on_their_spans(reader: Visitor, alice: Caller) -> None:
@@ -123,7 +123,7 @@ def test_a_trace_without_spans_shows_its_scores(reader: Visitor, alice: Caller) 
     (id,) = kept(alice, "pii", output="x", trace_id="run/7 of today")
     page = reader.text("traces/run/7 of today")
     assert f"/console/evaluations/{id}" in page
-    assert "Its spans are not here" in page
+    assert "No spans: they were not received" in page
 
 
 def test_it_asks_the_database_few_questions(reader: Visitor, alice: Caller) -> None:

@@ -117,7 +117,7 @@ def test_what_does_not_deliver_stands_out_with_its_remedy(alice: Caller, reader:
     for path in ("", "webhooks", f"webhooks/{made['id']}"):
         text = reader.text(path)
         assert "does not deliver" in text, path
-        assert "answered 503 (Service Unavailable)" in text and "mend it, then deliver again" in text, path
+        assert "answered 503 (Service Unavailable)" in text and "fix it, then deliver again" in text, path
     assert said["next_at"][:16].replace("T", " ") + " UTC" in text and "will be tried again" in text
     assert "answered 503" in reader.text(f"webhooks/deliveries/{said['id']}")
 
@@ -166,7 +166,7 @@ def test_what_is_left_out_does_not_hide_what_fails(alice: Caller, editor: Visito
     for path in ("", "webhooks"):
         assert "does not deliver" in editor.text(path) and "1 being tried again, 150 left out" in editor.text(path)
     text = editor.text(f"webhooks/{made['id']}")
-    assert "Deliver again what has not arrived" in text and "150 left out" in text
+    assert "Retry failed deliveries" in text and "150 left out" in text
     said = count_all_deliveries(now=timezone.now() + timedelta(minutes=1))
     assert (said.n_failing, said.n_failed) == (1, 0)
 
@@ -202,9 +202,9 @@ def test_standings_read_no_table_from_end_to_end(alice: Caller, server: Server) 
     ("code", "remedy"),
     [
         (301, "Redirects are not followed"),
-        (401, "secret (rotate it"),
-        (404, "edit the address"),
-        (429, "lower the deliv"),
+        (401, "secret at the receiver (rotate it"),
+        (404, "edit the URL"),
+        (429, "Lower the maximum deliv"),
     ],
 )
 def test_each_answer_has_its_remedy(alice: Caller, reader: Visitor, server: Server, code: int, remedy: str) -> None:

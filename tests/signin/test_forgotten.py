@@ -94,7 +94,7 @@ def test_it_opens_nobody_else(ann: Somebody) -> None:
 
     assert choose(f"{SIGN_IN}/reset/{person}/{token}") == 404
     assert choose(f"{SIGN_IN}/reset/%21%21/x") == 404
-    assert f'href="{SIGN_IN}/forgotten">Ask for another one' in Client().get(f"{SIGN_IN}/reset/x/x").content.decode()
+    assert f'href="{SIGN_IN}/forgotten">Request a new one' in Client().get(f"{SIGN_IN}/reset/x/x").content.decode()
 
 
 def test_a_second_factor_is_asked_for_all_the_same(guarded: Somebody) -> None:

@@ -57,7 +57,7 @@ def test_a_hundred_ways_to_the_provider_from_one_address_are_enough(
 
     assert [one.status_code for one in answers] == [302] * 3 + [429] * 2
     assert Session.objects.count() == n + 3
-    assert "Too many sign-ins were begun" in answers[-1].content.decode() and int(answers[-1]["Retry-After"]) > 0
+    assert "Too many sign-in attempts" in answers[-1].content.decode() and int(answers[-1]["Retry-After"]) > 0
     assert ben.sign_in().status_code == 302, "from elsewhere the door is open"
     assert there.get(SIGN_IN).status_code == 200, "and for passwords"
 

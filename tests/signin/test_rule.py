@@ -47,7 +47,7 @@ def test_an_admin_switches_it_on_and_off(admin: Person, alice: Caller) -> None:
     page = admin.client.get("/console/members").content.decode()
 
     assert row_of(alice).require_second_factor and "One member has none" in page and bare.user.email in page
-    assert "keys of the API work as before" in page
+    assert "API keys and review links keep working" in page
     assert audit_of(alice.account)[0] == ("account.second_factor_required", f"user:{admin.user.pk}")
     assert bare.client.get("/console/").status_code == 302
     admin.client.post(RULE, {"confirm": "another name"})
@@ -129,12 +129,12 @@ def test_the_codes_lead_to_no_other_site(ann: Somebody, required: Caller) -> Non
 
 def test_it_cannot_be_switched_off_meanwhile(guarded: Somebody, required: Caller, admin: Person) -> None:
     guarded.enter()
-    assert "It stays on" in guarded.client.get(YOU).content.decode()
+    assert "It is required by" in guarded.client.get(YOU).content.decode()
 
     guarded.post("/factor/off", proof=PASSWORD)
 
     page = guarded.client.get(YOU).content.decode()
-    assert "Your second factor stays on" in page and required.account.name in page
+    assert "Two-factor authentication stays on" in page and required.account.name in page
     assert get_factor(guarded.user) is not None
     stop_requiring_factor(account=required.account, actor="test")
     guarded.post("/factor/off", proof=PASSWORD)

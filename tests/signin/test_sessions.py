@@ -223,7 +223,7 @@ def test_setting_up_needs_a_password_or_a_fresh_sign_in(clock: Clock) -> None:
     somebody.client.force_login(user)
     page = somebody.client.get(f"{YOU}/factor").content.decode()
 
-    assert "sign in anew first" in page
+    assert "sign in again first" in page
     assert somebody.post("/factor", code="123456").status_code == 302
     assert get_factor(user) is None
 

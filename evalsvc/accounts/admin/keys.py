@@ -106,7 +106,7 @@ class ApiKeyAdmin(ScopedAdmin):
         def verb() -> str:
             account = self.account_of(request, key)
             revoke_key(account=account, key=key, now=timezone.now(), actor=get_actor(request))
-            return f"The key {key.name} is revoked: the next request with it is refused."
+            return f"The key {key.name} is revoked. Requests with it are refused from now on."
 
         return self.confirm_change(
             request,

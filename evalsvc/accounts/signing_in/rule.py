@@ -81,7 +81,7 @@ def switch_own_factor_off(*, user: User, is_vouched: bool = False) -> bool:
     with lock_person(user) as is_same:
         if asking := accounts_that_require(user=user, is_vouched=is_vouched):
             raise Invalid(
-                FieldError("/", f"Your second factor stays on: you need it for the pages of {', '.join(asking)}.")
+                FieldError("/", f"Two-factor authentication stays on: it is required by {', '.join(asking)}.")
             )
         return is_same and switch_off(user=user)
 

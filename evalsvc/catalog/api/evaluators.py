@@ -64,6 +64,7 @@ class EvaluatorQuery(serializers.Serializer[Any]):
     """The query of GET /v1/evaluators."""
 
     by_alias_or_id = serializers.CharField(required=False, allow_blank=True)
+    include_deprecated = serializers.BooleanField(default=False)
     output_type = serializers.ChoiceField(
         choices=OUTPUT_TYPES, required=False, help_text="Only what judges such an output, and only such metrics."
     )
@@ -96,7 +97,11 @@ class EvaluatorsView(AccountView):
     def get(self, request: Request) -> Response:
         """List evaluators, the account's own first; an unknown name gives an empty list."""
         query = self.parse_query(request, EvaluatorQuery)
-        rows = list_evaluators(account=self.account, by_alias_or_id=query.get("by_alias_or_id"))
+        rows = list_evaluators(
+            account=self.account,
+            by_alias_or_id=query.get("by_alias_or_id"),
+            include_deprecated=query["include_deprecated"],
+        )
         means = get_available_judges(self.account)
         entries = (filter_metrics(evaluator_out(row, means), query.get("output_type")) for row in rows)
         return Response(Evaluators(evaluators=[row for row in entries if row is not None]))

@@ -24,7 +24,7 @@ def figure(
 ) -> SafeString:
     """Return a chart with all that belongs to it."""
     caption = element("figcaption", element("span", title, class_="title"), element("span", says, class_="quiet"))
-    keys = f"{title}. Arrow keys walk through the points."
+    keys = f"{title}. Use the arrow keys to move between points."
     plot = element("div", drawing, class_="plot", tabindex="0", role="group", aria_label=keys)
     return element(
         "figure", caption, _legend(legend), plot, data_table(title, head, rows) if rows else None, class_="chart"
@@ -52,7 +52,7 @@ def data_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -
     box = element("div", table, class_="scroll", tabindex="0", role="region", aria_label=f"{title}, as a table")
     summary = f"The first {MAX_ROWS} of {len(rows)} rows." if len(rows) > MAX_ROWS else None
     note = element("p", summary, class_="quiet") if summary else None
-    return element("details", element("summary", "The same as a table"), box, note, class_="data")
+    return element("details", element("summary", "Show as table"), box, note, class_="data")
 
 
 def percent(share: float) -> str:

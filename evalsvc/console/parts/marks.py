@@ -108,7 +108,7 @@ def mark_invisible(text: str) -> SafeString:
     start = 0
     for at, char in enumerate(text):
         if (name := HIDDEN.get(ord(char))) is not None:
-            parts += [text[start:at], element("span", name, class_="hidden-char", title="A character that is not seen")]
+            parts += [text[start:at], element("span", name, class_="hidden-char", title="Invisible character")]
             start = at + 1
     return join_parts([*parts, text[start:]])
 

@@ -62,7 +62,7 @@ def read_filters(query: Mapping[str, str], now: datetime) -> SearchQuery:
     """Parse a query string. Errors are reported per field, and then no search should be run."""
     values = {name: text for name in NAMES if (text := query.get(name, "").strip())}
     filters: list[Filter] = []
-    errors = {name: "Holds a character that no text of ours has." for name, text in values.items() if "\0" in text}
+    errors = {name: "Contains a character that is not allowed." for name, text in values.items() if "\0" in text}
     errors |= {
         name: f"One of: {', '.join(allowed)}."
         for name, allowed in CHOICES.items()

@@ -265,7 +265,7 @@ def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
         detail = f"At most {MAX_ATTACHMENTS} attachments; {len(sample.attachments)} were sent."
         errors.append(FieldError("/evaluated_model_attachments", detail))
     if not is_judgeable(sample):
-        detail = "Send an input, an output or both; ranking metrics make do with contexts and gold contexts."
+        detail = "Provide `output` (or `input`); ranking metrics need only contexts and gold contexts."
         errors.insert(0, FieldError("/evaluated_model_output", detail))
     return errors
 

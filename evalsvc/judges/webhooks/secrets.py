@@ -85,5 +85,5 @@ def seal_webhook_key(plain: str, *, of: uuid.UUID) -> bytes:
     try:
         return seal(Secret(plain, {}), of=of)
     except NoEncryptionKeys:
-        detail = "The operator has not set ENCRYPTION_KEYS, without which no secret is stored."
+        detail = "The operator has not set ENCRYPTION_KEYS, which is required to store secrets."
         raise Invalid(FieldError("", detail)) from None

@@ -186,7 +186,7 @@ def basis_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         for name, value in build_basis_rows(report)
         for part in (element("dt", name), element("dd", room.truncate(value, 300)))
     ]
-    yield section("What this rests on", element("dl", *terms), element("p", LIMITS))
+    yield section("Evidence", element("dl", *terms), element("p", LIMITS))
     rows = [
         [
             row_head(room.truncate(metric.name, 100)),

@@ -49,4 +49,4 @@ def read_time(value: object) -> datetime | None:
 def refuse_nul(text: str | None, pointer: str) -> None:
     """Raise Invalid for a text with a NUL character: PostgreSQL cannot store it."""
     if text and "\0" in text:
-        raise Invalid(FieldError(pointer, "It holds a NUL character, which no text here does."))
+        raise Invalid(FieldError(pointer, "It contains a NUL character, which is not allowed."))

@@ -95,7 +95,7 @@ class Disagreement(AnswerShape):
 
 
 class ReviewAgreement(AnswerShape):
-    """How far people agree about one question."""
+    """Agreement about one question."""
 
     criteria_id: str | None
     name: str

@@ -95,6 +95,7 @@ class AnswerRelevance(Family):
 
     name = "retrieval-answer-relevance"
     description = "Measures whether the output speaks to the question, right or wrong; declining scores 0."
+    question = "Does it answer the question?"
     lane = Lane.CPU
     judge_variants = ("judge",)
     binary = False

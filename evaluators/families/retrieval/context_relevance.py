@@ -30,6 +30,17 @@ COVERAGE_WEIGHT = 1.0
 MAX_LISTED = 50
 
 
+_SMALL = EvaluatorSpec(
+    id="retrieval-context-relevance-2026-11-23",
+    name="Context relevance, small",
+    description="A small sentence model and the words of the question; reads English.",
+    aliases=("retrieval-context-relevance", "context-relevance", "context-relevance-small"),
+    default_profile="context-relevance",
+    settings=READS_ENGLISH,
+    components=("retriever",),
+    formula="how near the best passage is to the question",
+    output_types=(DOCUMENTS,),
+)
 _BY_JUDGE = EvaluatorSpec(
     id="retrieval-context-relevance-judge-2026-11-23",
     name="Context relevance, judge",
@@ -54,6 +65,7 @@ class ContextRelevance(Family):
 
     name = "retrieval-context-relevance"
     description = "Measures how near the best passage of the retrieved contexts is to the question."
+    question = "Were the right contexts retrieved?"
     lane = Lane.CPU
     judge_variants = ("judge",)
     binary = False
@@ -70,25 +82,11 @@ class ContextRelevance(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="retrieval-context-relevance-2026-11-23",
-            name="Context relevance, small",
-            description="A small sentence model and the words of the question; reads English.",
-            aliases=("retrieval-context-relevance", "context-relevance", "context-relevance-small"),
-            default_profile="context-relevance",
-            settings=READS_ENGLISH,
-            components=("retriever",),
-            formula="how near the best passage is to the question",
-            output_types=(DOCUMENTS,),
-        ),
-        EvaluatorSpec(
+        _SMALL,
+        _SMALL.former(
             id="retrieval-context-relevance-2026-11-20",
             name="Context relevance, any Latin script",
             description="The same, which also scores other languages in Latin letters, and means little there.",
-            default_profile="context-relevance",
-            components=("retriever",),
-            formula="how near the best passage is to the question",
-            output_types=(DOCUMENTS,),
         ),
         _BY_JUDGE,
         find_before_strict(_BY_JUDGE, "retrieval-context-relevance-judge-2026-11-20"),

@@ -37,6 +37,17 @@ CLAUSES = "clauses"
 _NOT_ASKED = Readable({})
 
 
+_SMALL = EvaluatorSpec(
+    id="retrieval-context-sufficiency-2026-11-23",
+    name="Context sufficiency, small",
+    description="Looks for the gold answer's words in the contexts; without one, a small model of English.",
+    aliases=("retrieval-context-sufficiency", "context-sufficiency", "context-sufficiency-small"),
+    default_profile="context-sufficiency",
+    settings={**READS_ENGLISH, "rules": CLAUSES},
+    components=("retriever",),
+    formula="chance that the contexts hold the answer",
+    output_types=(DOCUMENTS,),
+)
 _BY_JUDGE = EvaluatorSpec(
     id="retrieval-context-sufficiency-judge-2026-11-23",
     name="Context sufficiency, judge",
@@ -64,6 +75,7 @@ class ContextSufficiency(Family):
 
     name = "retrieval-context-sufficiency"
     description = "Measures whether the retrieved contexts hold what the gold answer says."
+    question = "Were the right contexts retrieved?"
     lane = Lane.CPU
     judge_variants = ("judge",)
     binary = False
@@ -97,25 +109,11 @@ class ContextSufficiency(Family):
         ),
     )
     evaluators = (
-        EvaluatorSpec(
-            id="retrieval-context-sufficiency-2026-11-23",
-            name="Context sufficiency, small",
-            description="Looks for the gold answer's words in the contexts; without one, a small model of English.",
-            aliases=("retrieval-context-sufficiency", "context-sufficiency", "context-sufficiency-small"),
-            default_profile="context-sufficiency",
-            settings={**READS_ENGLISH, "rules": CLAUSES},
-            components=("retriever",),
-            formula="chance that the contexts hold the answer",
-            output_types=(DOCUMENTS,),
-        ),
-        EvaluatorSpec(
+        _SMALL,
+        _SMALL.former(
             id="retrieval-context-sufficiency-2026-11-20",
             name="Context sufficiency, any Latin script",
             description="The same with a lower line without a gold answer, in any language in Latin letters.",
-            default_profile="context-sufficiency",
-            components=("retriever",),
-            formula="chance that the contexts hold the answer",
-            output_types=(DOCUMENTS,),
         ),
         _BY_JUDGE,
         find_before_strict(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-20"),

@@ -88,6 +88,7 @@ class Hallucination(Family):
 
     name = "retrieval-hallucination"
     description = "Measures how far every sentence of the output is supported by the retrieved contexts; 1 is fully."
+    question = "Is it supported by the contexts?"
     lane = Lane.INLINE
     judge_variants = ("judge",)
     binary = False

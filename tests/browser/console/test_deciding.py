@@ -30,7 +30,7 @@ def test_which_of_two_prompts_is_better_and_why(editor: Browser, alice: Caller) 
     editor.open("/console/experiments")
     editor.follow(f"text={made['name']}")
     editor.follow("a[aria-label='Why? Compare old prompt with it']")
-    editor.follow("text=Turn round")
+    editor.follow("text=Swap")
     assert "new prompt is better than old prompt by 0.483" in editor.text()
 
     editor.follow("text=Improvements: new prompt is better")
@@ -39,7 +39,7 @@ def test_which_of_two_prompts_is_better_and_why(editor: Browser, alice: Caller) 
     page.keyboard.press("n")
     assert page.evaluate("document.activeElement.matches('[data-example]')")
 
-    editor.follow("text=Make the question")
+    editor.follow("text=Create the question")
     with page.expect_navigation():
         page.locator("button[aria-label^='Fail: the answer of old prompt']").first.click()
     editor.settle()

@@ -77,7 +77,7 @@ def test_an_operator_s_morning(
     operator.follow("text=Edit, or replace the key")
     page.fill("#f-model", "stub-judge-pass")
     page.fill("#f-key", "sk-new-0123456789-abcd")
-    operator.follow("text=Save the connection")
+    operator.follow("text=Save connection")
     operator.follow("text=Test house")
     assert "stub-judge-pass gave a verdict after" in operator.text() and "It fails" not in operator.text()
 
@@ -86,8 +86,8 @@ def test_an_operator_s_morning(
     assert "refuses the connection" in operator.text()
     operator.follow("main >> text='Edit'")
     page.fill("#f-url", server.url)
-    operator.follow("text=Save the webhook")
-    operator.follow("text=Deliver again what has not arrived")
+    operator.follow("text=Save webhook")
+    operator.follow("text=Retry failed deliveries")
     told()
     assert [one["status"] for one in deliveries(alice)] == ["delivered"]
     operator.open("/console/")

@@ -69,9 +69,7 @@ def audit_page(request: PageRequest) -> HttpResponse:
     rows = [_row(entry, visitor.now) for entry in entries]
     context = {
         "fields": _fields(request, query),
-        "table": PageTable(
-            "Audit trail", COLUMNS, rows, next_cursor=cursor, empty="Nothing was done that is like that."
-        ),
+        "table": PageTable("Audit trail", COLUMNS, rows, next_cursor=cursor, empty="No entries match these filters."),
         "file": f"{reverse('console_audit_csv')}?{request.GET.urlencode()}",
         "most": MAX_ROWS,
     }
@@ -89,7 +87,7 @@ def _fields(request: PageRequest, asked: AuditQuery) -> list[FormField]:
             "Did",
             value=asked.action,
             options=[(action, action) for action in actions],
-            help="Or its beginning: key.",
+            help="Or a prefix: key.",
         ),
         FormField(
             "since", "From (UTC)", "datetime-local", _get_datetime_param(request, "since"), error=asked.errors["since"]

@@ -59,10 +59,10 @@ def factor_rule_page(request: PageRequest) -> HttpResponse:
     if request.POST.get("required") == "yes":
         _require(request)
     elif not is_confirmed(request, request.visitor.account.name):
-        messages.error(request, "Nothing was changed: that is not the name of this account.")
+        messages.error(request, "Nothing was changed: the name does not match this account.")
     else:
         stop_requiring_factor(account=request.visitor.account, actor=request.visitor.actor)
-        messages.success(request, "A password is enough for this account's pages again.")
+        messages.success(request, "This account's pages no longer require a second factor.")
     return redirect("console_members")
 
 
@@ -75,4 +75,4 @@ def _require(request: PageRequest) -> None:
     except Invalid as exc:
         messages.error(request, exc.errors[0].detail)
     else:
-        messages.success(request, "From their next page on, members without a second factor set one up first.")
+        messages.success(request, "Members without a second factor must now set one up first.")

@@ -43,8 +43,8 @@ from evalsvc.rest.problems import Invalid, NotFound, Problem
 
 ENDS = (("1", "in a day"), ("7", "in a week"), ("30", "in 30 days"))
 DEFAULT_END = "7"
-LINK_ONCE = format_once_message("The link", "If nobody has copied it, invite the person again: that ends it.")
-OVER = "It was accepted or withdrawn, it is over, or the link is not whole. Whoever invited you can send another one."
+LINK_ONCE = format_once_message("The link", "If nobody copied it, invite the person again; the old link stops working.")
+OVER = "It was accepted, withdrawn or has expired, or the link is incomplete. Ask for a new one."
 
 
 @require_http_methods(["GET", "POST"])
@@ -93,7 +93,7 @@ def withdrawal_page(request: PageRequest) -> HttpResponse:
     if not text.isdecimal() or len(text) > 18:
         raise NotFound
     email = withdraw_invitation(account=request.visitor.account, id=int(text), actor=request.visitor.actor)
-    messages.success(request, f"The invitation of {email} is withdrawn: its link opens nothing any more.")
+    messages.success(request, f"The invitation of {email} is withdrawn; its link no longer works.")
     return redirect("console_members")
 
 
@@ -118,7 +118,7 @@ def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _render_expired(request: HttpRequest) -> HttpResponse:
-    return console_message(request, status=404, title="This invitation opens nothing", detail=OVER)
+    return console_message(request, status=404, title="This invitation is not valid", detail=OVER)
 
 
 def _answer(request: HttpRequest, invited: PendingInvitation) -> HttpResponse:

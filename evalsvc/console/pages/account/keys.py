@@ -47,7 +47,7 @@ ENDS = (
     ("365", "in a year"),
 )
 WHOAMI = ApiCall("GET", "/v1/whoami")
-KEY_ONCE = format_once_message("The key", "If nobody has copied it, revoke it and issue another.")
+KEY_ONCE = format_once_message("The key", "If nobody copied it, revoke it and create another one.")
 
 
 @require_safe
@@ -134,9 +134,9 @@ def key_page(request: PageRequest, id: int) -> HttpResponse:
     if request.method == "POST":
         if is_confirmed(request, key.name):
             revoke_key(account=visitor.account, key=key, now=visitor.now, actor=visitor.actor)
-            messages.success(request, f"The key {key.name} is revoked: the next request with it is refused.")
+            messages.success(request, f"The key {key.name} is revoked. Requests with it are refused from now on.")
             return redirect("console_keys")
-        error = "Nothing was revoked: the name that was typed is another one."
+        error = "Nothing was revoked: the name does not match."
     state = key.state(visitor.now)
     context = {
         "key": key,

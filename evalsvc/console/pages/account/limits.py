@@ -36,9 +36,9 @@ def limits_page(request: PageRequest) -> HttpResponse:
         "limits": limit_uses(account),
         "spends": spends_table(list_spends(account, request.visitor.now)),
         "sizes": _sizes(),
-        "kept": PageTable("How long things are kept", KEPT, _build_retention_rows(account)),
+        "kept": PageTable("Data retention", KEPT, _build_retention_rows(account)),
         "refusal": FormField(
-            "refusal", "A call that names an evaluator or profile that cannot run", "select", refusal, REFUSALS
+            "refusal", "Requests that name an evaluator or profile that cannot run", "select", refusal, REFUSALS
         ),
         "limits_admin": reverse("admin:accounts_account_change", args=[account.pk]),
         "call": ApiCall("GET", "/v1/account"),
@@ -52,7 +52,7 @@ def _sizes() -> list[tuple[str, str]]:
         ("File of a dataset", _bytes(settings.MAX_UPLOAD_BYTES)),
         ("Examples in a version of a dataset", number_text(settings.MAX_EXAMPLES)),
         ("Spans or logs in a call, unpacked", _bytes(settings.TELEMETRY_MAX_BYTES)),
-        ("Wait for an answer", f"{settings.MAX_WAIT_SECONDS} s"),
+        ("Response timeout", f"{settings.MAX_WAIT_SECONDS} s"),
     ]
 
 
@@ -78,7 +78,7 @@ def _build_retention_rows(account: Account) -> Sequence[TableRow]:
     return [
         *rows,
         *(TableRow((what, period, of_service)) for what, period in others),
-        TableRow(("Datasets, experiments, labels", "for ever", "until somebody deletes them")),
+        TableRow(("Datasets, experiments, labels", "for ever", "until deleted")),
         TableRow(("The audit trail", "for ever", "goes with the account")),
     ]
 
@@ -95,7 +95,7 @@ def refusal_page(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     is_refused = request.POST.get("refusal") == "refused"
     services.change_refusal(account=visitor.account, refuse_unrunnable=is_refused, actor=visitor.actor)
-    messages.success(request, f"From now on such a call {dict(REFUSALS)['refused' if is_refused else '']}.")
+    messages.success(request, f"From now on such a request {dict(REFUSALS)['refused' if is_refused else '']}.")
     return redirect("console_limits")
 
 
@@ -105,9 +105,9 @@ def deletion_page(request: PageRequest) -> HttpResponse:
     """End the account for good, once its name was typed."""
     visitor = request.visitor
     if not is_confirmed(request, visitor.account.name):
-        messages.error(request, "Nothing was deleted: that is not the name of this account.")
+        messages.error(request, "Nothing was deleted: the name does not match this account.")
         return redirect("console_limits")
     by = services.OPERATOR if visitor.is_operator else services.ADMIN
     services.begin_deletion(account=visitor.account, ordered_by=by, actor=visitor.actor)
-    messages.success(request, "The account is deleted. Nobody can use it or see anything of it any more.")
+    messages.success(request, "The account is deleted. Nobody can use it or see its data.")
     return redirect("console_accounts")

@@ -26,7 +26,7 @@ from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
 
 ON_A_PAGE = 50
-MEMBERS = (Column("Person"), Column("Role"), Column("Second factor"), Column("Since"), Column("Signed in last"))
+MEMBERS = (Column("Person"), Column("Role"), Column("Second factor"), Column("Since"), Column("Last sign-in"))
 INVITATIONS = (
     Column("Invited"),
     Column("As"),
@@ -36,9 +36,9 @@ INVITATIONS = (
     Column("", kind="act"),
 )
 ROLES = (
-    ("reader", "reader: looks on"),
-    ("editor", "editor: makes and changes profiles, datasets, experiments, labels"),
-    ("admin", "admin: also keys, members, retention, and the end of the account"),
+    ("reader", "reader: can view"),
+    ("editor", "editor: can create and change profiles, datasets, experiments and labels"),
+    ("admin", "admin: can also manage keys, members and retention, and delete the account"),
 )
 
 
@@ -57,7 +57,7 @@ def members_page(request: PageRequest) -> HttpResponse:
             "Open invitations",
             INVITATIONS,
             [_invitation_row(invitation, visitor.now) for invitation in invitations],
-            empty="Nobody is invited.",
+            empty="No open invitations.",
         ),
         "rule": load_factor_rule(visitor.account),
         **links,
@@ -123,12 +123,12 @@ def removal_page(request: PageRequest, id: int) -> HttpResponse:
     member = get_member(account=visitor.account, id=id)
     email = member.user.email
     if not is_confirmed(request, email):
-        return _member(request, member, confirm_error="Nobody was removed: what was typed is another address.")
+        return _member(request, member, confirm_error="Nobody was removed: the address does not match.")
     try:
         remove_member(account=visitor.account, member=member, actor=visitor.actor)
     except Invalid as exc:
         return _member(request, member, confirm_error=exc.detail)
-    messages.success(request, f"{email} is no member any more: the next page they open shows nothing of this account.")
+    messages.success(request, f"{email} is no longer a member and cannot open this account.")
     return redirect("console_home" if member.user_id == visitor.user.pk else "console_members")
 
 

@@ -23,9 +23,9 @@ from evalsvc.rest.problems import Invalid
 
 MOST_DAYS = 36_500
 MOST_COUNTED = 10_000
-NOTHING = "kept for ever, nothing goes."
+NOTHING = "kept forever; nothing is deleted."
 TEXTS, SCORES = "retention_days", "retention_history_days"
-ODD = f"Whole days, at most {MOST_DAYS}; 0 for ever; empty for the service's rule."
+ODD = f"Whole days, at most {MOST_DAYS}; 0: forever; empty: the service's default."
 Rule = Mapping[str, int | None]
 
 
@@ -39,7 +39,7 @@ def retention_page(request: PageRequest) -> HttpResponse:
     if request.method == "POST" and rule is not None:
         errors = _keep(request, rule)
         if not errors:
-            messages.success(request, "The rule holds from now on; what is older goes within the next minutes.")
+            messages.success(request, "Saved. Older data is deleted within the next minutes.")
             return redirect("console_limits")
     is_tried = rule is not None and not errors.keys() - {"confirm"}
     context = {
@@ -67,7 +67,7 @@ def _keep(request: PageRequest, rule: Rule) -> dict[str, str]:
     """Change the rule, or return what is wrong."""
     visitor = request.visitor
     if not is_confirmed(request, visitor.account.name):
-        return {"confirm": "Nothing was changed: that is not the name of this account."}
+        return {"confirm": "Nothing was changed: the name does not match this account."}
     change = change_retention if visitor.is_operator else change_own_retention
     days = {"retention_days": rule[TEXTS], "retention_history_days": rule[SCORES]}
     try:
@@ -88,7 +88,7 @@ def _fields(visitor: Visitor, sent: QueryDict, errors: Mapping[str, str]) -> lis
             name,
             label,
             value="" if now is None else str(now),
-            help=f"Empty: the service's rule ({days_text(default)}). 0: for ever.",
+            help=f"Empty: the service's default ({days_text(default)}). 0: forever.",
         )
         for name, label, now, default in settings_rows
     ]

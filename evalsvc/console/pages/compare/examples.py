@@ -110,7 +110,7 @@ def _card(
 
 def _outcome(example: SideBySideExample, first: str) -> tuple[str, str]:
     if example.difference is None:
-        return "warn", "not scored in both"
+        return "warn", "no score in one of them"
     if example.difference == 0:
         return "", "the same score"
     word, tone = ("better", "good") if example.difference > 0 else ("worse", "bad")

@@ -47,8 +47,8 @@ def _choose(request: PageRequest, account: Account, errors: list[str], status: i
     rows = names_of_configs(account=account, experiment_ids=list(names))
     options = [("", "choose"), *((str(row.id), f"{names[row.experiment_id]} / {row.name}") for row in rows)]
     fields = [
-        FormField("a", "A: the candidate", "select", value=request.GET.get("a", ""), options=options),
-        FormField("b", "B: what it is held to", "select", value=request.GET.get("b", ""), options=options),
+        FormField("a", "A: candidate", "select", value=request.GET.get("a", ""), options=options),
+        FormField("b", "B: baseline", "select", value=request.GET.get("b", ""), options=options),
     ]
     context = {"fields": fields, "errors": errors, "is_empty": len(options) < 3, "call": ApiCall("GET", "/v1/compare")}
     return render(request, "console/compare/choose.html", context, status=status)
@@ -127,5 +127,5 @@ def _fields(request: PageRequest, chosen: ComparisonSelection) -> list[FormField
     ]
     if len(beside) > 1:
         value = str(chosen.others[0].pk) if chosen.others else ""
-        fields.append(FormField("also", "Beside them", "select", value=value, options=beside))
+        fields.append(FormField("also", "Also show", "select", value=value, options=beside))
     return fields

@@ -16,11 +16,11 @@ from evalsvc.experiments.selectors import list_configs
 
 ON_A_PAGE, ON_A_MATRIX, MOST_BESIDE = 8, 25, 4
 SHOWN = {
-    "all": "All, differing first",
-    "differ": "Only where they differ",
+    "all": "All, differences first",
+    "differ": "Differences only",
     "worse": "Regressions: {a} is worse",
     "better": "Improvements: {a} is better",
-    "unpaired": "Scored in one only",
+    "unpaired": "Scored in only one",
 }
 
 

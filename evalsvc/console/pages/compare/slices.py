@@ -15,7 +15,7 @@ from evalsvc.experiments.inference.clusters.views import NO_CLUSTERED
 from evalsvc.experiments.reporting.side_by_side import slices_between
 from evalsvc.rest.problems import Problem
 
-OVER_CLUSTERS = "no interval: examples share clusters, and differences by slice take each by itself"
+OVER_CLUSTERS = "no interval: examples share clusters, which differences by slice ignore"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def slice_rows(request: PageRequest, chosen: ComparisonSelection) -> SliceTable:
     by = chosen.examples.by or ""
     all_address = address_with(request, label=None, gate=None)
     if chosen.first.plan.dataset_version_id != chosen.second.plan.dataset_version_id:
-        return SliceTable([], "The two ran over different dataset versions, so slices are not compared.", all_address)
+        return SliceTable([], "Slices are not compared: the dataset versions differ.", all_address)
     try:
         slices = slices_between(chosen.first, chosen.second, by)
     except Problem as problem:
@@ -58,14 +58,14 @@ def slice_rows(request: PageRequest, chosen: ComparisonSelection) -> SliceTable:
         f"For new data, one look; all {n} numbers hold together at {level_text(slices['level'])}, and so each is at"
         f" {level_text(slices['joint_level'])}."
     )
-    note = together if has_ends else "On this set alone."
+    note = together if has_ends else "On this dataset only."
     return SliceTable([_row(request, chosen, row, by, size, slices["joint_level"]) for row in rows], note, all_address)
 
 
 def _why_without(found: Mapping[str, Any] | None) -> str:
     """Return why the difference or its interval is missing; an empty text where both exist."""
     if found is None:
-        return "nothing scored in both"
+        return "no example has a score in both"
     if found["lower"] is not None or found["upper"] is not None:
         return ""
     return OVER_CLUSTERS if NO_CLUSTERED in found["warnings"] else "no interval"

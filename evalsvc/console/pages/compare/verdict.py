@@ -19,12 +19,12 @@ from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE, WORSE
 FEWEST_TO_FORESEE = 10
 """From fewer examples nothing is said of how many more it takes: one may look like a difference of everything."""
 WARNINGS = {
-    "other_evaluator": "The metric is not made by the same evaluator in both.",
-    "other_profile": "The metric is not made under the same profile in both.",
-    "mixed_revisions": "The metric's profile has changed between the two.",
-    "other_source": "The metric does not come from the same source in both.",
-    "partly_paired": "Some examples of one have no partner in the other; they are left out.",
-    "nothing_paired": "No example of one has a partner in the other.",
+    "other_evaluator": "The two use different evaluators for this metric.",
+    "other_profile": "The two use different profiles for this metric.",
+    "mixed_revisions": "The metric's profile was revised between the two.",
+    "other_source": "The two read this metric from different sources.",
+    "partly_paired": "Some examples are in only one of them; they are left out.",
+    "nothing_paired": "They have no examples in common.",
 }
 
 
@@ -84,7 +84,7 @@ TONES = {BETTER: "good", WORSE: "bad", INCONCLUSIVE: "none"}
 
 def _says(found: Mapping[str, Any], first: str, second: str) -> tuple[str, str]:
     if not found["n"]:
-        return "none", "Nothing to compare yet: no example has been scored in both."
+        return "none", "Nothing to compare yet: no example has a score in both."
     return TONES[found["word"]], verdict_sentence(found, first, second)
 
 
@@ -104,25 +104,25 @@ def _why(found: Mapping[str, Any], metric: str) -> str:
     evidence = max(rests_on["e_value_better"], rests_on["e_value_worse"])
     return (
         f"{sentence} Before the planned end a verdict takes an e-value of {number(rests_on['threshold'])}; it is"
-        f" {number(evidence)}, from {rests_on['n_fresh']} examples that no designer had seen."
+        f" {number(evidence)}, from {rests_on['n_fresh']} examples that nobody had seen when the config was designed."
     )
 
 
 def _outlook(found: Mapping[str, Any]) -> str:
     if found["word"] != INCONCLUSIVE or found["about_n_more"] is None or found["n"] < FEWEST_TO_FORESEE:
         return ""
-    beyond = "" if found["can_be_settled"] else "; that is more than are left, so add examples or accept not knowing"
+    beyond = "" if found["can_be_settled"] else "; more than are left, so add examples or accept an inconclusive result"
     n = found["about_n_more"]
-    return f"About {n} more examples like these would settle it, if the difference stays what it is{beyond}."
+    return f"About {n} more examples like these would settle it, if the difference stays the same{beyond}."
 
 
 def _this_set(found: Mapping[str, Any]) -> str:
     on_set = found["this_set"]
     if on_set["exact"]:
-        return f"On this set it is {signed(found['delta'])} exactly: every example has been scored in both."
+        return f"On this dataset it is {signed(found['delta'])} exactly: every example has a score in both."
     if on_set["lower"] is None:
         return ""
-    return f"On this set it is between {signed(on_set['lower'])} and {signed(on_set['upper'])}."
+    return f"On this dataset it is between {signed(on_set['lower'])} and {signed(on_set['upper'])}."
 
 
 def _label(found: Mapping[str, Any]) -> str:

@@ -55,5 +55,5 @@ def forget_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     if not check_confirmation(request, row.name):
         return redirect("console_connection", id=id)
     delete_connection(account=visitor.account, connection=row, now=visitor.now, actor=visitor.actor)
-    messages.success(request, f"{row.name} is deleted, and its key forgotten.")
+    messages.success(request, f"{row.name} and its key are deleted.")
     return redirect("console_connections")

@@ -48,28 +48,28 @@ ADDRESS = (
 REQUEST = (
     FormField("protocol", "Protocol", "select", value="chat", options=Connection.Protocol.choices,
               help="Chat Completions, unless the model is served by the Responses API only."),
-    FormField("max_output_tokens", "Longest answer in tokens", "number",
-              help="Including hidden thinking. Empty: 16384 for judges."),
+    FormField("max_output_tokens", "Maximum output tokens", "number",
+              help="Includes reasoning tokens. Empty: 16384 for judges."),
     FormField("extra_body", "Extra fields of each request", "textarea", rows=3,
               help='As JSON, such as {"reasoning_effort": "low"}. Shown to everyone in the account.'),
 )  # fmt: skip
 MONEY = (
     FormField("currency", "Currency", help=f"As EUR. Empty: {settings.CURRENCY}."),
-    FormField("price_input_per_million", "Price of a million tokens sent", "number"),
-    FormField("price_output_per_million", "Price of a million tokens written", "number"),
+    FormField("price_input_per_million", "Price per million input tokens", "number"),
+    FormField("price_output_per_million", "Price per million output tokens", "number"),
     FormField("daily_budget", "Daily budget", "number", help="Needs both prices. The day begins at midnight UTC."),
 )
 LIMITS = (
-    FormField("timeout_seconds", "Seconds for one call", "number", value="60"),
-    FormField("rpm", "Calls a minute", "number", help="Empty: any."),
-    FormField("tpm", "Tokens a minute", "number", help="Empty: any."),
-    FormField("max_concurrency", "Calls at a time", "number", help="Empty: any."),
+    FormField("timeout_seconds", "Timeout (seconds)", "number", value="60"),
+    FormField("rpm", "Calls per minute", "number", help="Empty: any."),
+    FormField("tpm", "Tokens per minute", "number", help="Empty: any."),
+    FormField("max_concurrency", "Concurrent calls", "number", help="Empty: any."),
     FormField("is_default", "Asked by evaluators whose profile names no other", "checkbox"),
-    FormField("sees_images", "Its model reads pictures", "checkbox"),
-    FormField("hears_audio", "Its model reads recordings", "checkbox"),
+    FormField("sees_images", "The model accepts images", "checkbox"),
+    FormField("hears_audio", "The model accepts audio", "checkbox"),
 )  # fmt: skip
-TEST_IT = "Test it: one small question shows whether it gives a verdict."
-TYPED_AGAIN = "Type it again: nothing was saved, and what is secret is never sent back."
+TEST_IT = "Test it: one small question shows whether it returns a verdict."
+TYPED_AGAIN = "Enter it again: nothing was saved, and secrets are never sent back to the browser."
 
 
 @require_http_methods(["GET", "POST"])
@@ -100,7 +100,7 @@ def edit_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         after = revise_connection(account=visitor.account, connection=row, changes=changes, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, row, errors_at(exc))
-    messages.success(request, f"The connection is changed. {TEST_IT}{_hint(after)}")
+    messages.success(request, f"Connection updated. {TEST_IT}{_hint(after)}")
     return redirect("console_connection", id=id)
 
 
@@ -141,7 +141,7 @@ def _hint(row: Connection) -> str:
 
 def _secrets(row: Connection | None) -> list[FormField]:
     has_stored_key = row is not None and row.has_key
-    stays = "Stored encrypted and never shown again." + (" Empty: the stored one stays." if has_stored_key else "")
+    stays = "Stored encrypted and never shown again." + (" Empty: keep the stored one." if has_stored_key else "")
     fields = [FormField("key", "Replace the key" if has_stored_key else "Key", "password", help=stays)]
     if has_stored_key:
         fields.append(FormField("remove_key", "Remove the stored key", "checkbox"))
@@ -149,7 +149,7 @@ def _secrets(row: Connection | None) -> list[FormField]:
     for name, (label, words) in SECRETS.items():
         names = ", ".join(stored.get(name, ()))
         stay = f" Stored now: {names}. Empty: they stay; {{}}: none." if names else ""
-        fields.append(FormField(name, label, "textarea", rows=3, help=f"{words}; kept as secret as the key.{stay}"))
+        fields.append(FormField(name, label, "textarea", rows=3, help=f"{words}; stored encrypted.{stay}"))
     return fields
 
 

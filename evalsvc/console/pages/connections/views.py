@@ -37,7 +37,7 @@ COLUMNS = (
     Column("State"),
     Column("Spent today", note="Spent and reserved since midnight UTC, of the daily budget"),
     Column("Failed in 24 h"),
-    Column("Time of a call"),
+    Column("Latency"),
     Column("Last call"),
     Column("What is wrong, and what to do", kind="wide"),
 )
@@ -99,8 +99,8 @@ def connection_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         "share": None if share is None else min(share, 1.0),
         "failed": format_failures(status.health),
         "time": format_times(status.health),
-        "failures": PageTable("Failed calls of 24 hours by code", FAILURES, rows, empty="No call failed in 24 hours."),
-        "dialects": PageTable("How models are called", DIALECTS, _dialect_rows(row)),
+        "failures": PageTable("Failed calls by code, last 24 hours", FAILURES, rows, empty="No failed calls."),
+        "dialects": PageTable("Request settings learned per model", DIALECTS, _dialect_rows(row)),
         "call": ApiCall("GET", f"/v1/connections/{row.pk}"),
     }
     return render(request, "console/connections/connection.html", context)

@@ -11,20 +11,20 @@ from evalsvc.judges.ledger.status import ConnectionStatus
 from evalsvc.reports.words import number_text
 
 REMEDIES = {
-    "timeout": "Look whether the endpoint is overloaded; raise the timeout or take a faster model.",
-    "rate_limited": "Set the calls and tokens a minute to what the endpoint allows, or ask its provider for more.",
-    "connection": "See that the endpoint runs and its address is right; edit the address if not, then test.",
-    "refused": "It is about single texts: read the explanation of the evaluation that failed.",
-    "bad_output": "The model does not answer in the form that is asked for: take another one.",
-    "budget_exhausted": "Raise the daily budget, or pay in at the provider. A new day begins at midnight UTC.",
-    "not_configured": "The endpoint takes the key, the model or the path for wrong: edit them, then test.",
-    "bug": "The call could not be made: tell the operator.",
+    "timeout": "Check whether the endpoint is overloaded; raise the timeout or use a faster model.",
+    "rate_limited": "Set calls and tokens per minute to the endpoint's limits, or ask the provider for more.",
+    "connection": "Check that the endpoint is running and its address is right, then test.",
+    "refused": "Only single texts are affected: read the explanation of the failed evaluation.",
+    "bad_output": "The model does not return the required format: use another model.",
+    "budget_exhausted": "Raise the daily budget, or add credit at the provider. Budgets reset at midnight UTC.",
+    "not_configured": "The endpoint rejects the key, the model or the path: edit them, then test.",
+    "bug": "The call could not be made: contact the operator.",
 }
 SAID = {
-    "timeout": "Calls are not answered in time.",
-    "connection": "The endpoint cannot be reached, or fails.",
-    "budget_exhausted": "The money is spent.",
-    "not_configured": "The endpoint refuses how it is asked.",
+    "timeout": "Calls time out.",
+    "connection": "The endpoint is unreachable or failing.",
+    "budget_exhausted": "The budget is spent.",
+    "not_configured": "The endpoint rejects the requests.",
 }
 
 
@@ -39,7 +39,7 @@ def format_state(one: ConnectionStatus) -> tuple[str, str]:
         return ("budget spent", "bad") if share >= 1 else ("budget nearly spent", "warn")
     if one.health is None:
         return "not known", ""
-    return ("answers", "good") if one.health.n_calls else ("not asked lately", "")
+    return ("answers", "good") if one.health.n_calls else ("no recent calls", "")
 
 
 def budget_share(spent: float | None, budget: Decimal | None) -> float | None:

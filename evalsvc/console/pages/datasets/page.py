@@ -141,11 +141,7 @@ def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         raise
     except Problem as problem:
         return _form(request, version, example, problem)
-    text = (
-        f"That is version {new_version.number}."
-        if is_new
-        else f"Nothing has changed: it is version {new_version.number}."
-    )
+    text = f"That is version {new_version.number}." if is_new else f"No changes: this is version {new_version.number}."
     messages.success(request, text)
     return redirect(f"{reverse('console_dataset', args=[id])}?version={new_version.number}")
 
@@ -188,7 +184,7 @@ def _fields(
     for name in FIELDS:
         now = getattr(example, name) if example else None
         value = now if isinstance(now, str) else "" if now in (None, {}) else format_json(now)
-        note = "A text as it is, or JSON." if name in ("input", "expected") else "JSON."
+        note = "Plain text or JSON." if name in ("input", "expected") else "JSON."
         text = str(sent.get(name, value))
         fields.append(
             FormField(name, name.capitalize(), "textarea", value=text, error=errors.get(name, ""), help=note, rows=5)
@@ -201,7 +197,7 @@ def _edit(post: Mapping[str, Any], example: Example | None) -> Edit:
         return Edit(removed=frozenset({example.key}))
     values = {name: _parse_field(name, str(post.get(name, "")), example) for name in FIELDS}
     if values["input"] is None:
-        raise Invalid(FieldError("/input", "Every example has an input."))
+        raise Invalid(FieldError("/input", "An input is required."))
     if example is not None:
         return Edit(changed={example.key: values})
     return Edit(added=({"id": str(post.get("id", "")).strip() or None, **values},))
@@ -242,7 +238,7 @@ def delete(request: PageRequest, id: uuid.UUID) -> HttpResponse:
                 messages.success(request, f"{dataset.name} is deleted.")
                 return redirect("console_datasets")
         else:
-            error = "That is another name."
+            error = "The name does not match."
     field = FormField("confirm", f"Type {dataset.name} to confirm", error=error, is_required=True)
     context = {"dataset": dataset, "field": field}
     return render(request, "console/datasets/delete.html", context, status=422 if error else 200)

@@ -132,13 +132,13 @@ def captured_samples(account: Account, rows: Sequence[Any]) -> list[dict[str, An
 def _save_examples(request: PageRequest, examples: list[dict[str, Any]]) -> DatasetVersion:
     visitor, post = request.visitor, request.POST
     if not examples:
-        raise Invalid(FieldError("/examples", "No sample is like this: there is nothing to keep."))
+        raise Invalid(FieldError("/examples", "No samples match these filters."))
     if post.get("dataset"):
         dataset = get_dataset(account=visitor.account, id=uuid_or_missing(post["dataset"]))
         version, is_new = extend_dataset(
             account=visitor.account, dataset=dataset, examples=examples, actor=visitor.actor
         )
-        outcome = f"is version {version.number} now" if is_new else "has all of them already"
+        outcome = f"is version {version.number} now" if is_new else "already has all of them"
     else:
         version = create_dataset(
             account=visitor.account,

@@ -1,4 +1,4 @@
-"""Upload a dataset or its next version, from a file or pasted lines, with a preview and errors by line."""
+"""Upload dataset or its next version, from a file or pasted lines, with a preview and errors by line."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def parse_upload(request: PageRequest) -> Upload:
             )
         )
     if not files and not text.strip():
-        raise Invalid(FieldError("/file", "Choose a file, or paste lines."))
+        raise Invalid(FieldError("/file", "Choose a file or paste rows."))
     sources: Any = files or [("pasted", io.BytesIO(text.encode()))]
     mapping = read_mapping(request.POST.get("custom_field_mapping"))
     return Upload(sources, request.POST.get("format") or None, mapping=mapping)
@@ -115,7 +115,7 @@ def _save_upload(request: PageRequest, dataset: Dataset | None, upload: Upload) 
         version, is_new = add_version(
             account=visitor.account, dataset=dataset, rows=parsed.rows, format=parsed.format, actor=visitor.actor
         )
-        outcome = f"is version {version.number}" if is_new else f"was there already, as version {version.number}"
+        outcome = f"is version {version.number}" if is_new else f"already existed, as version {version.number}"
         messages.success(request, f"What you sent {outcome}.")
     return redirect(f"{reverse('console_dataset', args=[version.dataset_id])}?version={version.number}")
 
@@ -160,16 +160,16 @@ def upload_fields(dataset: Dataset | None) -> list[FormField]:
         ),
         FormField(
             "text",
-            "Or paste lines",
+            "Or paste rows",
             "textarea",
             rows=8,
-            help='JSONL: {"input": "…", "expected": "…"}; or CSV with a head.',
+            help='JSONL: {"input": "…", "expected": "…"}; or CSV with a header row.',
         ),
         FormField("format", "Format", "select", options=FORMATS),
         FormField(
             "custom_field_mapping",
             "Column mapping",
-            help='Where names do not tell: {"input": "Frage", "expected": "Antwort", "output": "Modell"}',
+            help='If column names are not recognized: {"input": "Frage", "expected": "Antwort", "output": "Modell"}',
         ),
     ]
     if dataset is not None:

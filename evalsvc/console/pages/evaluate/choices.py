@@ -83,11 +83,10 @@ def _suggest(mapped: Collection[str]) -> list[str]:
 
 
 def _list_offered(account: Account) -> Iterator[tuple[Evaluator, Family, EvaluatorSpec]]:
-    """Yield the newest evaluators: a former one keeps its id and has no alias."""
-    for row in list_evaluators(account=account):
+    """Yield the evaluators that are not deprecated."""
+    for row in list_evaluators(account=account, include_deprecated=False):
         match = find_evaluator(row.base)
-        is_newest = bool(row.aliases) or row.account_id is not None
-        if match is None or not row.is_enabled or not is_newest:
+        if match is None or not row.is_enabled:
             continue
         if row.account_id is None and match[0].name == ANY_EVALUATOR and ANY_EVALUATOR not in row.aliases:
             continue

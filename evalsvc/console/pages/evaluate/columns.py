@@ -13,11 +13,11 @@ from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.rest.problems import FieldError, Invalid
 
 LABELS = {
-    "id": ("Id", "Rows are numbered without one. Files with the same ids and questions can be compared."),
-    "input": ("Input", "What your application was asked."),
-    "output": ("Output", "What it answered."),
-    "expected": ("Expected", "The right answer."),
-    "contexts": ("Contexts", "The passages that it was given."),
+    "id": ("Id", "Without ids, rows are numbered. Files with the same ids and questions can be compared."),
+    "input": ("Input", "The input of your application."),
+    "output": ("Output", "Its output."),
+    "expected": ("Expected", "The expected answer."),
+    "contexts": ("Contexts", "The retrieved passages."),
     "finish_reason": ("Finish reason", "Why the model stopped. A cut or refused output gets the worst score."),
 }
 POINTER = "/custom_field_mapping/"
@@ -93,7 +93,7 @@ def _read(upload: Upload, kept: Sequence[str], mapping: Mapping[str, str] | None
 def _find_repeated(mapping: Mapping[str, str]) -> list[FieldError]:
     columns = list(mapping.values())
     return [
-        FieldError(f"{POINTER}{field}", f"`{column}` is chosen for another field too. Choose another column, or none.")
+        FieldError(f"{POINTER}{field}", f"`{column}` is already used for another field. Choose another one.")
         for i, (field, column) in enumerate(mapping.items())
         if column in columns[:i]
     ]

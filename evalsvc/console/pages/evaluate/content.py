@@ -71,7 +71,7 @@ def _unpack(packed: str) -> bytes:
     except (ValueError, zlib.error):
         data = b""
     if not unpacker.eof:
-        raise Invalid(FieldError("/file", "The file did not arrive completely. Choose it again."))
+        raise Invalid(FieldError("/file", "The upload was incomplete. Choose the file again."))
     return data
 
 

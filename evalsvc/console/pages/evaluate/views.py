@@ -110,13 +110,13 @@ class FileSetup:
 
 def _list_warnings(file: Any) -> list[str]:
     n_without = sum(row["output"] is None for row in file.rows)
-    missing = [f"{n_without} of {len(file.rows)} rows have no output: they get no score."] if n_without else []
+    missing = [f"{n_without} of {len(file.rows)} rows have no output and get no score."] if n_without else []
     return [*missing, *file.summary.notes, *_list_repeats(file)]
 
 
 def _list_repeats(file: Any) -> list[str]:
     n = file.summary.n_examples - file.summary.n_distinct
-    return [f"{n} rows repeat the content of another: intervals count them as independent."] if n else []
+    return [f"{n} rows repeat the content of another row: intervals count them as independent."] if n else []
 
 
 def _list_errors(problem: Problem) -> list[FieldError]:

@@ -76,7 +76,7 @@ def save_form_label(*, account: Account, row: Evaluation, sent: Mapping[str, str
     criteria_id = read_uuid(sent.get("criteria", ""))
     criteria = next((candidate for candidate in list_criteria(account=account) if candidate.pk == criteria_id), None)
     if criteria is None:
-        raise Invalid(FieldError("/criteria", "Choose by what to label."))
+        raise Invalid(FieldError("/criteria", "Choose a label question."))
     value = read_label(criteria, sent)
     annotate(account=account, criteria_id=criteria.pk, of=get_label_target(row, criteria), given=value, actor=actor)
     return criteria

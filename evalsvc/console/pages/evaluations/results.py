@@ -36,7 +36,7 @@ COLUMNS = (
     Column("When"),
     Column("Input", kind="wide"),
     Column("Output", kind="wide"),
-    Column("Verdicts", note="Those that the filters asked for, and beside them, paler, the others of the same sample."),
+    Column("Verdicts", note="Matching verdicts, and dimmed the others of the same sample."),
 )
 BESIDE = {
     **{"log": "Log", "trace": "Trace", "experiment": "Experiment", "dataset": "Dataset", "feedback": "Feedback"},
@@ -81,7 +81,7 @@ def filter_fields(account: Account, asked: SearchQuery) -> list[FormField]:
             "select",
             options=[("", "all"), ("service", "this service"), ("client", "own code"), ("people", "people")],
         ),
-        FormField("q", "Words", help="Within 31 days at most; without a time, the last 7 days."),
+        FormField("q", "Words", help="At most 31 days; default: the last 7 days."),
         FormField("in", "Words in", "select", options=[(name, name) for name in TEXTS]),
     )
     beside = [FormField(name, title) for name, title in BESIDE.items() if name in asked.values]

@@ -106,7 +106,7 @@ def _row(row: Any, visitor: Visitor) -> SavedRow:
 
 def saving_fields(visitor: Visitor, query: str, name: str = "", is_shared: bool = False) -> list[FormField]:
     """Return the form that saves; readers have nothing to share."""
-    help = "A time like “last 7d” stays so: it is always the last 7 days."
+    help = "Relative times such as “last 7d” stay relative."
     fields = [
         FormField("query", "", "hidden", value=query),
         FormField("name", "Name of the search", value=name, help=help, is_required=True),

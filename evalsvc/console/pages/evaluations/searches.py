@@ -48,7 +48,7 @@ def change_saved(request: PageRequest, id: int) -> HttpResponse:
         return _render_searches(request, problem)
     if query is None:
         return redirect("console_searches")
-    messages.success(request, f"{row.name} has these filters now.")
+    messages.success(request, f"{row.name} updated with these filters.")
     return redirect(search_address(row))
 
 
@@ -61,7 +61,7 @@ def share_saved(request: PageRequest, id: int) -> HttpResponse:
         services.share_search(account=visitor.account, search=row, actor=visitor.actor)
     except Invalid as problem:
         return _render_searches(request, problem)
-    messages.success(request, f"Everybody in the account finds {row.name} now.")
+    messages.success(request, f"Everyone in the account can see {row.name} now.")
     return redirect("console_searches")
 
 
@@ -76,7 +76,7 @@ def unshare_saved(request: PageRequest, id: int) -> HttpResponse:
         services.unshare_search(account=visitor.account, search=row, owner=_owner(visitor))
     except Invalid as problem:
         return _render_searches(request, problem)
-    messages.success(request, f"{row.name} is your own again: nobody else finds it.")
+    messages.success(request, f"{row.name} is private again.")
     return redirect("console_searches")
 
 
@@ -88,7 +88,7 @@ def delete_saved(request: PageRequest, id: int) -> HttpResponse:
     if row.owner_id is None and not check_confirmation(request, row.name):
         return redirect("console_searches")
     services.delete_search(account=visitor.account, search=row, actor=visitor.actor)
-    messages.success(request, f"{row.name} is forgotten. What it found is still there.")
+    messages.success(request, f"{row.name} is deleted. Evaluations are not affected.")
     return redirect("console_searches")
 
 
@@ -115,7 +115,7 @@ def _is_shared(request: PageRequest) -> bool:
 def _owner(visitor: Visitor) -> Member:
     owner = find_owner(account=visitor.account, user_id=visitor.user.pk)
     if owner is None:
-        raise Invalid(FieldError("/shared", "Only members have searches of their own: share it with the account."))
+        raise Invalid(FieldError("/shared", "Only members can have private searches: share it with the account."))
     return owner
 
 
@@ -128,7 +128,7 @@ def _changeable(request: PageRequest, id: int) -> SavedSearch:
 
 
 def _not_allowed() -> PageError:
-    return PageError(403, "Your role does not allow it", DETAILS[403])
+    return PageError(403, "You don't have permission", DETAILS[403])
 
 
 def _render_searches(request: PageRequest, problem: Invalid | None = None) -> HttpResponse:

@@ -124,9 +124,7 @@ def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
         )
     except Problem as problem:
         return _render_evaluation(request, row, problem.row.status, label_errors=_words(problem))
-    messages.success(
-        request, f"Your label by {criteria.name} is kept, in place of the one before it, if there was one."
-    )
+    messages.success(request, f"Your label by {criteria.name} is saved. It replaces your earlier label, if any.")
     return redirect("console_evaluation", row.pk)
 
 
@@ -155,7 +153,7 @@ def keep_example(request: PageRequest, id: int) -> HttpResponse:
         return _render_evaluation(request, row, problem.row.status, dataset_errors=_words(problem))
     name = version.dataset.name
     text = f"Added to {name}: version {version.number} has {version.n_examples} examples."
-    messages.success(request, text if is_new else f"{name} has this example already, in version {version.number}.")
+    messages.success(request, text if is_new else f"{name} already contains this example, in version {version.number}.")
     return redirect("console_evaluation", row.pk)
 
 

@@ -18,21 +18,22 @@ from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 from evalsvc.rest.problems import NotFound
 from evaluators.cards.card import Interval, SetAccuracy
+from evaluators.registry import families
 
 LEVEL = 0.95
 """Of every interval on a card."""
 FIGURES = (
     ("accuracy", "Accuracy"),
     ("balanced_accuracy", "Balanced accuracy"),
-    ("fpr", "Good samples that fail"),
-    ("fnr", "Bad samples that pass"),
+    ("fpr", "False fails (of good samples)"),
+    ("fnr", "False passes (of bad samples)"),
     ("auc", "Area under the curve"),
     ("ece", "Calibration error"),
 )
 LANES = {
-    "inline": "at once, in the answering process",
-    "cpu": "by a worker, with a small model",
-    "judge": "by a worker, which asks an LLM",
+    "inline": "immediately, in the web process",
+    "cpu": "on a worker, with a small model",
+    "judge": "on a worker, with an LLM",
 }
 FIELD_PREFIX = "evaluated_model_"
 
@@ -43,18 +44,25 @@ class EvaluatorFilter:
 
     words: str = ""
     lane: str = ""
-    family: str = ""
+    question: str = ""
 
     def is_match(self, one: EvaluatorOut) -> bool:
         """Return whether an evaluator is wanted."""
         text = f"{one.id} {one.name} {one.description} {' '.join(one.aliases)}".lower()
-        return self.words.lower() in text and self.lane in ("", one.lane) and self.family in ("", one.evaluator_family)
+        return self.words.lower() in text and self.lane in ("", one.lane) and self.question in ("", one.question)
 
 
-def catalogue(account: Account) -> list[EvaluatorOut]:
-    """Return the evaluators that the account can name, own ones first. Within the account's scope."""
+def catalogue(account: Account, *, include_deprecated: bool) -> list[EvaluatorOut]:
+    """Return the evaluators that the account can name, by question, own ones first. Within the account's scope."""
     means = get_available_judges(account)
-    return [evaluator_out(row, means) for row in list_evaluators(account=account)]
+    rows = list_evaluators(account=account, include_deprecated=include_deprecated)
+    order = {question: i for i, question in enumerate(list_questions())}
+    return sorted((evaluator_out(row, means) for row in rows), key=lambda row: order.get(row.question, len(order)))
+
+
+def list_questions() -> list[str]:
+    """Return what evaluators answer, in the order of the families."""
+    return list(dict.fromkeys(family.question for family in families() if family.question))
 
 
 def card_page(account: Account, id: str) -> EvaluatorWithCard:
@@ -79,13 +87,14 @@ def catalogue_table(rows: Sequence[EvaluatorOut]) -> PageTable:
     """Return the catalogue as a table."""
     columns = (
         Column("Evaluator"),
-        Column("Says", kind="wide"),
+        Column("Question"),
+        Column("Description", kind="wide"),
         Column("Needs"),
         Column("Runs"),
         Column("Can run here", note="Judges need a connection to an LLM, webhooks a secret."),
     )
     return PageTable(
-        "Evaluators", columns, [_row(row) for row in rows], is_walked=True, empty="No evaluator is like that."
+        "Evaluators", columns, [_row(row) for row in rows], is_walked=True, empty="No evaluators match these filters."
     )
 
 
@@ -97,10 +106,10 @@ def _row(one: EvaluatorOut) -> TableRow:
         if one.evaluation_enabled
         else element("span", "no", class_="badge warn")
     )
-    old = element("span", " an older date of it", class_="quiet") if one.deprecated else None
+    old = element("span", f" Deprecated: replaced by {one.replaced_by}.", class_="quiet") if one.deprecated else None
     description = join_parts([element("span", one.description, dir="auto"), old])
     return TableRow(
-        (name, description, field_words(one.required_input_fields), runs, can),
+        (name, one.question or "—", description, field_words(one.required_input_fields), runs, can),
         href=reverse("console_evaluator", args=[one.id]),
         tone="" if one.evaluation_enabled else "warn",
     )
@@ -126,7 +135,7 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
         )
         for accuracy in sets
     ]
-    return PageTable("How right it was on labelled sets", columns, rows)
+    return PageTable("Accuracy on labelled datasets", columns, rows)
 
 
 def count_samples(one: SetAccuracy, key: str) -> int | None:
@@ -148,7 +157,7 @@ def number_of_figure(found: Interval | None, n: int | None) -> Number:
 
 
 def _set_words(one: SetAccuracy) -> object:
-    about = f"{one.about} {one.n_good} of {one.n} are good. Known before: {one.seen}."
+    about = f"{one.about} {one.n_good} of {one.n} are good. Used in development: {one.seen}."
     return join_parts([element("span", one.set), element("span", f" {about}", class_="quiet", dir="auto")])
 
 

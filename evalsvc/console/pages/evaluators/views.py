@@ -19,6 +19,7 @@ from evalsvc.console.pages.evaluators.catalogue import (
     field_words,
     iter_costs,
     iter_misses,
+    list_questions,
 )
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
@@ -29,13 +30,15 @@ from evalsvc.rest.problems import Problem
 @console_page()
 def evaluators_page(request: PageRequest) -> HttpResponse:
     """Show the catalogue."""
-    rows = catalogue(request.visitor.account)
-    filters = EvaluatorFilter(*(request.GET.get(name, "").strip() for name in ("q", "lane", "family")))
-    families = sorted({row.evaluator_family for row in rows})
+    deprecated = request.GET.get("deprecated", "")
+    questions = [(question, question) for question in list_questions()]
+    rows = catalogue(request.visitor.account, include_deprecated=deprecated == "show")
+    filters = EvaluatorFilter(*(request.GET.get(name, "").strip() for name in ("q", "lane", "question")))
     fields = [
         FormField("q", "Words", value=filters.words),
         FormField("lane", "Runs", "select", filters.lane, [("", "anywhere"), *LANES.items()]),
-        FormField("family", "Family", "select", filters.family, [("", "all"), *((name, name) for name in families)]),
+        FormField("question", "Question", "select", filters.question, [("", "all"), *questions]),
+        FormField("deprecated", "Deprecated", "select", deprecated, [("", "hidden"), ("show", "shown")]),
     ]
     context = {
         "fields": fields,

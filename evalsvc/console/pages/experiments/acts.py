@@ -54,7 +54,7 @@ def _perform_action(request: PageRequest, plan: ExperimentPlan) -> str:
         return "The experiment runs."
     name, ids = _parse_action(request)
     if ids is not None and not ids:
-        return "Nothing was done: tick a config first."
+        return "Nothing was done: select a config first."
     effect = control(
         account=visitor.account, experiment_id=plan.pk, action=ACTIONS[name], config_ids=ids, actor=visitor.actor
     )
@@ -62,7 +62,7 @@ def _perform_action(request: PageRequest, plan: ExperimentPlan) -> str:
         enqueue_after_commit()
     n, flying = len(effect.op.changed_ids), effect.op.n_in_flight
     target = effect.configs[0].name if len(effect.configs) == 1 else f"{n} config{'' if n == 1 else 's'}"
-    return f"{DONE_WORDS[name]} {target}." + (f" {flying} answers on their way will be kept." if flying else "")
+    return f"{DONE_WORDS[name]} {target}." + (f" {flying} outputs in progress will be kept." if flying else "")
 
 
 def _parse_action(request: PageRequest) -> tuple[str, list[int] | None]:
@@ -107,7 +107,7 @@ def delete_config(request: PageRequest, id: int, config_id: int) -> HttpResponse
         )
         messages.success(request, f"{config.name} is deleted.")
         return redirect("console_experiment", id=id)
-    detail = "It stops and is shown no more; it cannot be brought back. Its cost and its evidence are kept."
+    detail = "It is stopped and hidden, and cannot be restored. Its cost and evidence are kept."
     return _confirm(request, plan, config.name, f"Delete {config.name}", detail)
 
 
@@ -122,7 +122,7 @@ def delete_all(request: PageRequest, id: int) -> HttpResponse:
         delete_experiment(account=visitor.account, experiment=plan.experiment, actor=visitor.actor)
         messages.success(request, f"{name} is deleted.")
         return redirect("console_experiments")
-    detail = "Its configs, answers, scores and decisions go with it. What entered a history stays there."
+    detail = "Its configs, outputs, scores and decisions are deleted. Scores promoted to a history stay."
     return _confirm(request, plan, name, f"Delete {name}", detail)
 
 
@@ -131,10 +131,10 @@ def _confirm_many(request: PageRequest, plan: ExperimentPlan) -> HttpResponse:
     ids = _ids(request.POST.getlist("config"))
     configs = [row for row in list_configs(account=request.visitor.account, experiment_id=plan.pk) if row.pk in ids]
     if not configs:
-        messages.error(request, "Nothing was done: tick a config first.")
+        messages.error(request, "Nothing was done: select a config first.")
         return redirect("console_experiment", id=plan.pk)
     names = ", ".join(config.name for config in configs)
-    detail = f"{names}: they stop and are shown no more, and cannot be brought back. Cost and evidence are kept."
+    detail = f"{names}: they are stopped and hidden, and cannot be restored. Cost and evidence are kept."
     title = f"Delete {len(configs)} config{'' if len(configs) == 1 else 's'}"
     return _confirm(request, plan, plan.experiment.name, title, detail, configs=configs)
 
@@ -144,7 +144,7 @@ def _confirm(
 ) -> HttpResponse:
     is_wrong = "confirm" in request.POST
     field = FormField(
-        "confirm", f"Type {name} to confirm", is_required=True, error="That is another name." if is_wrong else ""
+        "confirm", f"Type {name} to confirm", is_required=True, error="The name does not match." if is_wrong else ""
     )
     action = reverse("console_experiment_act", args=[plan.pk]) if configs else request.path
     context = {"plan": plan, "title": title, "detail": detail, "field": field, "configs": configs, "action": action}
@@ -188,7 +188,7 @@ def _clone_fields(config: Config, sent: Mapping[str, str], errors: Mapping[str, 
             "Name",
             value=sent.get("name", ""),
             error=errors.get("name", ""),
-            help="Left empty, it is the name of the config with a number.",
+            help="Default: the name of the config with a number.",
         ),
         FormField(
             "parameters",
@@ -197,7 +197,7 @@ def _clone_fields(config: Config, sent: Mapping[str, str], errors: Mapping[str, 
             value=sent.get("parameters", format_json(config.parameters)),
             rows=16,
             error=errors.get("parameters", ""),
-            help="JSON, as `parameters` in the API. What differs from the config is the change.",
+            help="JSON, as `parameters` in the API. Only differences from the config count as changes.",
         ),
     ]
 

@@ -33,7 +33,7 @@ from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 NUMBERS = ("limit", "confirm", "seed", "level", "num_shards", "epsilon")
-MIND = {"no_max_tokens": "A config without a longest answer: nobody knows the most that it can cost."}
+MIND = {"no_max_tokens": "A config has no maximum output tokens, so its cost has no upper bound."}
 BUDGET = ("queries", "cost", "seconds")
 
 
@@ -75,7 +75,7 @@ def _create_experiment(request: PageRequest, planned: PlannedExperiment) -> Http
     )
     if start:
         enqueue_after_commit()
-    messages.success(request, f"{experiment.name} {'runs' if start else 'is a draft; start it when it is right'}.")
+    messages.success(request, f"{experiment.name} {'runs' if start else 'is a draft; start it when it is ready'}.")
     return redirect("console_experiment", id=experiment.pk)
 
 
@@ -134,8 +134,8 @@ def build_experiment_body(sent: Mapping[str, str], n_configs: int, n_metrics: in
 def _missing(metrics: Sequence[object], configs: Sequence[object]) -> list[FieldError]:
     """Return the errors of a form without a metric or without a config, in the form's terms."""
     requirements = (
-        (metrics, "/plan/metrics", "Choose an evaluator, or what is read of each answer."),
-        (configs, "/configs", "Fill in one config: of the kind chat, a connection and a prompt."),
+        (metrics, "/plan/metrics", "Choose an evaluator, or a field of each output."),
+        (configs, "/configs", "Fill in at least one config: for a chat config, a connection and a prompt."),
     )
     return [FieldError(pointer, words) for values, pointer, words in requirements if not values]
 
@@ -175,7 +175,7 @@ def _number(sent: Mapping[str, str], name: str, pointer: str) -> int | float | N
     try:
         return int(text) if text.lstrip("-").isdecimal() else float(text)
     except ValueError:
-        raise Invalid(FieldError(pointer, "Write a number.")) from None
+        raise Invalid(FieldError(pointer, "Enter a number.")) from None
 
 
 def _count(sent: Mapping[str, str], name: str, default: int) -> int:

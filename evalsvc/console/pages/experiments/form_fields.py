@@ -98,7 +98,8 @@ def field_source(account: Account) -> FieldSource:
     ]
     connections = [(row.name, f"{row.name}: {row.model}") for row in list_connections(account=account)]
     means = get_available_judges(account)
-    evaluators = [(row.evaluator_id, _describe_evaluator(row, means)) for row in list_evaluators(account=account)]
+    rows = list_evaluators(account=account, include_deprecated=False)
+    evaluators = [(row.evaluator_id, _describe_evaluator(row, means)) for row in rows]
     return FieldSource(datasets, connections, sorted(evaluators))
 
 
@@ -118,15 +119,13 @@ def plan_fields(source: FieldSource) -> list[FormField]:
     return [
         FormField("name", "Name", is_required=True),
         FormField("dataset", "Dataset", "select", options=[("", "choose"), *source.datasets], is_required=True),
-        FormField("version", "Version", "number", help="Left empty: the newest."),
-        FormField(
-            "limit", "Examples to ask", "number", help="Left empty: all. The first of the order that the seed draws."
-        ),
+        FormField("version", "Version", "number", help="Default: the newest."),
+        FormField("limit", "Examples to ask", "number", help="Default: all. The first ones in the seeded order."),
         FormField(
             "confirm",
             "Examples for the confirmation",
             "number",
-            help="Only the leader and the baseline answer them, at the end: an estimate that was not selected.",
+            help="Answered only by the leader and the baseline, at the end: no selection bias.",
         ),
         FormField(
             "policy",
@@ -134,17 +133,15 @@ def plan_fields(source: FieldSource) -> list[FormField]:
             "select",
             value=Policy.MANUAL,
             options=policies,
-            help="Who stops a config that cannot win.",
+            help="How configs that cannot win are stopped.",
         ),
-        FormField(
-            "baseline", "Baseline", help="The name of the config that the others are compared with; empty: the leader."
-        ),
+        FormField("baseline", "Baseline", help="The config that the others are compared with; default: the leader."),
         FormField(
             "promote",
-            "Scores that enter the history when it is done",
+            "Promote scores to the history when done",
             "select",
             options=PROMOTE,
-            help="Intervals and gates read the history. Examples that it has already do not enter twice.",
+            help="Intervals and gates use the history. Examples already in it are not added again.",
         ),
     ]
 
@@ -152,13 +149,11 @@ def plan_fields(source: FieldSource) -> list[FormField]:
 def budget_fields() -> list[FormField]:
     """Return the fields of the budget, and those that few change."""
     return [
-        FormField("budget_queries", "Queries at most", "number"),
+        FormField("budget_queries", "Maximum queries", "number"),
         FormField("budget_cost", f"Cost at most ({settings.CURRENCY})", "number"),
-        FormField("budget_seconds", "Seconds at most", "number"),
+        FormField("budget_seconds", "Maximum seconds", "number"),
         FormField("level", "Confidence level", "number", help="Empty: 0.95."),
-        FormField(
-            "num_shards", "Shards", "number", help="Parts of the examples; policies decide at their ends. Empty: 8."
-        ),
+        FormField("num_shards", "Shards", "number", help="Policies decide at the end of each. Default: 8."),
         FormField("seed", "Seed", "number", help="Empty: 0."),
         FormField("epsilon", "Smallest difference that matters", "number"),
         FormField("start", "Start at once", "checkbox", value="on"),
@@ -175,7 +170,7 @@ def metric_fields(i: int, source: FieldSource) -> list[FormField]:
     return [
         FormField(f"m{i}-name", "Name", value="quality" if i == 0 else "", help="The first one decides."),
         FormField(f"m{i}-evaluator", "Evaluator", "select", options=[("", "none"), *source.evaluators]),
-        FormField(f"m{i}-criteria", "Profile", help="Empty: the evaluator as it is."),
+        FormField(f"m{i}-criteria", "Profile", help="Default: the evaluator's own."),
         FormField(f"m{i}-source", "What is read", "select", options=sources),
         FormField(f"m{i}-better", "Better is", "select", value="high", options=[("high", "higher"), ("low", "lower")]),
     ]
@@ -188,7 +183,7 @@ def config_fields(i: int, source: FieldSource) -> list[FormField]:
         FormField(f"c{i}-name", "Name"),
         FormField(f"c{i}-kind", "Kind", "select", value=Config.Kind.CHAT, options=kinds),
         FormField(f"c{i}-connection", "Connection (chat)", "select", options=[("", "none"), *source.connections]),
-        FormField(f"c{i}-model", "Model (chat)", help="Empty: the connection's own."),
+        FormField(f"c{i}-model", "Model (chat)", help="Default: the connection's."),
         FormField(
             f"c{i}-prompt",
             "Prompt (chat)",
@@ -198,7 +193,7 @@ def config_fields(i: int, source: FieldSource) -> list[FormField]:
         ),
         FormField(f"c{i}-system", "System prompt (chat)", "textarea", rows=2),
         FormField(f"c{i}-temperature", "Temperature (chat)", "number"),
-        FormField(f"c{i}-max_tokens", "Longest answer (tokens)", "number"),
+        FormField(f"c{i}-max_tokens", "Maximum output tokens", "number"),
         FormField(
             f"c{i}-parameters",
             "Further parameters",
@@ -211,7 +206,7 @@ def config_fields(i: int, source: FieldSource) -> list[FormField]:
             "Knobs to search",
             "textarea",
             rows=2,
-            help='JSON: each combination is a config of its own, as {"temperature": [0, 0.7]}.',
+            help='JSON: each combination becomes a config, such as {"temperature": [0, 0.7]}.',
         ),
     ]
 

@@ -49,7 +49,7 @@ def experiments(request: PageRequest) -> HttpResponse:
         COLUMNS,
         [_row(plan, overviews[plan.pk], request.visitor.now) for plan in plans],
         is_walked=True,
-        empty="No experiment is like this.",
+        empty="No experiments match these filters.",
     )
     states = [("", "any"), *((value, value) for value in STATES)]
     context: dict[str, Any] = {
@@ -83,7 +83,7 @@ def _row(plan: ExperimentPlan, seen: ExperimentOverview, now: datetime) -> Table
 def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:
     if not seen.ahead or seen.figures is None:
         if plan.state == ExperimentPlan.State.IDLE and seen.n_done:
-            return "nobody: no config runs or is completed"
+            return "none: no config is running or completed"
         return "nobody" if plan.state in ENDED else "nobody yet"
     estimate = headline(seen.figures)
     number_of_leader = Number(

@@ -28,21 +28,21 @@ from evalsvc.rest.problems import NotFound
 ON_A_PAGE = 25
 STATUSES = {
     "": "all",
-    "failed": "the answer failed",
-    "error": "a score failed",
-    "not_applicable": "a score does not apply",
+    "failed": "output failed",
+    "error": "score failed",
+    "not_applicable": "score not applicable",
     "pending": "not scored yet",
     "ok": "answered and scored",
 }
-RETRY = "`POST /v1/experiments/{id}/retry` asks what failed once more."
-OWN = "Your own program has said so: the message is its own."
+RETRY = "Retry with `POST /v1/experiments/{id}/retry`."
+OWN = "Reported by your own program."
 REMEDIES = {
-    "timeout": "The model did not answer in time: ask for a shorter answer, or give the connection more time.",
-    "rate_limited": "The provider refuses so many calls: lower the limits of the connection, or raise them there.",
-    "refused": "The provider refused the call: the message says why; mostly the key, the model's name or a parameter.",
-    "bad_output": "The answer was not what was asked for: make the prompt or the schema of the output plainer.",
-    "connection": "The provider was not reached: check the address of the connection.",
-    "bug": "The code that answers broke: the message says where.",
+    "timeout": "The model timed out: ask for shorter output or raise the connection's timeout.",
+    "rate_limited": "The provider's rate limit was exceeded: lower the connection's limits, or raise the provider's.",
+    "refused": "The provider rejected the call. Check the key, the model name and the parameters.",
+    "bad_output": "The output has the wrong format: make the prompt or the output schema clearer.",
+    "connection": "The provider is unreachable: check the connection's URL.",
+    "bug": "The code that produces outputs failed; see the message.",
 }
 ORDERS = {"": "newest first", "lowest": "lowest score first", "highest": "highest score first"}
 
@@ -178,7 +178,7 @@ def answer_remedy(code: str | None, *, is_own: bool) -> str:
     """Return what can be done about an answer that failed; `is_own`: the caller's own program has answered."""
     if is_own:
         return f"{OWN} {RETRY}"
-    return f"{REMEDIES.get(code or '', 'The message says what happened.')} {RETRY}"
+    return f"{REMEDIES.get(code or '', 'See the message.')} {RETRY}"
 
 
 def score_remedy(code: str | None) -> str:

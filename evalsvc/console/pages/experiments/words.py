@@ -23,20 +23,20 @@ TONES = {
     "failed": "bad",
 }
 WHY = {
-    "evidence": "the evidence against it has passed the threshold",
-    "futility": "it could not catch up any more on the examples that were left",
+    "evidence": "the evidence against it reached the threshold",
+    "futility": "it could not catch up on the remaining examples",
     "epsilon": "it is not better than {against} by the smallest difference that matters (epsilon), or more",
-    "fast": "the paired test spoke against it",
+    "fast": "the paired test found it worse",
     "halving": "it was not in the better half at the end of a shard",
-    "decided": "it is the last one in the race",
+    "decided": "it is the last config in the race",
     "budget": "the budget is spent",
     "error": "it kept failing",
-    "abort": "an answer failed, and the plan says to stop then",
-    "pause": "it waits at the end of a shard for a person",
-    "confirm": "it led on the examples before, so it answers those that were kept for this",
-    "promotion_failures": "more than 1 % of its answers failed; promote it by hand if its scores stand for production",
+    "abort": "an output failed, and the plan stops on errors",
+    "pause": "paused at the end of a shard until someone resumes it",
+    "confirm": "it led before, so it answers the reserved confirmation examples",
+    "promotion_failures": "more than 1 % of its outputs failed; promote it manually if its scores represent production",
     "promotion_repeats": "a history already has scores of the same examples",
-    "resumed": "what it had been stopped for holds no more, so the policy took the stop back",
+    "resumed": "the reason for stopping it no longer holds, so the policy resumed it",
 }
 VERBS = {
     "resumed": "went on",
@@ -48,18 +48,18 @@ SHOWN_BETTER = ("evidence", "futility", "fast")
 """Reasons that say the other one is better; the others say that it is not much worse, or nothing of two configs."""
 EVIDENCE = {
     "e_value": "evidence on these examples (e-value)",
-    "threshold": "evidence that was asked for",
+    "threshold": "required evidence",
     "n": "examples compared",
     "start": "after the first",
     "n_plus": "examples on which the other was better",
     "n_minus": "examples on which it was better",
-    "difference": "by how much the other was ahead on these examples, as a share of the metric's range",
-    "lead": "the same added up over the examples",
-    "remaining": "examples that were left",
+    "difference": "how far the other was ahead on these examples, as a share of the metric's range",
+    "lead": "the same, summed over the examples",
+    "remaining": "remaining examples",
     "kept": "configs that were kept",
     "n_error": "failed answers",
-    "n_tied": "configs that were tied for the lead; the one that came first was chosen",
-    "histories": "histories that have the examples",
+    "n_tied": "configs tied for the lead; the first was chosen",
+    "histories": "histories that already have the examples",
 }
 
 
@@ -80,14 +80,14 @@ def decision_words(decision: Mapping[str, Any]) -> dict[str, Any]:
     """Return a decision in words: what was done to whom, why, and the evidence that it rested on."""
     verb, other = VERBS.get(decision["reason"], "was stopped"), decision["against"]
     is_behind = other and decision["reason"] in SHOWN_BETTER
-    against = f", as {other} is better on the examples of this set" if is_behind else ""
+    against = f", as {other} is better on the examples of this dataset" if is_behind else ""
     names = EVIDENCE if other else EVIDENCE | OF_ONE
     flying, why = decision["n_in_flight"], WHY.get(decision["reason"], decision["reason"])
     return {
         "at": decision["created_at"],
         "config": decision["config"],
         "says": f"{verb} after {decision['watermark']} examples{against}: {why.format(against=other or 'the leader')}."
-        + (f" {flying} answers on their way were kept." if flying else ""),
+        + (f" {flying} outputs in progress were kept." if flying else ""),
         "evidence": [
             (names.get(key, key.replace("_", " ")), _value(value)) for key, value in decision["evidence"].items()
         ],

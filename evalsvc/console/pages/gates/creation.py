@@ -94,7 +94,7 @@ def _parse_history_form(request: PageRequest) -> GateBody:
 
 def _newest(text: str) -> int:
     if not is_bigint(text):
-        raise Invalid(FieldError("/history/since/scores", "Write a whole number."))
+        raise Invalid(FieldError("/history/since/scores", "Enter a whole number."))
     return int(text)
 
 
@@ -130,7 +130,7 @@ def _build_fields(
             "select",
             configs[-1][0] if configs else "",
             configs,
-            "For a rule that compares.",
+            "For rules that compare with a baseline.",
         ),
     ]
     metrics = [metric["name"] for metric in plan.metrics]
@@ -142,20 +142,20 @@ def _history_fields(account: Account) -> list[FormField]:
     names = [f"{evaluator} · {profile}" if profile else evaluator for evaluator, profile in pairs]
     return [
         FormField("evaluator", "Evaluator and profile", options=[(name, name) for name in names], is_required=True),
-        FormField("app", "App", help="Empty: the whole account."),
-        FormField("scores", "Of the newest scores, how many", "number", help="Empty: all that are kept."),
+        FormField("app", "App", help="Default: the whole account."),
+        FormField("scores", "Number of newest scores", "number", help="Default: all stored scores."),
         FormField(
             "rule_metric", "Metric", "select", "pass", [("pass", "the share that passes"), ("score", "the score")]
         ),
         FormField(
             "kind",
-            "It passes when it is shown that",
+            "Passes if",
             "select",
             "at_least",
             [(kind, KINDS[kind].replace("the candidate's", "its")) for kind in LIMITS],
         ),
         FormField("limit", "Limit", "number", "0.8", is_required=True),
         FormField("value_range", "Range of the scores", help=RANGE_HELP),
-        FormField("level", "Level", "number", "0.95", help="How sure to be: 0.95 is wrong one time in twenty."),
-        FormField("name", "Name", help="Gates of one name are shown as runs of one gate."),
+        FormField("level", "Level", "number", "0.95", help="At 0.95, at most 1 in 20 gates passes wrongly."),
+        FormField("name", "Name", help="Gates with the same name are grouped as runs of one gate."),
     ]

@@ -28,11 +28,11 @@ KINDS = {
     "at_most": "the candidate's value is at most the limit",
 }
 # In the words that a refusal names them by.
-LOOKS = {"one": "one: a single look, now", "watched": "watched: however often I ask"}
+LOOKS = {"one": "fixed-sample: a single look, now", "watched": "anytime-valid: may be repeated at any time"}
 # The field for an error, by the last part of its pointer that is a key here.
 FIELDS = {name: name for name in ("limit", "level", "looks", "name", "benchmark")}
 FIELDS |= {"rules": "kind", "metric": "rule_metric", "value_range": "value_range", **dict.fromkeys(KINDS, "limit")}
-RANGE_HELP = "For the mean of a metric that declares no range, such as a cost: 0 to 5."
+RANGE_HELP = "For means of metrics without a declared range, such as a cost: 0 to 5."
 TONES = {"pass": "good", "fail": "bad", "undecided": "warn"}
 
 
@@ -108,18 +108,16 @@ def gate_fields(
     """Return the form of a gate, with what was sent and what was wrong with it."""
     fields = [
         FormField("rule_metric", "Metric", "select", value=metric, options=[(name, name) for name in metrics]),
-        FormField(
-            "kind", "It passes when it is shown that", "select", value="not_worse_by", options=list(KINDS.items())
-        ),
-        FormField("limit", "Limit", "number", value="0.05", is_required=True, help="In the unit of the metric."),
+        FormField("kind", "Passes if", "select", value="not_worse_by", options=list(KINDS.items())),
+        FormField("limit", "Limit", "number", value="0.05", is_required=True, help="In units of the metric."),
         FormField("value_range", "Range of the scores", help=RANGE_HELP),
-        FormField("level", "Level", "number", value="0.95", help="How sure to be: 0.95 is wrong one time in twenty."),
+        FormField("level", "Level", "number", value="0.95", help="At 0.95, at most 1 in 20 gates passes wrongly."),
         FormField("looks", "Looks", "select", value="one", options=list(LOOKS.items())),
-        FormField("name", "Name", help="What the list of gates shows; may be left empty."),
+        FormField("name", "Name", help="Shown in the list of gates (optional)."),
         FormField(
             "benchmark",
             "Benchmark",
-            help="Where many candidates are tried on the same examples: the name of the series.",
+            help="Set it if many candidates are tested on the same examples: the name of the series.",
         ),
     ]
     return populate_fields(fields, values or {}, errors)
@@ -154,7 +152,7 @@ def parse_rule(post: Mapping[str, str], kind: str, metric: str) -> dict[str, Any
         pointer = "/rules/0/value_range"
         low, separator, high = text.partition(" to ")
         if not separator:
-            raise Invalid(FieldError(pointer, "Write two numbers: 0 to 5."))
+            raise Invalid(FieldError(pointer, "Enter two numbers: 0 to 5."))
         rule["value_range"] = [rule_limit(low, pointer), rule_limit(high, pointer)]
     return rule
 
@@ -172,7 +170,7 @@ def rule_limit(text: str, pointer: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise Invalid(FieldError(pointer, "Write a number.")) from None
+        raise Invalid(FieldError(pointer, "Enter a number.")) from None
 
 
 def gate_errors(problem: Problem, of_subject: Mapping[str, str] | None = None) -> dict[str, str]:

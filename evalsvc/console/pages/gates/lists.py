@@ -56,7 +56,7 @@ def gates_page(request: PageRequest) -> HttpResponse:
         "today": [(name, counts[name], TONES[name]) for name in OUTCOMES],
         "table": PageTable(
             "Gates", COLUMNS, [_row(gate, now) for gate in gates], next_cursor=cursor, is_walked=True,
-            empty="No gate is like that.",
+            empty="No gates match these filters.",
         ),
         "is_first": not gates and not any(query.values()),
         "call": ApiCall("GET", "/v1/gates", {**query, "limit": ON_A_PAGE}),

@@ -49,11 +49,11 @@ RUNS = (
     Column("Rules and their intervals", kind="wide"),
 )
 WARNINGS = {
-    "unclustered": "Some examples lack what others share, and are clusters of their own.",
-    "never_asked": "Some examples were never asked of one of them: it was stopped, or has failed.",
-    "stopped_by_policy": "A race stopped one of them.",
-    "designer_saw_examples": "The candidate is a clone that was made after some of these examples were answered.",
-    "retried": "Failures of one of them were asked again.",
+    "unclustered": "Examples without the cluster tag count as clusters of one.",
+    "never_asked": "One of them did not run on all examples: it was stopped or failed.",
+    "stopped_by_policy": "One of them was stopped by a race.",
+    "designer_saw_examples": "The candidate was cloned after results of some of these examples were visible.",
+    "retried": "Failures of one of them were retried.",
 }
 
 

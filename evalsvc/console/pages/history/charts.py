@@ -18,7 +18,7 @@ from evalsvc.console.pages.history.words import format_strategy
 from evalsvc.digits import level_text
 from evalsvc.evaluations.history.course import HistoryStretch
 
-NAMES = {"pass": "Share that passes", "score": "Mean score"}
+NAMES = {"pass": "Pass rate", "score": "Mean score"}
 
 
 def course_chart(question: HistoryQuery, reading: HistoryReading) -> SafeString:
@@ -42,10 +42,10 @@ def course_chart(question: HistoryQuery, reading: HistoryReading) -> SafeString:
     marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
     marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _iter_drift_times(interval)]
     low, high = reading.limits or (None, None)
-    across = Axis("Scores so far") if by_number else Axis("Time (UTC)", "time")
+    across = Axis("Number of scores") if by_number else Axis("Time (UTC)", "time")
     parts = reading.course.parts if len(reading.course.parts) > 1 else ()
-    lines = [ChartLine("all until then", points(reading.course.running), has_band=True, has_dots=not parts)]
-    lines += [ChartLine("each part by itself", points(parts), is_joined=False)] if parts else []
+    lines = [ChartLine("cumulative", points(reading.course.running), has_band=True, has_dots=not parts)]
+    lines += [ChartLine("per window", points(parts), is_joined=False)] if parts else []
     says = (
         f"{_parts_text(reading)}; {level_text(question.ask.level)} for new data, by "
         f"{_describe_strategy(interval, reading)}."

@@ -28,7 +28,7 @@ from evalsvc.reports.page.elements import element
 from evaluators.base import Family
 
 PAGE, N_PARTS = 20, 12
-OF = {"pass": "share that passes", "score": "mean score"}
+OF = {"pass": "pass rate", "score": "mean score"}
 SALT = "evalsvc.console.histories"
 PLAIN = IntervalOptions(strategy=DEFAULT_STRATEGY)
 FEW = element("span", f"from {2 * LEAST_PART} scores on", class_="quiet")

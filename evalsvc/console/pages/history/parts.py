@@ -24,7 +24,7 @@ from evalsvc.projects.models import Experiment
 from evalsvc.reports.page.elements import element, join_parts
 
 COLUMNS = (Column("Scores"), Column("Number"), Column("From"), Column("To"), Column("Behind it"))
-NOTHING = "no evaluations: made elsewhere"
+NOTHING = "no evaluations: imported scores"
 Outputs = Mapping[int, int]
 """The experiment of each score that is an output of one, by the id of the score."""
 
@@ -42,7 +42,7 @@ def parts_table(
         at = (time_tag(moment, request.visitor.now) for moment in (part.began_at, part.ended_at))
         behind = join_parts([*_render_sources(part, brush, outputs, names)]) or NOTHING
         rows.append(TableRow((f"{part.first} to {part.last}", number_markup(reading.number_of(part)), *at, behind)))
-    return PageTable("Parts of the history, the newest first", COLUMNS, rows, empty="No scores in this window.")
+    return PageTable("Windows of the history, newest first", COLUMNS, rows, empty="No scores in this time range.")
 
 
 def _outputs(account: Account, question: HistoryQuery, reading: HistoryReading) -> Outputs:

@@ -24,7 +24,7 @@ ASKED = ("strategy", "level", "of", "scope.app", "scope.project", "scope.experim
          "since.revision", "include_experiments", "cluster_by")  # fmt: skip
 MAX_CHOICES = 200
 DEFAULT = IntervalOptions(strategy=DEFAULT_STRATEGY)
-OF_WORDS = {"pass": "the share that passes", "score": "the mean score"}
+OF_WORDS = {"pass": "pass rate", "score": "mean score"}
 INCLUDE_WORDS = {"none": "none", "promoted": "promoted ones", "all": "all"}
 
 
@@ -88,8 +88,8 @@ def _no_other_app(name: str, ask: IntervalOptions) -> str:
     """Return why what is shown cannot be compared with an app: the two must be apart, as independent samples are."""
     kind, scope_name = ask.scope or ("", None)
     if name and kind != "app":
-        return "Choose an app on both sides: what is shown may hold this one's scores too."
-    return "Choose another app than the one that is shown." if name and scope_name == name else ""
+        return "Choose an app on both sides: the scores shown may include this app's."
+    return "Choose a different app than the one shown." if name and scope_name == name else ""
 
 
 def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str, ResolvedEvaluator | None]:
@@ -129,7 +129,7 @@ def question_fields(question: HistoryQuery, account: Account) -> list[FormField]
         *(FormField(name, "", "hidden", value) for name, value in question.names.items()),
         one("strategy", "Strategy", "select", value=question.ask.strategy, options=_same(HISTORY_STRATEGIES)),
         one("level", "Level", "number", value=parameters.get("level", f"{LEVEL:g}")),
-        one("of", "Of", "select", options=[("", "as its family"), *((name, OF_WORDS[name]) for name in OF)]),
+        one("of", "Of", "select", options=[("", "Metric: default"), *((name, OF_WORDS[name]) for name in OF)]),
         one("scope.app", "App", "select", options=_choices(parameters.get("scope.app"), apps)),
         one("scope.project", "Project", "select", options=_choices(parameters.get("scope.project"), projects)),
         one("since", "Since (UTC)", "datetime-local", value=parameters.get("since", "")[:16]),
@@ -138,7 +138,7 @@ def question_fields(question: HistoryQuery, account: Account) -> list[FormField]
         one("include_experiments", "Experiments", "select",
             options=[("", "as the scope"), *((name, INCLUDE_WORDS[name]) for name in INCLUDE)]),
         one("cluster_by", "Cluster by tag"),
-        FormField("x", "Across", "select", "n" if question.by_number else "", [("", "time"), ("n", "scores so far")]),
+        FormField("x", "Across", "select", "n" if question.by_number else "", [("", "time"), ("n", "scores")]),
         FormField("vs.app", "Against app", "select", question.other_app, _choices(question.other_app, apps, "nothing"),
                   error=errors.get("vs.app", "")),
         one("vs.before", "Against before (UTC)", "datetime-local",

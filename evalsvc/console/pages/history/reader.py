@@ -22,7 +22,7 @@ from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 from evalsvc.stats.formulas.differences import difference_of_intervals
 from evaluators.base import Family
 
-EQUAL = "equal scores, so there is no width"
+EQUAL = "all scores are equal, so the interval has no width"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _why_without(part: HistoryStretch) -> str:
     if part.lower is not None or part.upper is not None:
         return ""
     if part.n == 1:
-        return "one score has no interval"
+        return "one score, no interval"
     return EQUAL if part.is_degenerate else "no interval"
 
 
@@ -184,7 +184,7 @@ def _build_comparison(
     span = abs(first_number.high - first_number.low)
     if None in (first_number.value, first_number.lower, first_number.upper, two.value, two.lower, two.upper):
         return HistoryComparison(
-            first_name, second_name, first_number, two, Number(None, missing="Both sides need an interval.")
+            first_name, second_name, first_number, two, Number(None, missing="Both sides need a confidence interval.")
         )
     value, (lower, upper) = difference_of_intervals(_estimate(first_number), _estimate(two))
     n = (first_number.n or 0) + (two.n or 0)

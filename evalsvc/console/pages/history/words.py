@@ -10,13 +10,13 @@ from evalsvc.reports.words import number_text
 from evalsvc.stats.strategies.of_histories import BLOCK_SCORES
 
 WARNINGS = {
-    "degenerate": "All scores are equal, so that resampling gives an interval of no width.",
-    "skewed": "Few scores carry the mean: one more at the end of the range would move it by more than its error.",
-    "selected": "Promoted scores are of the best of several configs: expect lower scores in production.",
+    "degenerate": "All scores are equal, so resampling gives an interval without width.",
+    "skewed": "A few scores dominate the mean: one extreme score would move it by more than its standard error.",
+    "selected": "Promoted scores come from the best of several configs: expect lower scores in production.",
     "truncated": "Many outputs were cut off at their token limit. They count as failures: raise the limit.",
-    "no_range": "The scores have no declared range, so that one more may move their mean by any amount.",
+    "no_range": "The scores have no declared range, so one more may move their mean by any amount.",
     "mixed_sources": "Evaluations, experiments or imports in it differ by more than chance. Choose a scope.",
-    "mixed_revisions": "Several revisions of the profile have judged. Lines in the chart show where each began.",
+    "mixed_revisions": "Scores come from several revisions of the profile. Lines in the chart mark where each begins.",
 }
 
 
@@ -37,7 +37,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
             yield _describe_few_scores(interval, has_range)
     advice = (interval or {}).get("advice")
     if advice and (interval or {}).get("degenerate"):
-        yield f"The interval above is that of {advice['kind']} from the same scores, as the API advises."
+        yield f"The interval above is that of {advice['kind']} from the same scores, as recommended."
     elif advice:
         ends = f"[{number_text(advice['lower'])}, {number_text(advice['upper'])}]"
         yield f"Advice: {advice['kind']} gives {ends} from the same scores."
@@ -46,10 +46,10 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
 def _describe_few_scores(interval: Mapping[str, Any], has_range: bool) -> str:
     """Explain how reliable the interval of few scores is, and suggest a strategy that this history supports."""
     if format_strategy(interval) in SURE_OF_FEW:
-        return f"{FEW}: the interval holds at its level, but a few more may move it far."
+        return f"{FEW}: the interval is valid, but a few more scores may change it a lot."
     better = "wilson or clopper-pearson" if interval["of"] == "pass" else "betting" if has_range else ""
-    remedy = f"Prefer {better}." if better else "No strategy does better where the range of scores is not known."
-    return f"{FEW}: expect less coverage than asked for. {remedy}"
+    remedy = f"Prefer {better}." if better else "No strategy does better without a declared range."
+    return f"{FEW}: expect less coverage than the confidence level. {remedy}"
 
 
 def format_strategy(interval: Mapping[str, Any]) -> str:
@@ -83,9 +83,9 @@ def _describe_repeats(interval: Mapping[str, Any]) -> str:
 
 def _describe_autocorrelation(interval: Mapping[str, Any]) -> str:
     """Return what it means that neighbours resemble each other, and what minds it, if anything can yet."""
-    pattern = "Each score resembles the one before it"
+    pattern = "Consecutive scores are correlated"
     if interval["strategy"] == BLOCK:
-        return f"{pattern}. This strategy minds that: the interval is as wide as it has to be."
+        return f"{pattern}. This strategy accounts for that."
     factor = number_text(interval["autocorrelation_width_factor"], 3)
     when = "" if interval["n"] >= BLOCK_SCORES else f" from {BLOCK_SCORES} scores on"
     return (

@@ -32,7 +32,7 @@ from evalsvc.reports.words import number_text
 
 MAX_RATES, MAX_FAILURES = 25, 10
 REVISED = "counted together: verdicts before and after the profile was revised on"
-NO_APP = "its history is that of all apps"
+NO_APP = "history of all apps"
 RATES = (
     Column("Profile", "profile", "wide"),
     Column("App", "app"),
@@ -64,7 +64,7 @@ def rates_table(request: PageRequest, reading: HomeReading) -> PageTable:
     """Return the pass rate of each app and profile, with its interval and its course."""
     order = parse_rates_order(request)
     rows = [_rate_row(rate, reading) for rate in sort_rates(reading, order)]
-    return PageTable("Pass rates of 14 days", RATES, rows, order, is_walked=True)
+    return PageTable("Pass rates, last 14 days", RATES, rows, order, is_walked=True)
 
 
 def parse_rates_order(request: PageRequest) -> TableOrder:
@@ -120,12 +120,12 @@ def build_rate_number(counts: DayCounts) -> Number:
     n, ends = counts.n_pass + counts.n_fail, counts.interval()
     if ends is None:
         if counts.mean is None:
-            return Number(None, missing="nothing was scored")
+            return Number(None, missing="no scores")
         mean = number_text(counts.mean)
         return Number(None, missing=f"no verdicts; mean score {mean}, see its history")
     count_texts = (
         (counts.n_scored - n, "without a verdict left out"),
-        (counts.n - counts.n_error - counts.n_scored, "in no history: without a score, or kept for failing alone"),
+        (counts.n - counts.n_error - counts.n_scored, "not in a history: no score, or captured only as failures"),
     )
     without = ", ".join(f"{number_text(k)} {words}" for k, words in count_texts if k > 0)
     return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", left_out=without)
@@ -163,7 +163,7 @@ def failures_table(reading: HomeReading) -> PageTable:
                 (failure.code, failure.n, where, f"{failure.last_day:%Y-%m-%d}", error.remedy if error else ""), address
             )
         )
-    return PageTable("Failures of 14 days by code", FAILURES, rows, empty="Nothing failed in 14 days.")
+    return PageTable("Failures of 14 days by code", FAILURES, rows, empty="No failures in the last 14 days.")
 
 
 def running_table(reading: HomeReading) -> PageTable:
@@ -181,13 +181,13 @@ def running_table(reading: HomeReading) -> PageTable:
         )
         for plan, overview in reading.running[:MAX_RUNNING]
     ]
-    return PageTable("Running experiments", RUNNING, rows, empty="No experiment is running.")
+    return PageTable("Running experiments", RUNNING, rows, empty="No running experiments.")
 
 
 def leader_number(overview: ExperimentOverview) -> Number:
     """Return the leader's value of the primary metric."""
     if overview.figures is None:
-        return Number(None, missing="nobody leads yet")
+        return Number(None, missing="no leader yet")
     figures: Mapping[str, Any] = headline(overview.figures)
     low, high = _scale(figures)
     facts = {"covers": format_validity(figures), "left_out": overview.left_out}
@@ -212,7 +212,7 @@ def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
         )
         for review in reading.reviews[:MAX_REVIEWS]
     ]
-    return PageTable("Open reviews", WAITING, rows, empty="No review waits for answers.")
+    return PageTable("Open reviews", WAITING, rows, empty="No open reviews.")
 
 
 def gates_table(reading: HomeReading, now: datetime) -> PageTable:
@@ -229,4 +229,4 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
         )
         for gate in reading.gates[:MAX_GATES]
     ]
-    return PageTable("Gates of today", GATES, rows, empty="No gate was asked today (UTC).")
+    return PageTable("Today's gates", GATES, rows, empty="No gates today (UTC).")

@@ -75,7 +75,7 @@ def _entry(one: BenchCandidate) -> dict[str, Any]:
     if one.settings.strip():
         settings = read_json(one.settings)
         if not isinstance(settings, dict):
-            raise UnreadableJson("Settings are an object.")
+            raise UnreadableJson("Settings must be a JSON object.")
         return entry | {"profile_inline": settings}
     return entry | ({"criteria": one.profile} if one.profile else {})
 
@@ -127,10 +127,9 @@ def _candidate(account: Account, query: Mapping[str, str]) -> BenchCandidate:
     if (id := read_uuid(query.get("profile", ""))) is None:
         return BenchCandidate(query.get("evaluator", "")[:100])
     profile = get_visible_profile(account=account, id=uuid.UUID(str(id)))
-    evaluator_ids = [
-        evaluator.evaluator_id for evaluator in list_evaluators(account=account) if evaluator.family == profile.family
-    ]
-    return BenchCandidate(query.get("evaluator") or (evaluator_ids[0] if evaluator_ids else ""), profile.name)
+    evaluators = list_evaluators(account=account, include_deprecated=False)
+    first = next((row.evaluator_id for row in evaluators if row.family == profile.family), "")
+    return BenchCandidate(query.get("evaluator") or first, profile.name)
 
 
 def _example(account: Account, dataset: uuid.UUID, row: str) -> Example:

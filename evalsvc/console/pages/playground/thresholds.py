@@ -45,7 +45,7 @@ def threshold_fields(account: Account, sent: Mapping[str, str], problem: Invalid
     ]
     fields = (
         FormField("evaluator", "Evaluator", options=evaluator_options(account), is_required=True),
-        FormField("profile", "Profile", help="Without it, the evaluator's own."),
+        FormField("profile", "Profile", help="Default: the evaluator's own."),
         FormField(
             "labels",
             "Labels",
@@ -57,7 +57,7 @@ def threshold_fields(account: Account, sent: Mapping[str, str], problem: Invalid
             "Labelled scores",
             "textarea",
             rows=8,
-            help="A line for each: a score and pass or fail, as 0.83 pass.",
+            help="One per line: a score and pass or fail, such as 0.83 pass.",
         ),
         FormField("figure", "Aim", "select", options=[(name, name.replace("_", " ")) for name in FIGURES]),
         FormField(
@@ -114,7 +114,7 @@ def read_labelled_lines(text: str) -> list[dict[str, object]]:
         match = LINE.fullmatch(line)
         label = match["label"].lower() if match else ""
         if match is None or label not in GOOD | BAD:
-            raise Invalid(FieldError("/rows", f"Line {n} is no score and label, as 0.83 pass."))
+            raise Invalid(FieldError("/rows", f"Line {n} is not a score and a label, such as 0.83 pass."))
         rows.append({"score": _number(match["score"], "/rows", f"Line {n}: "), "label": label in GOOD})
         if len(rows) > MAX_LINES:
             raise Invalid(FieldError("/rows", f"At most {MAX_LINES} lines."))
@@ -135,7 +135,7 @@ def format_figure(found: FigureOut, level: float) -> Number:
     """Return a figure with its interval; the API's own numbers."""
     return Number(
         found.value, found.lower, found.upper, n=found.n, level=level, covers="new_data", method=found.method,
-        missing="" if found.value is not None else "no row is counted",
+        missing="" if found.value is not None else "no rows counted",
     )  # fmt: skip
 
 
@@ -155,7 +155,7 @@ def figures_table(answer: CalibrationAnswer, level: float) -> PageTable:
         )
         for name in FIGURES
     ]
-    return PageTable("How good the thresholds are", columns, rows)
+    return PageTable("Quality of thresholds", columns, rows)
 
 
 def figures_chart(answer: CalibrationAnswer, level: float) -> SafeString:

@@ -81,7 +81,7 @@ def _render_bench(
 
 
 def _evaluators(account: Account) -> list[tuple[str, str]]:
-    return [(row.evaluator_id, row.family) for row in list_evaluators(account=account)]
+    return [(row.evaluator_id, row.family) for row in list_evaluators(account=account, include_deprecated=False)]
 
 
 def _profiles(account: Account) -> list[tuple[str, str]]:
@@ -106,7 +106,7 @@ def threshold_page(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     values = request.GET.dict() | read_fields(request)
     if values.get("apply") and not (request.method == "POST" and visitor.may_edit):
-        raise PageError(403, "Your role does not allow it", "An editor makes revisions.")
+        raise PageError(403, "You don't have permission", "Editors can save revisions.")
     context: dict[str, Any] = {
         "call": ApiCall("POST", "/v1/calibrations", body={"evaluator": "toxicity", "labels": {"feedback": True}})
     }

@@ -89,7 +89,7 @@ def read_draft(family: Family, sent: QueryDict) -> Draft:
     except UnreadableJson as exc:
         return replace(draft, as_json=True, errors={CONFIG: str(exc)})
     if not isinstance(values, dict):
-        return replace(draft, as_json=True, errors={CONFIG: 'An object is needed, as {"pass_threshold": 0.7}.'})
+        return replace(draft, as_json=True, errors={CONFIG: 'Enter a JSON object, such as {"pass_threshold": 0.7}.'})
     return replace(draft, settings=values)
 
 

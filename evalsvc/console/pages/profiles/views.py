@@ -47,7 +47,7 @@ MAX_SHOWN = 500
 COLUMNS = (
     Column("Profile"),
     Column("Family"),
-    Column("What it is for", kind="wide"),
+    Column("Description", kind="wide"),
     Column("Revision", kind="figure"),
     Column("Since"),
 )
@@ -74,7 +74,7 @@ def profiles_page(request: PageRequest) -> HttpResponse:
     ]
     now = request.visitor.now
     table = PageTable(
-        "Profiles", COLUMNS, [_row(row, now) for row in matching], is_walked=True, empty="No profile is like that."
+        "Profiles", COLUMNS, [_row(row, now) for row in matching], is_walked=True, empty="No profiles found."
     )
     context = {
         "fields": fields,
@@ -149,7 +149,7 @@ def new_profile(request: PageRequest) -> HttpResponse:
         )  # fmt: skip
     except Invalid as problem:
         return _form(request, add_errors(draft, problem))
-    messages.success(request, f"The profile {profile.profile.name} is made. Calls name it in criteria.")
+    messages.success(request, f"The profile {profile.profile.name} is created. Use it as `criteria` in API calls.")
     return redirect("console_profile", profile.profile_id)
 
 
@@ -189,7 +189,7 @@ def revise_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         )  # fmt: skip
     except Invalid as problem:
         return _form(request, add_errors(draft, problem), profile)
-    messages.success(request, f"Revision {revision.number} holds from now on. Earlier results keep theirs.")
+    messages.success(request, f"Revision {revision.number} is now in use. Earlier results keep their revision.")
     return redirect("console_profile", profile.pk)
 
 

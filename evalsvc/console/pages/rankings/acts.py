@@ -22,10 +22,10 @@ def stop_ranking(request: PageRequest, id: int) -> HttpResponse:
     if not check_confirmation(request, row.name):
         return redirect("console_ranking", id)
     if row.state != row.State.RUNNING:
-        messages.warning(request, f"{row.name} has ended already: it is {row.state}.")
+        messages.warning(request, f"{row.name} has already ended: it is {row.state}.")
     else:
         stop_comparison(account=visitor.account, id=id, actor=visitor.actor)
-        messages.success(request, f"{row.name} is stopped. What is judged stays, and is ranked.")
+        messages.success(request, f"{row.name} is stopped. Existing judgements stay and are ranked.")
     return redirect("console_ranking", id)
 
 

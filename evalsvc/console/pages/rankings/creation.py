@@ -31,20 +31,20 @@ from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_EXPERIMENTS = 200
 JUDGES = (
-    ("metric", "the scores of a metric that the experiment has"),
-    ("evaluator", "an evaluator: its higher score, or a judge of pairs"),
-    ("connection", "an LLM by its connection, told in words what is better"),
-    ("review_id", "people, in a review of pairs"),
+    ("metric", "scores of a metric of the experiment"),
+    ("evaluator", "an evaluator (higher score wins) or a pairwise judge"),
+    ("connection", "an LLM, by connection, with criteria in words"),
+    ("review_id", "people, by a pairwise review"),
 )
-WHO = "The metric, evaluator, connection, or the review's id."
-CRITERIA = "In words for an LLM; a profile's name for an evaluator."
+WHO = "Metric, evaluator, connection or review id."
+CRITERIA = "Criteria for an LLM, or profile name for an evaluator."
 DESIGNS = (
     ("all", "every pair on every example"),
     ("baseline", "each config against one"),
-    ("active", "the pairs that may still decide who is first"),
+    ("active", "adaptive: pairs that may still decide who is first"),
 )
-TIES = (("", "as it is set: it may say so"), ("false", "no, it has to choose"))
-TAKEN_OVER = "What it has judged of the same outputs by the same judge costs nothing; only the rest is judged."
+TIES = (("", "default: ties allowed"), ("false", "no ties: it must choose"))
+TAKEN_OVER = "Reuses judgements of the same outputs by the same judge; only the rest is judged."
 OF_JUDGE = ("criteria", "model", "tie_width", "allow_tie")
 FIELDS = {"experiment_id": "experiment"} | {name: name for name in OF_JUDGE} | {name: "who" for name, _ in JUDGES}
 
@@ -133,17 +133,17 @@ def _fields(account: Account, previous_id: str) -> tuple[FormField, ...]:
     judges = [*source.connections, *source.evaluators]
     return (
         FormField("experiment", "Experiment", "select", options=experiments, is_required=True),
-        FormField("configs", "Configs", help="Their names, with commas between; empty: all."),
+        FormField("configs", "Configs", help="Comma-separated names; default: all."),
         FormField("judge", "Judged by", "select", options=JUDGES),
         FormField("who", "Which", options=judges, is_required=True, help=WHO),
-        FormField("criteria", "What is better", "textarea", rows=3, help=CRITERIA),
-        FormField("model", "Model", help="Of an LLM by its connection; empty: the connection's own."),
-        FormField("allow_tie", "May an LLM say that neither wins", "select", options=TIES),
-        FormField("tie_width", "No winner within", "number", help="Scores no further apart; empty: equal ones."),
+        FormField("criteria", "Criteria", "textarea", rows=3, help=CRITERIA),
+        FormField("model", "Model", help="For an LLM; default: the connection's."),
+        FormField("allow_tie", "Allow ties", "select", options=TIES),
+        FormField("tie_width", "Tie margin", "number", help="Score difference that still is a tie; default: 0."),
         FormField("design", "Which pairs", "select", options=DESIGNS),
-        FormField("baseline", "Against", help="The one config, where each is compared with one."),
+        FormField("baseline", "Against", help="The config that each is compared with."),
         FormField("budget", "Judgements at most", "number"),
-        FormField("name", "Name", help="Without it, the experiment's."),
+        FormField("name", "Name", help="Default: the experiment's."),
         *([_inherited_field(account, previous_id)] if is_bigint(previous_id) else ()),
     )
 
@@ -152,8 +152,8 @@ def _inherited_field(account: Account, id: str) -> FormField:
     try:
         name = get_comparison(account=account, id=int(id)).name
     except NotFound:
-        name = "a ranking that is not there any more"
-    options = (("", "nothing: all is judged anew"), (id, f"the judgements of {name} ({id})"))
+        name = "a deleted ranking"
+    options = (("", "nothing: judge everything again"), (id, f"the judgements of {name} ({id})"))
     return FormField("previous_id", "Taken over", "select", options=options, help=TAKEN_OVER)
 
 

@@ -36,12 +36,12 @@ ON_A_PAGE, MOST_IN_MATRIX = 25, 16
 COLUMNS = (Column("Ranking"), Column("Experiment"), Column("State"), Column("First"), Column("Made"))
 PLACES = (
     Column("Config"),
-    Column("Place", note="With all configs taken together."),
-    Column("Strength", note="On a scale without a zero; a difference of d means odds of e to the d."),
+    Column("Place", note="Simultaneous over all configs."),
+    Column("Strength", note="Log-odds scale: a difference of d means odds of e to the d."),
     Column("Won", kind="figure"),
     Column("Neither", kind="figure"),
     Column("Lost", kind="figure"),
-    Column("Share of wins"),
+    Column("Win rate"),
 )
 
 
@@ -127,7 +127,7 @@ def _places(ranking: Json) -> PageTable:
         )
         for place in ranking["places"]
     ]
-    return PageTable("Ranking, the strongest first", PLACES, rows, empty="Nothing is judged yet.")
+    return PageTable("Ranking, strongest first", PLACES, rows, empty="No judgements yet.")
 
 
 def _strength(place: Json, ranking: Json) -> Number:
@@ -156,7 +156,7 @@ def _why_without(place: Json) -> str:
         return "no judgement"
     if place["lower"] is not None or place["upper"] is not None:
         return ""
-    return "no interval: neither has won anywhere" if not place["n_wins"] + place["n_losses"] else "no interval"
+    return "no interval: neither has won a judgement" if not place["n_wins"] + place["n_losses"] else "no interval"
 
 
 def _chart(ranking: Json) -> SafeString:
@@ -171,7 +171,7 @@ def _chart(ranking: Json) -> SafeString:
     of = f" of {ranking['n_clusters']} clusters" if "n_clusters" in ranking else ""
     new = "clusters" if of else "examples"
     says = f"{rests_on}{of}; {level_text(ranking['level'])} each, for new {new}."
-    return ranges("Strength, the strongest first", "Strength", bars, says=says)
+    return ranges("Strength, strongest first", "Strength", bars, says=says)
 
 
 def _matrix(ranking: Json) -> dict[str, Any]:

@@ -9,21 +9,21 @@ from evalsvc.comparisons.models import OutputComparison
 
 Json = Mapping[str, Any]
 NOTES = {
-    "not_connected": "Some configs have not met, not even by way of others: between the groups nothing is known.",
-    "few_examples": "So few examples prove nothing, whatever they say.",
+    "not_connected": "Some configs are not connected by any chain of judgements: groups cannot be compared.",
+    "few_examples": "Too few examples for any conclusion.",
     "pairs_were_chosen_by_results": "Pairs were chosen by what was seen before: what holds for all differences "
     "together may cover less often than its level says.",
-    "few_clusters": "Clusters are what is drawn, and so few of them prove little, however many examples they hold.",
+    "few_clusters": "Few clusters: intervals depend on the number of clusters, not of examples.",
     "not_over_clusters": "The examples belong to clusters, and these intervals take each example as drawn by itself: "
     "they are too narrow if those of a cluster are alike.",
     "open_end": "An open end (∞) is of a config that has won or lost everything: it may be better or worse by any "
     "amount.",
 }
 ENDINGS = {
-    OutputComparison.Reason.ALL: "everything is judged",
-    OutputComparison.Reason.BUDGET: "its budget is used up",
-    OutputComparison.Reason.FIRST: "it is settled which config is first",
-    OutputComparison.Reason.HALF_WIDTH: "differences are known closely enough",
+    OutputComparison.Reason.ALL: "all judgements made",
+    OutputComparison.Reason.BUDGET: "the budget is spent",
+    OutputComparison.Reason.FIRST: "the first place is decided",
+    OutputComparison.Reason.HALF_WIDTH: "differences are known precisely enough",
 }
 
 
@@ -68,7 +68,7 @@ def find_indistinguishable_groups(ranking: Json) -> list[list[str]]:
 def describe_groups(groups: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     """Return each group with a description."""
     return [
-        (", ".join(group), "cannot be told apart" if len(group) > 1 else "is told apart from all others")
+        (", ".join(group), "not significantly different" if len(group) > 1 else "differs significantly from all others")
         for group in groups
     ]
 

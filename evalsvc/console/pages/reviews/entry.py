@@ -113,7 +113,7 @@ def _answer(request: HttpRequest, id: uuid.UUID, view: ReviewerView) -> HttpResp
             raise Http404
         return redirect_to_sign_in(request)
     if not who.may_answer:
-        raise PageError(403, "You may only look", "Your role in this account is reader. An editor can answer.")
+        raise PageError(403, "You may only look", "You have the reader role. Editors can answer.")
     refuse_unreadable(request)
     with account_scope(who.account.pk, statement_timeout=MEMBER_STATEMENT_TIMEOUT):
         return view(request, id, who)
@@ -155,8 +155,8 @@ def enter_review(request: HttpRequest, id: uuid.UUID, token: str) -> HttpRespons
     except Problem as problem:
         return add_privacy_headers(queue_refused(request, problem))
     if holder is None:
-        message = "It has ended, or was never one. Ask for another."
-        return add_privacy_headers(queue_message(request, "This link opens nothing", message, 404))
+        message = "The link has expired or is invalid. Ask for a new one."
+        return add_privacy_headers(queue_message(request, "This link is not valid", message, 404))
     if request.method == "GET":
         with account_scope(holder.account_id):
             review = get_review(account=Account(pk=holder.account_id), id=id)
@@ -190,7 +190,7 @@ def _give_cookie(answer: HttpResponse, holder: LinkHolder) -> None:
 def queue_refused(request: HttpRequest, problem: Problem) -> HttpResponse:
     """Write what a service has refused as a page for reviewers."""
     if problem.code == "review_closed":
-        return queue_message(request, "This review is closed", "Thank you. Nobody can answer it any more.", 410)
+        return queue_message(request, "This review is closed", "Thank you. It no longer accepts answers.", 410)
     response = queue_message(request, problem.row.title, problem.row.remedy, problem.row.status)
     for name, value in problem.headers.items():
         response.headers[name] = value

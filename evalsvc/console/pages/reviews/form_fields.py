@@ -17,13 +17,13 @@ MOST_CRITERIA, MOST_EXPERIMENTS = 50, 200
 OF = (
     ("outputs", "outputs of an experiment"),
     ("pairs", "pairs of outputs: which is better?"),
-    ("evaluations", "evaluations that filters find"),
+    ("evaluations", "evaluations that match filters"),
 )
 METHODS = (
     ("all", "all of them"),
-    ("random", "so many, at random"),
-    ("uncertain", "so many, sooner where a score is near its threshold"),
-    ("disagreeing", "so many, sooner where evaluators differ"),
+    ("random", "a random sample"),
+    ("uncertain", "a sample, preferring scores near the threshold"),
+    ("disagreeing", "a sample, preferring disagreement between evaluators"),
 )
 TYPES = dict(AnnotationCriteria.Type.choices)
 
@@ -40,12 +40,12 @@ def source_fields(account: Account, sent: Sent, errors: Errors) -> list[FormFiel
     ):
         experiments.append((experiment_id, f"experiment {experiment_id}"))
     fields = (
-        FormField("of", "What is looked at", "select", options=OF),
+        FormField("of", "Items", "select", options=OF),
         FormField("experiment", "Experiment", "select", options=experiments, help="For outputs and pairs."),
-        FormField("configs", "Configs", help="Their names, with commas between; empty: all. Reviewers never see them."),
-        FormField("method", "Which of them", "select", options=METHODS),
-        FormField("n", "How many", "number", help="Where not all are taken."),
-        FormField("metric", "By the score of", help="A metric of the experiment, where scores decide."),
+        FormField("configs", "Configs", help="Comma-separated names; default: all. Hidden from reviewers."),
+        FormField("method", "Selection", "select", options=METHODS),
+        FormField("n", "How many", "number", help="For samples."),
+        FormField("metric", "By the score of", help="A metric of the experiment, for selection by score."),
     )
     return populate_fields(fields, sent, errors)
 
@@ -56,10 +56,10 @@ def criteria_fields(account: Account, sent: Sent, errors: Errors) -> list[FormFi
         FormField(f"c-{row.pk}", f"{row.name} ({TYPES[row.annotation_type].lower()})", "checkbox")
         for row in list_criteria(account=account)[:MOST_CRITERIA]
     ]
-    note = "Pass or fail; POST /v1/annotation-criteria makes other kinds. Pairs ask which is better, and need none."
+    note = "Pass or fail; other kinds: POST /v1/annotation-criteria. Pairs need no question."
     fields = (
-        FormField("name", "Name of the review", is_required=True),
-        FormField("instructions", "What to look at", "textarea", rows=3, help="Shown above each item."),
+        FormField("name", "Review name", is_required=True),
+        FormField("instructions", "What to look at", "textarea", rows=3, help="Instructions shown above each item."),
         *choices,
         FormField("question", "Or a new question", help=note),
     )
@@ -70,12 +70,12 @@ def answer_fields(sent: Sent, errors: Errors) -> list[FormField]:
     """Return how many answer, and what they see."""
     fields = (
         FormField(
-            "n_answers", "Answers for each item", "number", value="1", help="From two on, agreement is measured."
+            "n_answers", "Answers per item", "number", value="1", help="With two or more, agreement is measured."
         ),
-        FormField("expected", "Show what is expected", "checkbox"),
+        FormField("expected", "Show the expected output", "checkbox"),
         FormField("scores", "Show the scores of evaluators", "checkbox"),
-        FormField("answers", "Show what others have said", "checkbox"),
-        FormField("seed", "Seed", "number", help="The same seed draws the same items in the same order."),
+        FormField("answers", "Show other reviewers' answers", "checkbox"),
+        FormField("seed", "Seed", "number", help="The same seed selects the same items in the same order."),
     )
     return populate_fields(fields, sent, errors)
 
@@ -83,7 +83,7 @@ def answer_fields(sent: Sent, errors: Errors) -> list[FormField]:
 def people_fields(sent: Sent, errors: Errors) -> list[FormField]:
     """Return the fields for people without an account, who answer in addition to the account's editors."""
     fields = (
-        FormField("people", "Links for people without an account", "textarea", rows=3, help="A name on each line."),
-        FormField("days", "Days until the links end", "number", value="14", help=f"At most {MOST_DAYS}."),
+        FormField("people", "Links for people without an account", "textarea", rows=3, help="One name per line."),
+        FormField("days", "Links expire after (days)", "number", value="14", help=f"At most {MOST_DAYS}."),
     )
     return populate_fields(fields, sent, errors)

@@ -25,11 +25,11 @@ from evalsvc.stats.basics.rows import describe_rows
 ON_A_PAGE, MOST_DIFFERING, LONGEST = 25, 20, 240
 AGREEMENT = (
     Column("Question"),
-    Column("Same answer", kind="figure", note="Of two answers to one item, how often they are the same."),
-    Column("Krippendorff's alpha", note="For any number of people and missing answers; 0 is what chance would bring."),
-    Column("Fleiss' kappa", note="For items that are all answered equally often."),
+    Column("Same answer", kind="figure", note="How often two answers to an item agree."),
+    Column("Krippendorff's alpha", note="For any number of people and missing answers; 0 is agreement by chance."),
+    Column("Fleiss' kappa", note="For items with the same number of answers."),
     Column("Cohen's kappa", note="For exactly two people."),
-    Column("Items they differ about", kind="figure"),
+    Column("Disagreements", kind="figure"),
 )
 ESTIMATES = (Column("Question"), Column("Answer"), Column("For new data"), Column("For this set"), Column("From"))
 
@@ -37,7 +37,7 @@ ESTIMATES = (Column("Question"), Column("Answer"), Column("For new data"), Colum
 def agreement_table(found: ReviewFindings) -> PageTable:
     """Return how far people agree about each question."""
     rows = [TableRow(_agreement_cells(agreement)) for agreement in found.agreement]
-    return PageTable("Agreement", AGREEMENT, rows, empty="Each item is answered by one person, so nothing can agree.")
+    return PageTable("Agreement", AGREEMENT, rows, empty="Each item has one answer, so agreement cannot be measured.")
 
 
 def _agreement_cells(one: QuestionAgreement) -> Sequence[object]:
@@ -68,7 +68,7 @@ def estimates_table(found: ReviewFindings) -> PageTable:
         rows.append(
             TableRow((element("bdi", estimate.name), answer, number, exact, describe_rows(estimate.rows, "items")))
         )
-    return PageTable("What the answers say", ESTIMATES, rows, empty="Nobody has answered yet.")
+    return PageTable("What the answers say", ESTIMATES, rows, empty="No answers yet.")
 
 
 def items_table(
@@ -89,8 +89,8 @@ def items_table(
         TableRow(_item_cells(review, item, content, answers_by_item.get(item.pk, ()), shows_answers)) for item in items
     ]
     columns = (Column("Item"), Column("Input", kind="wide"), Column("Output", kind="wide"), Column("Answers"))
-    caption = "Items that people differ about" if differing is not None else "Items, in the order of the queue"
-    empty = "Nobody differs about anything." if differing is not None else "No item."
+    caption = "Disagreements" if differing is not None else "Items, in the order of the queue"
+    empty = "No disagreements." if differing is not None else "No item."
     return PageTable(caption, columns, rows, next_cursor=following, empty=empty)
 
 

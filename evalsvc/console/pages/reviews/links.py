@@ -17,18 +17,18 @@ from evalsvc.reviews.links import LONGEST_SECONDS, issue_link
 from evalsvc.reviews.models import Review, ReviewLink
 from evalsvc.reviews.selectors import list_links
 
-LINKS_ONCE = format_once_message("The address of a new link", "If nobody has copied it, end the link and make another.")
+LINKS_ONCE = format_once_message("The address of a new link", "If nobody copied it, end it and create another one.")
 A_DAY = 86_400
 MOST_DAYS = LONGEST_SECONDS // A_DAY
 MOST_AT_ONCE = 20
-OPENS, MAKER_LEFT, ENDED = "opens the queue", "shut: who made it may not edit now", "ended"
+OPENS, MAKER_LEFT, ENDED = "opens the queue", "inactive: its creator can no longer edit", "ended"
 
 
 def link_fields(sent: Mapping[str, str] | None = None, errors: Mapping[str, str] | None = None) -> list[FormField]:
     """Return the form of a new link."""
     fields = (
-        FormField("name", "Whose link it is", is_required=True, help="One for each person, so that answers differ."),
-        FormField("days", "Days until it ends", "number", value="14", help=f"At most {MOST_DAYS}."),
+        FormField("name", "Name", is_required=True, help="One per person, so that answers can be told apart."),
+        FormField("days", "Expires after (days)", "number", value="14", help=f"At most {MOST_DAYS}."),
     )
     return populate_fields(fields, sent or {}, errors)
 

@@ -32,7 +32,7 @@ COLUMNS = (
     Column("Asked", kind="wide"),
     Column("Where it stands"),
     Column("Answered", kind="figure"),
-    Column("Agreement", note="Krippendorff's alpha: 1 is perfect, 0 what chance would bring."),
+    Column("Agreement", note="Krippendorff's alpha: 1 is perfect, 0 is agreement by chance."),
     Column("Made"),
 )
 

@@ -115,7 +115,7 @@ def act_on_review(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     if act == "revoke":
         link = uuid_or_missing(request.POST.get("link", ""))
         revoke_link(account=visitor.account, review_id=id, id=link, actor=visitor.actor)
-        messages.success(request, "The link is ended: the next thing that its holder does is refused.")
+        messages.success(request, "The link is ended and no longer works.")
     elif act not in ("close", "delete"):
         raise NotFound
     elif check_confirmation(request, review.name):
@@ -127,10 +127,10 @@ def _ended(request: PageRequest, review: Review, act: str) -> HttpResponse:
     visitor = request.visitor
     if act == "close":
         close_review(account=visitor.account, id=review.pk, actor=visitor.actor)
-        messages.success(request, f"{review.name} is closed. What was answered stays.")
+        messages.success(request, f"{review.name} is closed. Existing answers are kept.")
         return redirect("console_review", review.pk)
     delete_review(account=visitor.account, id=review.pk, actor=visitor.actor)
-    messages.success(request, f"{review.name} is deleted. The labels that it made stay.")
+    messages.success(request, f"{review.name} is deleted. Its labels are kept.")
     return redirect("console_reviews")
 
 

@@ -24,9 +24,9 @@ from evalsvc.reviews.selectors import find_answer, get_leased_item, get_review, 
 
 LATE = {"lease_lost": "late", "already_answered": "kept"}
 NOTES = {
-    "late": "Your lease had ended, and somebody else has that item now. Here is the next one.",
-    "kept": "That item had an answer of yours already; it stays. Here is the next one.",
-    "skipped": "Passed over. It waits for somebody else.",
+    "late": "Your time for that item ran out and someone else has it now. Here is the next one.",
+    "kept": "You already answered that item; your answer is kept. Here is the next one.",
+    "skipped": "Skipped. It stays open for others.",
 }
 
 

@@ -31,15 +31,15 @@ STATES = {
     "complete": ("complete", "badge good"),
 }
 REASONS = {
-    NO_VARIATION: "all answers are equal: agreement beyond chance cannot be told",
+    NO_VARIATION: "all answers are equal: agreement beyond chance is undefined",
     NO_PAIRS: "no item has two answers yet",
     FEW_ITEMS: f"fewer than {LEAST_ITEMS} items with two answers: no interval yet",
-    NOT_TWO: "only for exactly two people",
-    UNEVEN: "not every item has as many answers",
+    NOT_TWO: "needs exactly two people",
+    UNEVEN: "items have different numbers of answers",
     "non_response": "more than a tenth of the items have no answer, and those may be the hard ones",
     "no_interval": "no interval yet",
 }
-NO_SPREAD = "no interval: somebody gave one answer only, so other items would bring the same figure"
+NO_SPREAD = "no interval: one person gave the same answer throughout"
 OF_PEOPLE = "for new items and the same people"
 DRAWS = {
     "all": "all of them",

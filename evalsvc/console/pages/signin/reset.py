@@ -17,8 +17,8 @@ from evalsvc.console.access import console_message
 from evalsvc.console.pages.signin.views import add_retry_after, anonymous_page, get_email
 
 log = logging.getLogger(__name__)
-SENT = "If there is somebody with that address who signs in by password, a link is on its way. It is good for an hour."
-OVER = "It was used, it is older than an hour, or it is not whole."
+SENT = "If an account with that address uses a password, a link has been sent. It is valid for one hour."
+OVER = "It was already used, has expired, or is incomplete."
 
 
 @anonymous_page
@@ -32,7 +32,7 @@ def forgotten_password(request: HttpRequest) -> HttpResponse:
     try:
         take_attempt(reset_counters(email, caller_ip(request)))
     except LockedOut as locked:
-        answer = console_message(request, status=429, title="Too many mails were asked for", detail=str(locked))
+        answer = console_message(request, status=429, title="Too many reset emails requested", detail=str(locked))
         return add_retry_after(answer, locked)
     try:
         send_reset_mail.delay(email)
@@ -55,11 +55,11 @@ def reset_by_link(request: HttpRequest, person: str, token: str) -> HttpResponse
         if not faults and not reset_password(user=user, password=password):
             return _opens_nothing(request)
         if not faults:
-            messages.success(request, "Your password is changed, and all your sessions have ended. Sign in with it.")
+            messages.success(request, "Password changed. All sessions have ended. Sign in with the new password.")
             return redirect("account_login")
     return render(request, "console/signin/reset.html", {"person": user, "faults": faults})
 
 
 def _opens_nothing(request: HttpRequest) -> HttpResponse:
-    way = ("console_forgotten", "Ask for another one") if sends_mails() else ("account_login", "Sign in")
-    return console_message(request, status=404, title="This link opens nothing", detail=OVER, way=way)
+    way = ("console_forgotten", "Request a new one") if sends_mails() else ("account_login", "Sign in")
+    return console_message(request, status=404, title="This link is not valid", detail=OVER, way=way)

@@ -37,7 +37,7 @@ def redirect_to_provider(request: HttpRequest) -> HttpResponse:
         take_attempt(provider_counters(caller_ip(request)))
         return go_to_provider(request, then=safe_next(request, reverse("console_home")))
     except LockedOut as locked:
-        answer = console_message(request, status=429, title="Too many sign-ins were begun", detail=str(locked))
+        answer = console_message(request, status=429, title="Too many sign-in attempts", detail=str(locked))
         return add_retry_after(answer, locked)
     except ProviderRefused as error:
         return _render_refusal(request, error)

@@ -23,8 +23,8 @@ from evalsvc.accounts.tasks import record_sign_in_lock
 from evalsvc.console.parts.addresses import safe_next
 
 log = logging.getLogger(__name__)
-WRONG = "E-mail address and password do not match, or this person may not sign in."
-WRONG_CODE = "That is not a code that can be used now. An app's code is good once, and for half a minute."
+WRONG = "Wrong email address or password, or the account is disabled."
+WRONG_CODE = "Invalid code. Each code works once, for 30 seconds."
 
 
 def anonymous_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -44,7 +44,7 @@ class TraceQuery:
 def read_trace_filters(query: Mapping[str, str], now: datetime) -> TraceQuery:
     """Read an address. Without a word about spans, the ones at the top of their traces are looked for."""
     values = {name: text for name in NAMES if (text := query.get(name, "").strip())}
-    if wrong := {name: "Holds a character that no text of ours has." for name, text in values.items() if "\0" in text}:
+    if wrong := {name: "Contains a character that is not allowed." for name, text in values.items() if "\0" in text}:
         return TraceQuery(values, [], wrong)
     filters = [_is(field, values[name]) for name, field in EQUAL.items() if name in values]
     if "trace" in values:

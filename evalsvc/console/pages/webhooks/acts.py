@@ -24,7 +24,7 @@ from evalsvc.events.services import (
     send_test,
 )
 
-SOON = "It is sent within seconds: load the page again to see what came of it."
+SOON = "It is sent within seconds. Reload the page to see the result."
 
 
 @require_POST
@@ -55,7 +55,7 @@ def test_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor = request.visitor
     row = get_endpoint(account=visitor.account, id=id)
     send_test(account=visitor.account, endpoint=row, now=visitor.now, actor=visitor.actor)
-    messages.success(request, f"A test event is on its way. {SOON}")
+    messages.success(request, f"Test event sent. {SOON}")
     return redirect("console_webhook", id=id)
 
 

@@ -24,7 +24,7 @@ from evalsvc.events.services import create_endpoint, revise_endpoint
 from evalsvc.rest.problems import Invalid
 
 LISTS = ("evaluators", "profiles", "project_ids")
-SHOWN_BEFORE = format_once_message("The secret", "If nobody has copied it, rotate it.")
+SHOWN_BEFORE = format_once_message("The secret", "If nobody copied it, rotate it.")
 EXAMPLE = {"url": "https://hooks.example.com/evalsvc", "event_types": ["evaluation.failed"]}
 
 
@@ -56,7 +56,7 @@ def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         revise_endpoint(account=visitor.account, endpoint=row, changes=changes, actor=visitor.actor)
     except (Invalid, ValidationError) as exc:
         return _form(request, row, errors_at(exc, _field))
-    messages.success(request, "The webhook is changed. What has not arrived goes to its new address when it is due.")
+    messages.success(request, "Webhook updated. Pending deliveries go to the new URL.")
     return redirect("console_webhook", id=id)
 
 
@@ -119,11 +119,11 @@ ADDRESS = (
     FormField(
         "url", "Address", help="Events are sent there, as to https://hooks.example.com/evalsvc.", is_required=True
     ),
-    FormField("per_hour", "Deliveries an hour, at most", value="100", help="What is beyond is listed as left out."),
+    FormField("per_hour", "Maximum deliveries per hour", value="100", help="Further ones are skipped and listed."),
 )  # fmt: skip
 RULES = (
-    FormField("evaluators", "Evaluators", help="Their dated ids, with commas between. Empty: all."),
-    FormField("profiles", "Profiles", help="Names, with commas between. Empty: all."),
-    FormField("project_ids", "Projects", help="Ids, with commas between. Empty: all."),
-    FormField("max_score", "Score at most", help="Only verdicts with this score or a lower one. Empty: any."),
+    FormField("evaluators", "Evaluators", help="Comma-separated dated ids. Default: all."),
+    FormField("profiles", "Profiles", help="Comma-separated names. Default: all."),
+    FormField("project_ids", "Projects", help="Comma-separated ids. Default: all."),
+    FormField("max_score", "Maximum score", help="Only verdicts with at most this score. Default: any."),
 )

@@ -20,7 +20,7 @@ from evalsvc.reports.page.elements import element, join_parts
 COLUMNS = (
     Column("Address", kind="wide"),
     Column("State"),
-    Column("Not arrived", note="Of its newest hundred deliveries within seven days, and what the rate limit left out"),
+    Column("Not arrived", note="Of the last 100 deliveries within 7 days, and those skipped by the rate limit"),
     Column("Last arrived"),
     Column("What is wrong, and what to do", kind="wide"),
 )

@@ -10,28 +10,28 @@ from evalsvc.events.selectors import MOST_LEFT_OUT, EndpointHealth
 
 AGAIN = "then deliver again."
 ERRORS = {
-    "timeout": ("", f"Let the receiver answer 2xx at once, and do its work afterwards; {AGAIN}"),
-    "connection": ("", f"See that the receiver runs, and its certificate holds, or edit the address; {AGAIN}"),
-    "refused_address": ("", f"Edit the address, or ask the operator to allow the network; {AGAIN}"),
+    "timeout": ("", f"Make the receiver return 2xx immediately and do its work afterwards; {AGAIN}"),
+    "connection": ("", f"Check that the receiver is running and its certificate is valid, or edit the URL; {AGAIN}"),
+    "refused_address": ("", f"Edit the URL, or ask the operator to allow the network; {AGAIN}"),
     "bad_url": ("", f"Edit the address; {AGAIN}"),
-    "too_large": ("", f"Let the receiver answer with a status and little else; {AGAIN}"),
-    "bad_answer": ("", f"Let the receiver answer uncompressed; {AGAIN}"),
+    "too_large": ("", f"Make the receiver return a short response; {AGAIN}"),
+    "bad_answer": ("", f"Make the receiver return an uncompressed response; {AGAIN}"),
     "disabled": ("The webhook was switched off.", f"Switch it on; {AGAIN}"),
     "secret": ("The secret cannot be decrypted.", f"Rotate the secret and give the new one to the receiver; {AGAIN}"),
 }  # fmt: skip
 ANSWERS = {
-    400: f"Read at the receiver why it refuses this event; {AGAIN}",
-    401: f"Give the receiver this webhook's secret (rotate it if it is lost), or take its own sign-in away; {AGAIN}",
-    403: f"Give the receiver this webhook's secret (rotate it if it is lost), or take its own sign-in away; {AGAIN}",
-    404: f"There is nothing at this path: edit the address; {AGAIN}",
-    405: f"The path takes no POST: edit the address; {AGAIN}",
-    410: f"There is nothing at this path any more: edit the address; {AGAIN}",
-    413: f"Let the receiver take larger bodies; {AGAIN}",
-    429: f"It is too much for the receiver: lower the deliveries an hour, or raise its limit; {AGAIN}",
+    400: f"Check the receiver's logs for why it rejects this event; {AGAIN}",
+    401: f"Configure this webhook's secret at the receiver (rotate it if lost); {AGAIN}",
+    403: f"Configure this webhook's secret at the receiver (rotate it if lost); {AGAIN}",
+    404: f"Nothing exists at this path: edit the URL; {AGAIN}",
+    405: f"The path does not accept POST: edit the URL; {AGAIN}",
+    410: f"The path no longer exists: edit the URL; {AGAIN}",
+    413: f"Raise the receiver's body size limit; {AGAIN}",
+    429: f"Lower the maximum deliveries per hour, or raise the receiver's rate limit; {AGAIN}",
 }
-REDIRECT = f"Redirects are not followed: edit the address to where it leads; {AGAIN}"
-REFUSED = f"Read at the receiver why it refuses this event; {AGAIN}"
-BROKEN = f"The receiver has failed: mend it, {AGAIN}"
+REDIRECT = f"Redirects are not followed: use the final URL; {AGAIN}"
+REFUSED = f"Check the receiver's logs for why it rejects this event; {AGAIN}"
+BROKEN = f"The receiver failed: fix it, {AGAIN}"
 CALM = {"delivered": "good", "failed": "bad", "limited": "warn"}
 
 
@@ -47,7 +47,7 @@ def get_cause(last_status: int | None, last_error: str | None) -> Cause:
     """Return the result of an attempt: the status of the response in words, or why no response arrived."""
     if last_error is not None:
         code, _, detail = last_error.partition(": ")
-        says, remedy = ERRORS.get(code, ("", f"Look at the receiver; {AGAIN}"))
+        says, remedy = ERRORS.get(code, ("", f"Check the receiver; {AGAIN}"))
         return Cause(says or detail or last_error, remedy)
     if last_status is None:
         return Cause()
@@ -64,7 +64,7 @@ def get_cause(last_status: int | None, last_error: str | None) -> Cause:
 def cause_of_delivery(row: EventDelivery) -> Cause:
     """Return the result of a delivery's last attempt, or why it was not attempted."""
     if row.status == EventDelivery.Status.LIMITED:
-        return Cause("More deliveries were begun in this hour than the webhook allows.", "Edit it, or deliver again.")
+        return Cause("More deliveries than the webhook allows in this hour.", "Edit it, or deliver again.")
     return get_cause(row.last_status, row.last_error)
 
 
@@ -80,7 +80,7 @@ def get_cause_of_health(health: EndpointHealth) -> Cause:
     if health.disabled_reason is None:
         return get_cause(health.last_status, health.last_error)
     reason = EventEndpoint.DisabledReason(health.disabled_reason)
-    return Cause(f"Disabled: {reason.label}", "Repair the receiver or edit the address; then switch the webhook on.")
+    return Cause(f"Disabled: {reason.label}", "Fix the receiver or edit the URL, then enable the webhook.")
 
 
 def format_health(one: EndpointHealth) -> tuple[str, str]:

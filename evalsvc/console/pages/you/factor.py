@@ -25,7 +25,7 @@ from evalsvc.rest.problems import Invalid
 
 PENDING = "factor_secret"
 """Where the session keeps the secret that is being set up, encrypted as it will be stored."""
-NO_KEYS = "The operator has not set ENCRYPTION_KEYS, without which no secret is stored."
+NO_KEYS = "The operator has not set ENCRYPTION_KEYS, which is required to store secrets."
 
 
 @require_http_methods(["GET", "POST"])
@@ -41,13 +41,11 @@ def set_up_factor(request: HttpRequest) -> HttpResponse:
     require_proof(request)
     codes = factors.switch_on(user=user, secret=secret, code=request.POST.get("code", ""))
     if codes is None:
-        return _set_up_form(
-            request, user, secret, "That is not the code that the app shows now. Is your phone's clock right?"
-        )
+        return _set_up_form(request, user, secret, "Wrong code. Check that your phone's clock is right.")
     del request.session[PENDING]
     n = end_sessions(user=user, but=request.session.session_key)
     record_of_person(user, "factor.switched_on", n_sessions=n)
-    return _show_codes(request, codes, "Your second factor is on")
+    return _show_codes(request, codes, "Two-factor authentication is on")
 
 
 @require_POST
@@ -76,7 +74,7 @@ def switch_factor_off(request: HttpRequest) -> HttpResponse:
         return redirect("console_you")
     if is_off:
         record_of_person(user, "factor.switched_off")
-        messages.success(request, "Your second factor is off. A password is enough to sign in as you.")
+        messages.success(request, "Two-factor authentication is off. A password is enough to sign in as you.")
     return redirect("console_you")
 
 
@@ -90,7 +88,7 @@ def _pending_secret(request: HttpRequest) -> str:
         secret = factors.new_secret()
         request.session[PENDING] = encrypt(secret.encode()).decode()
     except NoEncryptionKeys:
-        raise PageError(503, "No second factor here", NO_KEYS) from None
+        raise PageError(503, "No second factor required", NO_KEYS) from None
     return secret
 
 

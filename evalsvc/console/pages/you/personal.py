@@ -23,7 +23,7 @@ from evalsvc.console.access import READER, PageError, console_message, console_p
 from evalsvc.console.pages.signin.views import add_retry_after
 
 View = Callable[..., HttpResponse]
-NOT_PROVEN = "Nothing was changed: that is not your password, or not a code that can be used now."
+NOT_PROVEN = "Nothing was changed: wrong password or code."
 
 
 class NotProven(Exception):
@@ -73,7 +73,7 @@ def proof_label(user: User) -> str:
     """
     if user.has_usable_password():
         return "Your password"
-    return "A code of your app" if has_factor(user) else ""
+    return "Code from your app" if has_factor(user) else ""
 
 
 def require_proof(request: HttpRequest) -> None:

@@ -52,7 +52,7 @@ def new_password(request: HttpRequest) -> HttpResponse:
     elif not change_password(request, user=user, password=request.POST["password"]):
         raise NotProven
     else:
-        messages.success(request, "The password is changed. Your other sessions have ended.")
+        messages.success(request, "Password changed. Your other sessions have ended.")
     return redirect("console_you")
 
 
@@ -64,7 +64,7 @@ def end_one_session(request: HttpRequest, id: int) -> HttpResponse:
     if not end_session(user=user, id=id):
         raise Http404
     record_of_person(user, "session.ended")
-    messages.success(request, "That session has ended: the next page it opens asks to sign in.")
+    messages.success(request, "Session ended.")
     return redirect(f"{reverse('console_you')}#sessions")
 
 

@@ -17,5 +17,5 @@ def check_confirmation(request: HttpRequest, name: str) -> bool:
     """Return whether the user typed the name; if not, add a message that nothing was changed."""
     if is_confirmed(request, name):
         return True
-    messages.error(request, f"Nothing was done: what was typed is not {name}.")
+    messages.error(request, f"Nothing was done: the text does not match {name}.")
     return False

@@ -43,5 +43,5 @@ def read_json_object(text: str, pointer: str) -> dict[str, Any]:
     """Read a field that contains a JSON object; an empty field is an empty object."""
     document = read_json_field(text, pointer) if text.strip() else {}
     if not isinstance(document, dict):
-        raise Invalid(FieldError(pointer, "Write a JSON object."))
+        raise Invalid(FieldError(pointer, "Enter a JSON object."))
     return document

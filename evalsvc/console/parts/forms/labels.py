@@ -49,7 +49,7 @@ def read_label(criteria: AnnotationCriteria, sent: Mapping[str, str]) -> Annotat
     match criteria.annotation_type:
         case Type.BINARY:
             if value not in dict(PASS_OR_FAIL):
-                raise Invalid(FieldError("/value", "Say pass or fail."))
+                raise Invalid(FieldError("/value", "Choose pass or fail."))
             return AnnotationValue(value_pass=value == "pass", explanation=why)
         case Type.CONTINUOUS:
             return AnnotationValue(value_score=_number(value), explanation=why)
@@ -65,7 +65,7 @@ def _find_category(criteria: AnnotationCriteria, value: str) -> Category:
     for category in get_categories(criteria):
         if _get_value(category) == value:
             return category
-    detail = f"{criteria.name} does not offer this answer any more. Nothing was kept: choose one of those it has now."
+    detail = f"{criteria.name} no longer offers this answer. Nothing was saved: choose one of the current ones."
     raise Problem(detail, code="changed_meanwhile")
 
 
@@ -73,4 +73,4 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise Invalid(FieldError("/value", "Write a number.")) from None
+        raise Invalid(FieldError("/value", "Enter a number.")) from None

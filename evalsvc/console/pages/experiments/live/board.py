@@ -41,7 +41,7 @@ REASONS = {
     "budget": "the budget is spent",
     "error": "it kept failing",
     "decided": "it has won",
-    "pause": "it waits at the end of a shard",
+    "pause": "paused at the end of a shard",
 }
 
 

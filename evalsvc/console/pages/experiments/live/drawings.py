@@ -76,7 +76,7 @@ def _looks_chart(asked: _LooksChartSpec, looks: tuple[InterimResult, ...]) -> Sa
     at = asked.reference
     # One look at a file that was scored at once: a bar at the end, where a band would have no width.
     is_single = len(asked.shard_ends) == 1
-    what = "Bars are intervals" if is_single else "Each point holds for one look. The band is the leader's interval"
+    what = "Bars are intervals" if is_single else "Points are fixed-sample. The band is the leader's interval"
     return plot(
         f"{asked.metric} at the ends of the shards",
         Axis("examples", low=0, high=asked.run_length),
@@ -174,7 +174,7 @@ def _note(view: Mapping[str, Any]) -> str:
     words = f"About {view['covers']}, {view['safe']}, {together} at {level_text(view['level'])}."
     if all(config["is_dominated"] != UNTOLD for config in view["configs"]):
         return words
-    return f"{words} No verdict: of a metric without a declared range nothing can be said while watched."
+    return f"{words} No verdict: a metric without a declared range has no anytime-valid interval."
 
 
 def _select_metrics(plan: ExperimentPlan) -> list[str]:
@@ -197,6 +197,6 @@ def front_words(config: Mapping[str, Any]) -> str:
     if config["on_front"]:
         return "on the front"
     if not config["dominated_by"]:
-        return "not scored on all of them yet"
+        return "not all examples scored yet"
     first = config["dominated_by"][0]
     return f"beaten by {first['config']} on {first['n']} examples: {first['sure']}"
