@@ -33,21 +33,6 @@ class Eval(TenantModel):
         return self.name
 
 
-class EvalRun(TenantModel):
-    """One experiment with one config, over the rows of one dataset version."""
-
-    id = models.BigIntegerField(primary_key=True, db_default=NextId())
-    eval = models.ForeignKey(Eval, on_delete=models.CASCADE, related_name="runs")
-    experiment = models.OneToOneField(Experiment, on_delete=models.CASCADE, related_name="eval_run")
-    name = models.CharField(max_length=MAX_NAME, blank=True)
-    metadata = models.JSONField(null=True)
-    data_source = models.JSONField(help_text="As it was sent; many rows are a file instead.")
-    created_at = models.DateTimeField(db_default=Now())
-
-    def __str__(self) -> str:
-        return self.name
-
-
 class EvalFile(TenantModel):
     """A file of rows."""
 
@@ -60,3 +45,25 @@ class EvalFile(TenantModel):
 
     def __str__(self) -> str:
         return self.filename
+
+
+class EvalRun(TenantModel):
+    """One experiment with one config, over the rows of one dataset version."""
+
+    id = models.BigIntegerField(primary_key=True, db_default=NextId())
+    eval = models.ForeignKey(Eval, on_delete=models.CASCADE, related_name="runs")
+    experiment = models.OneToOneField(Experiment, on_delete=models.CASCADE, related_name="eval_run")
+    name = models.CharField(max_length=MAX_NAME, blank=True)
+    metadata = models.JSONField(null=True)
+    data_source = models.JSONField(help_text="As it was sent; many rows are a file instead.")
+    file = models.ForeignKey(
+        EvalFile,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="Of many rows; it goes with the run.",
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    def __str__(self) -> str:
+        return self.name

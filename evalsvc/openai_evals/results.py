@@ -12,6 +12,7 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.pairs.compare import hash_joins
 from evalsvc.experiments.inference.pairs.versus import ComparisonQuestion, comparison_out
 from evalsvc.experiments.models import Config, Output, Score
 from evalsvc.openai_evals.models import EvalRun
@@ -33,8 +34,8 @@ SELECT o.id, x.position, CASE
     WHEN count(s.id) < cardinality(%(metrics)s::text[]) THEN NULL
     WHEN bool_or(s.error_code IS NOT NULL) THEN 'error'
     WHEN bool_and(s.passed) THEN 'pass' ELSE 'fail' END AS status
-FROM experiments_output o JOIN datasets_example x ON x.id = o.example_id
-LEFT JOIN experiments_score s ON s.config_id = o.config_id AND s.pos = o.pos AND s.metric = ANY (%(metrics)s)
+FROM experiments_output o JOIN datasets_example x ON x.id = o.example_id AND x.version_id = %(version)s
+LEFT JOIN experiments_score s ON s.config_id = %(config)s AND s.pos = o.pos AND s.metric = ANY (%(metrics)s)
 WHERE o.config_id = %(config)s GROUP BY o.id, x.position
 """
 # Until a run has ended, items beyond the first that is missing are not listed: a page would skip earlier ones.
@@ -78,7 +79,7 @@ class Counts:
 
 def read_statuses(run: EvalRun, config: Config) -> dict[int, str]:
     """Return the status of each item that has one, by its place in the source."""
-    with connections[current_role()].cursor() as cursor:
+    with hash_joins() as cursor:
         cursor.execute(ITEMS, _params(run, config))
         return {position: status for _, position, status in cursor.fetchall() if status is not None}
 
@@ -162,14 +163,14 @@ def list_items(
     if after is not None:
         sql += BEFORE if descends else AFTER
     sql += f" ORDER BY position {'DESC' if descends else ''} LIMIT %(limit)s"
-    with connections[current_role()].cursor() as cursor:
+    with hash_joins() as cursor:
         cursor.execute(sql, values | {"status": status, "after": after})
         return [Item(*row) for row in cursor.fetchall()]
 
 
 def find_item(run: EvalRun, config: Config, output_id: int) -> Item | None:
     """Return an item of a run by the id of its output."""
-    with connections[current_role()].cursor() as cursor:
+    with hash_joins() as cursor:
         sql = f"SELECT * FROM ({ITEMS}) items WHERE id = %(output)s AND status IS NOT NULL"  # noqa: S608  # nosec B608
         cursor.execute(sql, _params(run, config) | {"output": output_id})
         row = cursor.fetchone()
@@ -177,7 +178,8 @@ def find_item(run: EvalRun, config: Config, output_id: int) -> Item | None:
 
 
 def _params(run: EvalRun, config: Config) -> dict[str, Any]:
-    return {"config": config.pk, "metrics": [metric["name"] for metric in run.eval.metrics]}
+    version = run.experiment.plan.dataset_version_id
+    return {"config": config.pk, "version": version, "metrics": [metric["name"] for metric in run.eval.metrics]}
 
 
 def load_outputs(config: Config, items: Sequence[Item]) -> dict[int, Output]:

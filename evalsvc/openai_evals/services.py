@@ -39,6 +39,8 @@ from evalsvc.tenancy.scope import account_scope, current_role
 MAX_ECHOED_BYTES = 64 * 1024
 """Rows in the body of a run are shown again with each answer; more of them become a file."""
 LEASE_SECONDS = 600.0
+UNIT_ROWS = 500
+"""Recorded at once. The time that recording takes grows faster than the rows."""
 MAX_METRIC = 80
 OUTPUTS = "outputs"
 GRADED = ("text_similarity", "score_model")
@@ -92,7 +94,8 @@ def _check_criterion(account: Account, i: int, criterion: Any, item_schema: Mapp
 
 
 def _point(i: int, error: FieldError) -> FieldError:
-    return FieldError(f"/testing_criteria/{i}{error.pointer.removeprefix('/config')}", error.detail)
+    detail = error.detail if error.detail[:1].isupper() else f"It {error.detail}"
+    return FieldError(f"/testing_criteria/{i}{error.pointer.removeprefix('/config')}", detail)
 
 
 def name_metric(name: str, i: int, taken: Sequence[str]) -> str:
@@ -114,7 +117,7 @@ def delete_eval(*, account: Account, row: Eval, actor: str) -> None:
     """Delete an eval with its runs and their experiments, its rows, and its profiles, which are archived."""
     with account_scope(account.pk):
         for run in EvalRun.objects.filter(account=account, eval=row).select_related("experiment"):
-            delete_experiment(account=account, experiment=run.experiment, actor=actor)
+            _delete_run_rows(account, run, actor)
         names = [metric["profile"] for metric in row.metrics]
         for profile in Profile.objects.filter(account=account, name__in=names):
             archive_profile(account=account, profile=profile, now=timezone.now(), actor=actor)
@@ -155,13 +158,15 @@ def create_run(
             start=True,
             actor=actor,
         )
+        file = _store_source(account, source)
         run = EvalRun.objects.create(
             account=account,
             eval=row,
             experiment=experiment,
             name=body["name"],
             metadata=body["metadata"],
-            data_source=_shorten_source(account, source),
+            data_source=source if file is None else {**source, "source": {"type": "file_id", "id": f"{FILE}{file.pk}"}},
+            file=file,
         )
         run.refresh_from_db()
         record_audit(account=account, actor=actor, action="eval_run.created", target=run.name, id=f"{RUN}{run.pk}")
@@ -232,20 +237,17 @@ def _build_plan(row: Eval, version: DatasetVersion) -> dict[str, Any]:
     return {**plan, **rows, "failures": Failures.EXCLUDE}
 
 
-def _shorten_source(account: Account, source: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the source as runs show it: rows that are too many to be shown each time are those of a file."""
+def _store_source(account: Account, source: Mapping[str, Any]) -> EvalFile | None:
+    """Return a file of the rows in a body that are too many to be shown each time; None for others."""
     content = source["source"].get("content")
     if content is None or len(json.dumps(source)) <= MAX_ECHOED_BYTES:
-        return dict(source)
+        return None
     lines = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in content)
-    file = create_file(account=account, filename="rows.jsonl", content=lines, seconds=None)
-    return {**source, "source": {"type": "file_id", "id": f"{FILE}{file.pk}"}}
+    return create_file(account=account, filename="rows.jsonl", content=lines, seconds=None)
 
 
 def _feed(account: Account, config: Config, outputs: Sequence[str | None]) -> None:
-    while leased := units.lease_push_unit(
-        account=account, config=config, size=len(outputs), lease_seconds=LEASE_SECONDS
-    ):
+    while leased := units.lease_push_unit(account=account, config=config, size=UNIT_ROWS, lease_seconds=LEASE_SECONDS):
         units.post_outputs(
             held=WorkUnit.objects.get(account=account, pk=leased.unit.id),
             token=leased.unit.token,
@@ -266,7 +268,7 @@ def delete_run(*, account: Account, run: EvalRun, actor: str) -> None:
     with account_scope(account.pk):
         version = run.experiment.plan.dataset_version
         record_audit(account=account, actor=actor, action="eval_run.deleted", target=run.name, id=f"{RUN}{run.pk}")
-        delete_experiment(account=account, experiment=run.experiment, actor=actor)
+        _delete_run_rows(account, run, actor)
         if ExperimentPlan.objects.filter(account=account, dataset_version=version).exists():
             return
         others = DatasetVersion.objects.filter(account=account, dataset_id=version.dataset_id).exclude(pk=version.pk)
@@ -274,6 +276,12 @@ def delete_run(*, account: Account, run: EvalRun, actor: str) -> None:
             _delete_unused_dataset(account, version.dataset, actor)
         elif version.number != version.dataset.n_versions:
             _delete_version(account, version)
+
+
+def _delete_run_rows(account: Account, run: EvalRun, actor: str) -> None:
+    """Delete the experiment of a run, which takes the run along, and the file that was made of its rows."""
+    delete_experiment(account=account, experiment=run.experiment, actor=actor)
+    EvalFile.objects.filter(account=account, pk=run.file_id).delete()
 
 
 def _delete_version(account: Account, version: DatasetVersion) -> None:

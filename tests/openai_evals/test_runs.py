@@ -122,6 +122,8 @@ def test_many_rows_are_shown_as_a_file(client: OpenAI) -> None:
     source = run.data_source.to_dict()["source"]
     assert source["type"] == "file_id"
     assert [json.loads(line) for line in client.files.content(source["id"]).read().splitlines()] == rows
+    client.evals.runs.delete(run.id, eval_id=made.id)
+    assert list(client.files.list()) == []
 
 
 def test_braces_in_rows_are_data(client: OpenAI) -> None:
@@ -201,6 +203,13 @@ def test_bad_sources_are_400_and_make_nothing(client: OpenAI, alice: Caller, sou
     assert refusal.value.param == param
     assert list(client.evals.runs.list(made.id)) == []
     assert alice.get("/v1/datasets").json()["datasets"] == []
+
+
+def test_a_body_that_is_too_large_is_413(client: OpenAI) -> None:
+    made = make_eval(client)
+    with pytest.raises(openai.APIStatusError) as refusal:
+        make_run(client, made.id, [row("a", "a" * 5_000_000)])
+    assert (refusal.value.status_code, refusal.value.code) == (413, "body_too_large")
 
 
 def test_a_line_that_is_wrong_is_named(client: OpenAI) -> None:

@@ -63,6 +63,18 @@ class Migration(migrations.Migration):
             options={"indexes": [models.Index(fields=["account", "updated_at", "id"], name="ix_eval_updated")]},
         ),
         migrations.CreateModel(
+            name="EvalFile",
+            fields=[
+                ("id", id_field()),
+                ("filename", models.CharField(max_length=255)),
+                ("n_bytes", models.PositiveIntegerField()),
+                ("content", models.BinaryField()),
+                ("expires_at", models.DateTimeField(null=True)),
+                ("created_at", moment_field()),
+                ("account", account_field()),
+            ],
+        ),
+        migrations.CreateModel(
             name="EvalRun",
             fields=[
                 ("id", id_field()),
@@ -73,6 +85,16 @@ class Migration(migrations.Migration):
                     models.JSONField(help_text="As it was sent; many rows are a file instead."),
                 ),
                 ("created_at", moment_field()),
+                (
+                    "file",
+                    models.ForeignKey(
+                        help_text="Of many rows; it goes with the run.",
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to="openai_evals.evalfile",
+                    ),
+                ),
                 ("account", account_field()),
                 (
                     "eval",
@@ -86,18 +108,6 @@ class Migration(migrations.Migration):
                         on_delete=django.db.models.deletion.CASCADE, related_name="eval_run", to="projects.experiment"
                     ),
                 ),
-            ],
-        ),
-        migrations.CreateModel(
-            name="EvalFile",
-            fields=[
-                ("id", id_field()),
-                ("filename", models.CharField(max_length=255)),
-                ("n_bytes", models.PositiveIntegerField()),
-                ("content", models.BinaryField()),
-                ("expires_at", models.DateTimeField(null=True)),
-                ("created_at", moment_field()),
-                ("account", account_field()),
             ],
         ),
         protect("openai_evals_eval"),
