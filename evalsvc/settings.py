@@ -208,6 +208,7 @@ INSTALLED_APPS = [
     "evalsvc.comparisons",
     "evalsvc.gates",
     "evalsvc.benchmarks",
+    "evalsvc.openai_evals",
     "evalsvc.reports",
     "evalsvc.guides",
     "evalsvc.console",

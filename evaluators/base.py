@@ -69,7 +69,8 @@ class Sample:
     more than text. `baseline_output` is the answer of another application or version, to compare the output with.
     `unread` contains the fields with invalid values, and `attached` the media type of a picture or a recording that
     belongs to a field; `attachments` are the pictures and recordings themselves, as sent. `strips_thinking` is whether
-    closed blocks of thinking before the output are left out of what is judged.
+    closed blocks of thinking before the output are left out of what is judged. `item` has the columns of the row that
+    the sample was made of, for templates that name them.
     """
 
     input: str | None = None
@@ -85,6 +86,7 @@ class Sample:
     attached: Mapping[Field, str] = field(default_factory=lambda: NOTHING_ATTACHED)
     attachments: tuple[Attachment, ...] = ()
     strips_thinking: bool = True
+    item: Mapping[str, JSONValue] | None = None
 
     @property
     def gold(self) -> str | None:

@@ -51,10 +51,10 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
     Keys: `input`, `output`, `golds` and `gold` (joined, `gold` first), `contexts`, `gold_contexts`, `top_k_contexts`,
     `system_prompt`, `baseline_output`. Values are JSON as it came. What cannot be read is left out and named in
     `Sample.unread`: an evaluator that reads the field then answers `wrong_type`, and no score. `attachments` are
-    objects with `media_type` and `usage_type`, the field that each belongs to.
+    objects with `media_type` and `usage_type`, the field that each belongs to. `item` is an object of columns.
     """
     invalid_fields: Rest = {}
-    answer = _output(fields.get("output"), invalid_fields)
+    answer, item = _output(fields.get("output"), invalid_fields), fields.get("item")
     sample = Sample(
         input=_text(Field.INPUT, fields.get("input"), invalid_fields),
         output=None if answer is None else answer if isinstance(answer, str) else answer.text,
@@ -68,6 +68,7 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
         unread=invalid_fields or NOTHING_UNREAD,
         attached=_attached(fields.get("attachments")),
         attachments=_attachments(fields.get("attachments")),
+        item=item if isinstance(item, Mapping) else None,
     )
     return sample
 

@@ -65,6 +65,9 @@ OF_EXPERIMENTS = (
     ),
 )
 TABLES = (
+    Table("openai_evals_evalrun"),
+    Table("openai_evals_eval"),
+    Table("openai_evals_evalfile"),
     Table("benchmarks_execution"),
     Table("benchmarks_benchmark"),
     Table("comparisons_outputcomparison"),

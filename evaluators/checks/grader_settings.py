@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from evaluators.base import JSONValue, Settings, SettingsProblem
 from evaluators.checks.formula import BadFormula, parse_formula
-from evaluators.checks.graders import MEASURES, TYPES, content_texts, members
+from evaluators.checks.graders import ANSWER_TOKENS, MEASURES, TYPES, content_texts, members
 from evaluators.checks.references import parse_reference
 from evaluators.checks.templates import size_problems, tokens
 from evaluators.settings import THRESHOLD, object_schema, settings_problems
@@ -33,7 +33,7 @@ _ASKING: dict[str, JSONValue] = {
         "type": "object",
         "properties": {
             "temperature": {"type": "number", "minimum": 0},
-            "max_completions_tokens": {"type": "integer", "minimum": 1, "maximum": MAX_ANSWER_TOKENS},
+            **{name: {"type": "integer", "minimum": 1, "maximum": MAX_ANSWER_TOKENS} for name in ANSWER_TOKENS},
         },
     },
     # The connection is our own addition: OpenAI's graders could only use OpenAI's models.

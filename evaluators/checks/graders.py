@@ -28,6 +28,8 @@ MEASURES = {
     "rouge_l": "rougeL",
 }
 """`evaluation_metric` of a text_similarity grader, and our measure for it."""
+ANSWER_TOKENS = ("max_completion_tokens", "max_completions_tokens")
+"""The setting by its name in the API, and by that in OpenAI's own examples."""
 ASKING = frozenset({"score_model", "label_model"})
 TYPES = frozenset({"string_check", "text_similarity", "multi", "python", *ASKING})
 
@@ -91,7 +93,7 @@ def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
         pass_threshold=low + DEFAULT_THRESHOLD * (high - low) if threshold is None else threshold,
         model=str(settings["model"]),
         temperature=_number(sampling.get("temperature")),
-        max_output_tokens=_to_whole(sampling.get("max_completions_tokens")),
+        max_output_tokens=_to_whole(next((sampling[name] for name in ANSWER_TOKENS if name in sampling), None)),
     )
 
 

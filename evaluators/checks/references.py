@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -22,8 +22,8 @@ ITEM_NAMES: dict[Field, tuple[str, ...]] = {
     Field.SYSTEM_PROMPT: ("system_prompt",),
 }
 """The columns of a data source that have a place in our sample."""
-_FIELD_OF = {name: field for field, names in ITEM_NAMES.items() for name in names}
-_reference = re.compile(r"(item|sample)\.(\w+)((?:\.[\w-]+|\[\d{1,6}\])*)")
+FIELD_BY_COLUMN = {name: field for field, names in ITEM_NAMES.items() for name in names}
+_reference = re.compile(r"(item|sample)\.([\w-]+)((?:\.[\w-]+|\[\d{1,6}\])*)")
 _step = re.compile(r"\.([\w-]+)|\[(\d+)\]")
 _NO_TEXT = frozenset({"output_tools", "choices", "output_audio"})
 
@@ -41,11 +41,16 @@ class UnfilledReference(CannotScore):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An input of the sample, or a part of it when it is read as JSON."""
+    """An input of the sample, or a part of it when it is read as JSON.
 
-    field: Field
+    `column` is the name in `item.<name>`. A sample made of a row has the row's columns; other samples have the inputs
+    that go by such a name, and `field` is None for all other names.
+    """
+
+    field: Field | None
     path: tuple[str | int, ...] = ()
     is_json: bool = False
+    column: str | None = None
 
 
 def parse_reference(token: str) -> Reference:
@@ -56,25 +61,23 @@ def parse_reference(token: str) -> Reference:
     space, name, tail = match.groups()
     path = tuple(int(number) if number else key for key, number in _step.findall(tail))
     if space == "item":
-        return _item(name, path)
+        return Reference(FIELD_BY_COLUMN.get(name), path, is_json=bool(path), column=name)
     if name in ("output_text", "output_json") and (name == "output_json" or not path):
         return Reference(Field.OUTPUT, path, is_json=name == "output_json")
     why = "what is sent here is the text of the output" if name in _NO_TEXT else "it is not known"
     raise ValueError(f"names sample.{name}{tail}: {why}; use sample.output_text or sample.output_json")
 
 
-def _item(name: str, path: tuple[str | int, ...]) -> Reference:
-    field = _FIELD_OF.get(name)
-    if field is None:
-        raise ValueError(
-            f"names item.{name}, and nothing of a sample is called so; known are {', '.join(_FIELD_OF)}. Further "
-            f"columns can go into the gold answer as JSON, and are then item.reference.{name}"
-        )
-    return Reference(field, path, is_json=bool(path))
-
-
 def resolve_reference(reference: Reference, sample: Sample) -> str:
     """Return the text of a reference. Raises UnfilledReference if the sample does not have that part."""
+    if sample.item is not None and reference.column is not None and reference.column in sample.item:
+        return _resolve_column(reference, sample.item[reference.column])
+    if reference.field is None:
+        raise UnfilledReference(
+            f"The template names item.{reference.column}, and there is no row with such a column. Only experiments "
+            f"have rows; elsewhere put it into the gold answer as JSON and name item.reference.{reference.column}.",
+            in_output=False,
+        )
     text = field_text(sample, reference.field)
     if not reference.is_json:
         return text
@@ -84,18 +87,32 @@ def resolve_reference(reference: Reference, sample: Sample) -> str:
         is_output = reference.field is Field.OUTPUT
         place = "The output" if is_output else f"`{reference.field}`"
         raise UnfilledReference(f"{place} is read as JSON, and {exc}.", in_output=is_output) from None
+    return _write(value)
+
+
+def _resolve_column(reference: Reference, value: JSONValue) -> str:
+    try:
+        return _write(follow(value, reference.path))
+    except NotJson as exc:
+        raise UnfilledReference(f"The template reads item.{reference.column}, and {exc}.", in_output=False) from None
+
+
+def _write(value: JSONValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def fields_named(settings: Settings) -> set[Field]:
-    """Return the inputs that a definition's templates read, at any depth."""
-    return {reference.field for reference in _references(settings)}
+def fields_named(settings: Settings, columns: Collection[str] = ()) -> set[Field]:
+    """Return the inputs that a definition's templates read, at any depth, where a row has these columns."""
+    references = _references(settings)
+    return {
+        reference.field for reference in references if reference.field is not None and reference.column not in columns
+    }
 
 
 def fields_named_as_json(settings: Settings) -> set[Field]:
     """Name the inputs that a definition's templates read as JSON only."""
     references = _references(settings)
-    return {reference.field for reference in references if reference.is_json} - {
+    return {reference.field for reference in references if reference.is_json and reference.field is not None} - {
         reference.field for reference in references if not reference.is_json
     }
 

@@ -199,8 +199,14 @@ class Custom(Family):
         return tuple(field for field in self.fields_for(settings) if field not in _fields_as_json(settings))
 
     def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
-        """As every family, but that an object is there where JSON is read."""
-        return super().missing_fields(_parse_json_fields(sample, settings), settings)
+        """As every family, but that an object is there where JSON is read, and that a row has columns of its own."""
+        missing = super().missing_fields(_parse_json_fields(sample, settings), settings)
+        return [name for name in missing if name not in _fields_in_row(sample, settings)]
+
+    def find_unread_fields(self, sample: Sample, settings: Settings) -> list[Field]:
+        """As every family, but for what is read from the row."""
+        unread = super().find_unread_fields(sample, settings)
+        return [name for name in unread if name not in _fields_in_row(sample, settings)]
 
     def score(self, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         """Run the check. Raises CannotScore("missing_input") or ("input_too_long") where that cannot be done."""
@@ -231,6 +237,13 @@ def _fields_as_json(settings: Settings) -> set[Field]:
     if CRITERIA in settings or "type" not in settings:
         return set()
     return fields_named_as_json(settings) if is_grader(settings) else fields_as_json(settings)
+
+
+def _fields_in_row(sample: Sample, settings: Settings) -> set[Field]:
+    """Return the inputs that a grader reads from the columns of the sample's row, and from nowhere else."""
+    if not sample.item or not is_grader(settings):
+        return set()
+    return fields_named(settings) - fields_named(settings, sample.item)
 
 
 def _parse_json_fields(sample: Sample, settings: Settings) -> Sample:

@@ -35,9 +35,12 @@ def test_every_route_is_described_here(belongings: Belongings) -> None:
 
 
 def test_every_address_of_the_api_is_in_the_document() -> None:
+    from evalsvc.openai_evals import urls as openai_evals
     from evalsvc.urls import urlpatterns
 
-    routes = {f"/{pattern.pattern}" for pattern in urlpatterns if str(pattern.pattern).startswith("v1/")}
+    # OpenAI's document describes these; tests/openai_evals/test_access.py goes through them.
+    others = [pattern for pattern in urlpatterns if pattern not in openai_evals.urlpatterns]
+    routes = {f"/{pattern.pattern}" for pattern in others if str(pattern.pattern).startswith("v1/")}
     written = {
         route.replace("<id:", "{").replace("<uuid:", "{").replace("<str:", "{").replace(">", "}") for route in routes
     }

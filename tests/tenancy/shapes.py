@@ -17,6 +17,7 @@ from tests.experiments.shapes import filled_experiment
 from tests.factories import make_connection, make_profile, new_experiment
 from tests.gates.shapes import history_gate
 from tests.nightly.shapes import new_benchmark, note_execution
+from tests.openai_evals.rows import new_graded_rows
 from tests.prompts.shapes import revise, set_labels
 from tests.reviews.shapes import review_of_outputs, say_pass
 from tests.telemetry.otlp import log, logs, new_id, span, traces
@@ -48,6 +49,7 @@ def new_filled_account(name: str) -> Caller:
     apply_deltas(seconds=None)
     assert caller.post("/v1/saved-searches", {"name": "mine", "query": {"app": "shop"}}).status_code == 201
     make_profile(caller, "metrics", "mine", metric="bleu")
+    new_graded_rows(caller)
     new_experiment(caller)
     new_version(caller)
     new_criteria(caller)

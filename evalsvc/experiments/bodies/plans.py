@@ -46,6 +46,7 @@ class SampleIn(Strict):
     top_k_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
     baseline_output = serializers.CharField(max_length=200, required=False, validators=[pointer])
     output = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    item = serializers.CharField(max_length=200, required=False, validators=[pointer])
 
 
 class MetricIn(Strict):

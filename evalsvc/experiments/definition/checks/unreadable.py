@@ -182,8 +182,8 @@ def _no_number(value: Any) -> str | None:
 
 
 def _no_field(name: str, family: Family, settings: Settings, value: Any) -> str | None:
-    field = FIELDS[name]
-    if field not in family.reads(settings):
+    field = FIELDS.get(name)
+    if field is None or field not in family.reads(settings):
         return None
     return _why_unread(build_sample({name: answers.plain(value)}), field, family, settings)
 

@@ -10,6 +10,7 @@ from evalsvc.datasets.importers.beir import IGNORED_DOCUMENTS
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evaluators.base import Field, Sample
+from evaluators.checks.references import FIELD_BY_COLUMN
 from evaluators.samples import build_sample
 
 EXAMPLE_ROOTS = ("input", "expected", "contexts", "metadata")
@@ -24,6 +25,8 @@ FIELDS = {
     "top_k_contexts": Field.TOP_K_CONTEXT,
     "baseline_output": Field.BASELINE,
 }
+ITEM = "item"
+"""The columns of the row, which templates of OpenAI's graders name."""
 SYSTEM_PROMPTS = ("system_prompt", "evaluated_model_system_prompt")
 GOLD_COLUMNS = ("gold_contexts", "gold_context", "evaluated_model_gold_context")
 TOP_K_COLUMNS = ("top_k_contexts", "top_k_context", "evaluated_model_top_k_context")
@@ -70,6 +73,7 @@ def map_sample(
         for name in {"output", "contexts"} - pointers.keys():
             if values[name] is MISSING or name == OUTPUT:
                 missing_fields[FIELDS[name]], values[name] = missing, MISSING
+    values[ITEM] = _find_item(example if pointed is None else pointed, components, pointers.get(ITEM))
     sample = build_sample({name: value for name, value in values.items() if value is not MISSING})
     return MappedSample(drop_ignored(sample, example), missing_fields)
 
@@ -81,6 +85,19 @@ def drop_ignored(sample: Sample, example: Mapping[str, Any]) -> Sample:
         return sample
     contexts = [passage for passage in sample.contexts if (passage.id or passage.text) not in ignored]
     return replace(sample, contexts=tuple(contexts)) if len(contexts) < len(sample.contexts) else sample
+
+
+def _find_item(example: Mapping[str, Any], components: Mapping[str, object], pointer: str | None) -> object:
+    """Return the row's columns: the object at the pointer, else those of the input that go by no other name.
+
+    Without a pointer `item.reference` and the like go on being the inputs that they have always been.
+    """
+    if pointer is not None:
+        return value_at(example, components, pointer)
+    row = example.get("input")
+    if not isinstance(row, Mapping):
+        return MISSING
+    return {name: value for name, value in row.items() if name not in FIELD_BY_COLUMN}
 
 
 def value_at(example: Mapping[str, object], components: Mapping[str, object], pointer: str) -> object:

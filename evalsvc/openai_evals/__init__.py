@@ -1,0 +1,1 @@
+"""The Evals API of OpenAI, for its unmodified clients: evals, runs and files."""

@@ -1,0 +1,1 @@
+"""OpenAI's unmodified clients against this service."""

@@ -1,0 +1,55 @@
+"""Files of rows."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import openai
+import pytest
+from openai import OpenAI
+
+LINES = b'{"item": {"category": "a"}}\n\n{"item": {"category": "b"}}\n'
+
+
+def upload(client: OpenAI, content: bytes = LINES, **fields: Any) -> Any:
+    return client.files.create(file=("rows.jsonl", io.BytesIO(content)), **({"purpose": "evals"} | fields))
+
+
+def test_a_file_comes_back_as_it_was(client: OpenAI) -> None:
+    file = upload(client)
+
+    assert (file.object, file.bytes, file.filename, file.purpose) == ("file", len(LINES), "rows.jsonl", "evals")
+    assert client.files.wait_for_processing(file.id) == file
+    assert client.files.content(file.id).read() == LINES
+    assert [one.id for one in client.files.list(purpose="evals")] == [file.id]
+    assert list(client.files.list(purpose="batch")) == []
+
+
+def test_a_deleted_file_is_gone(client: OpenAI) -> None:
+    file = upload(client)
+    assert client.files.delete(file.id).deleted
+    for call in (client.files.retrieve, client.files.content, client.files.delete):
+        with pytest.raises(openai.NotFoundError):
+            call(file.id)
+
+
+def test_a_file_may_expire(client: OpenAI) -> None:
+    file = upload(client, expires_after={"anchor": "created_at", "seconds": 3600})
+    assert file.expires_at is not None
+    assert abs(file.expires_at - file.created_at - 3600) <= 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "param"),
+    [
+        ({"purpose": "batch"}, "purpose"),
+        ({"expires_after": {"anchor": "created_at", "seconds": 1}}, "expires_after.seconds"),
+        ({"expires_after": {"anchor": "now", "seconds": 3600}}, "expires_after.anchor"),
+    ],
+)
+def test_bad_fields_are_400(client: OpenAI, fields: Any, param: str) -> None:
+    with pytest.raises(openai.BadRequestError) as refusal:
+        upload(client, **fields)
+    assert refusal.value.param == param
+    assert list(client.files.list()) == []
