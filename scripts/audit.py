@@ -19,11 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pip._internal.models.index import PyPI
+
 from scripts.commits import CHECKOUT
 from scripts.inventory import read_pins
 
 LOCKS = CHECKOUT / "requirements"
-SERVICE = "https://pypi.org"
+SERVICE = PyPI.url.rstrip("/")
+"""Where pip looks unless it is told otherwise."""
 REQUESTS_AT_A_TIME, REQUEST_SECONDS, TOTAL_SECONDS, MAX_NAMES = 8, 10, 120, 10
 
 

@@ -34,7 +34,7 @@ def test_a_sample_says_its_own(client: Client) -> None:
     assert golds.passed
     assert (refused.status, refused.result, refused.passed) == (422, None, False)
     assert refused.problem is not None and refused.problem["errors"][0]["pointer"] == "/evaluated_model_output"
-    assert "Send an input" in str(refused)
+    assert "Provide `output`" in str(refused)
 
 
 def test_it_waits_for_workers(client: Client, alice: Caller) -> None:

@@ -51,7 +51,7 @@ def test_a_member_answers_one_item_after_the_other(alice: Caller) -> None:
         assert answer(client, review, **{field: verdict}).status_code == 303
 
     assert said(alice, review) == [{criteria["id"]: {"value_pass": verdict}} for verdict in (True, False)]
-    assert "Nothing is left for you" in client.get(queue_of(review)).content.decode()
+    assert "No more items for you" in client.get(queue_of(review)).content.decode()
 
 
 def test_sent_twice_it_is_kept_once(alice: Caller) -> None:
@@ -72,7 +72,7 @@ def test_too_late_it_says_so_and_goes_on(alice: Caller) -> None:
     take(alice, review, "ben")
 
     location = client.post(queue_of(review), fields)["Location"]
-    assert "somebody else has that item now" in client.get(location).content.decode()
+    assert "someone else has it now" in client.get(location).content.decode()
     assert said(alice, review) == []
 
 
@@ -83,7 +83,7 @@ def test_an_answer_can_be_taken_back(alice: Caller) -> None:
     back = client.post(queue_of(review), {"action": "undo"})["Location"]
     page = client.get(back)
 
-    assert "changing an answer" in page.content.decode() and "clear" in page.content.decode()
+    assert "changing an earlier answer" in page.content.decode() and "clear" in page.content.decode()
     client.post(queue_of(review), fields_of(page) | {field: "fail", "revise": "1"})
     assert said(alice, review) == [{criteria["id"]: {"value_pass": False}}]
 
@@ -236,7 +236,7 @@ def test_a_nul_is_refused_to_members_and_to_holders_of_links(alice: Caller) -> N
     review, criteria = review_of_outputs(alice, 2)
     for client in (member(alice), visitor(new_link(alice, review))):
         wrong = answer(client, review, **{f"q-{criteria['id']}": "pass"}, explanation="a\0b")
-        assert wrong.status_code == 400 and b"holds a NUL" in wrong.content
+        assert wrong.status_code == 400 and b"contains a NUL" in wrong.content
         assert client.get(queue_of(review), {"item": "\0"}).status_code == 400
         assert answer(client, review, **{f"q-{criteria['id']}": "pass"}, explanation="ab").status_code == 303
 

@@ -21,7 +21,7 @@ def test_twenty_keys_make_a_profile(signed: Signed, alice: Caller) -> None:
 
     assert [one["config"] for one in made] == [{"pass_threshold": 0.9}]
     assert keys.n <= 20
-    assert "The profile strict is made" in signed.page.inner_text("#messages")
+    assert "The profile strict is created" in signed.page.inner_text("#messages")
     signed.browser.assert_quiet()
 
 
