@@ -122,7 +122,7 @@ class _Builder:
         )
         step = "1" if schema.get("type") == "integer" else "any"
         if kind == "number" and "default" in schema:
-            common["help"] = f"{common['help']} Without it: {schema['default']}.".strip()
+            common["help"] = f"{common['help']} Default: {schema['default']}.".strip()
         return SettingField(kind=kind, value=_text(value, kind), step=step, **limits, **common)
 
     def _items(self, schema: Schema, value: object, pointer: str) -> list[SettingField]:
