@@ -42,14 +42,14 @@ def test_changes_leave_what_is_not_sent(client: OpenAI) -> None:
 def test_pages_hold_each_eval_once(client: OpenAI) -> None:
     ids = [make_eval(client, name=str(i)).id for i in range(3)]
 
-    assert [one.id for one in client.evals.list(limit=2)] == ids
-    assert [one.id for one in client.evals.list(limit=1, order="desc")] == ids[::-1]
+    assert [row.id for row in client.evals.list(limit=2)] == ids
+    assert [row.id for row in client.evals.list(limit=1, order="desc")] == ids[::-1]
     first = client.evals.list(limit=2)
     assert first.has_more
     assert first.model_extra is not None
     assert (first.model_extra["first_id"], first.model_extra["last_id"]) == (ids[0], ids[1])
     client.evals.update(ids[0], name="last")
-    assert [one.id for one in client.evals.list(limit=1, order_by="updated_at")] == [*ids[1:], ids[0]]
+    assert [row.id for row in client.evals.list(limit=1, order_by="updated_at")] == [*ids[1:], ids[0]]
 
 
 def test_a_deleted_eval_is_gone(client: OpenAI) -> None:
@@ -81,7 +81,7 @@ def test_what_is_sent_twice_by_the_client_is_made_once(client: OpenAI, alice: Ca
 
 def test_unknown_parameters_are_ignored(client: OpenAI) -> None:
     made = make_eval(client, {**SAME, "evaluation_level": "x"}, extra_body={"evaluation_level": "turn"})
-    assert [one.id for one in client.evals.list(extra_query={"api-version": "1"})] == [made.id]
+    assert [row.id for row in client.evals.list(extra_query={"api-version": "1"})] == [made.id]
 
 
 def test_azures_client_sends_its_key_by_another_name(web: str, alice: Caller) -> None:

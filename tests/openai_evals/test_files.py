@@ -22,7 +22,7 @@ def test_a_file_comes_back_as_it_was(client: OpenAI) -> None:
     assert (file.object, file.bytes, file.filename, file.purpose) == ("file", len(LINES), "rows.jsonl", "evals")
     assert client.files.wait_for_processing(file.id) == file
     assert client.files.content(file.id).read() == LINES
-    assert [one.id for one in client.files.list(purpose="evals")] == [file.id]
+    assert [row.id for row in client.files.list(purpose="evals")] == [file.id]
     assert list(client.files.list(purpose="batch")) == []
 
 

@@ -57,7 +57,7 @@ def test_a_model_is_asked_for_each_row(client: OpenAI, alice: Caller, stub: Runn
     assert (usage["model_name"], usage["invocation_count"]) == ("stub-echo", 2)
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"] > 0
     first, second = client.evals.runs.output_items.list(run.id, eval_id=made.id)
-    assert [one.to_dict() for one in first.sample.input] == [
+    assert [message.to_dict() for message in first.sample.input] == [
         {"role": "developer", "content": "Repeat."},
         {"role": "user", "content": "a"},
     ]
@@ -73,7 +73,7 @@ def test_a_run_is_canceled_at_both_addresses(client: OpenAI, alice: Caller, stub
     run = make_asking_run(client, made.id)
 
     assert client.post(f"/evals/{made.id}/runs/{run.id}{path}", cast_to=dict)["status"] == "canceled"
-    assert [one.id for one in client.evals.runs.list(made.id, status="canceled")] == [run.id]
+    assert [row.id for row in client.evals.runs.list(made.id, status="canceled")] == [run.id]
     assert list(client.evals.runs.list(made.id, status="queued")) == []
 
 

@@ -29,8 +29,8 @@ def test_counts_are_of_items_that_pass_every_criterion(client: OpenAI) -> None:
     assert (run.object, run.status, run.name, run.metadata) == ("eval.run", "completed", "r", {"a": "b"})
     assert (run.eval_id, run.error, run.model, run.per_model_usage) == (made.id, None, "", [])
     assert run.result_counts.to_dict() == {"total": 4, "passed": 1, "failed": 2, "errored": 1}
-    results = {one.testing_criteria: one.to_dict() for one in run.per_testing_criteria_results}
-    same, number = (one.to_dict()["id"] for one in made.testing_criteria)
+    results = {result.testing_criteria: result.to_dict() for result in run.per_testing_criteria_results}
+    same, number = (criterion.to_dict()["id"] for criterion in made.testing_criteria)
     assert [(results[id]["passed"], results[id]["failed"], results[id]["errored"]) for id in (same, number)] == [
         (2, 1, 1),
         (3, 1, 0),
@@ -46,7 +46,7 @@ def test_items_are_named_by_criterion_id_and_in_order(client: OpenAI) -> None:
     assert [item.datasource_item_id for item in items] == [0, 1, 2, 3]
     assert [item.status for item in items] == ["pass", "fail", "fail", "error"]
     assert [item.datasource_item for item in items] == [sent["item"] for sent in ROWS]
-    ids = [one.to_dict()["id"] for one in made.testing_criteria]
+    ids = [criterion.to_dict()["id"] for criterion in made.testing_criteria]
     assert [[result.name for result in item.results] for item in items] == [ids] * 4
     assert [(result.score, result.passed, result.type) for result in items[1].results] == [
         (0.0, False, "string_check"),
@@ -92,7 +92,7 @@ def test_a_run_is_compared_with_the_newest_on_the_same_rows(client: OpenAI, alic
     numbers = [
         alice.get(f"/v1/experiments/{run.model_extra['evalsvc']['experiment_id']}").json() for run in (first, second)
     ]
-    assert len({json.dumps(one["experiment"]["plan"]["dataset_version"]) for one in numbers}) == 1
+    assert len({json.dumps(number["experiment"]["plan"]["dataset_version"]) for number in numbers}) == 1
 
 
 def test_a_run_enters_no_history(client: OpenAI, alice: Caller) -> None:

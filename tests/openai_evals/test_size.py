@@ -53,7 +53,7 @@ def test_a_server_that_is_killed_leaves_one_run(alice: Caller) -> None:
             server = start_web(listener, log, CONFIGURED, EVALSVC_WEB_WORKERS="1")
             run = call.result(timeout=300)
             assert run.result_counts.to_dict() == COUNTS
-            assert [one.id for one in client.evals.runs.list(made.id)] == [run.id]
+            assert [row.id for row in client.evals.runs.list(made.id)] == [run.id]
             assert len(alice.get("/v1/experiments").json()["experiments"]) == 1
             assert len(alice.get("/v1/datasets").json()["datasets"]) == 1
         finally:
