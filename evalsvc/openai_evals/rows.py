@@ -11,6 +11,7 @@ from evalsvc.datasets.importers.json_text import decode_json
 from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.limits import get_upload_limits
+from evalsvc.documents import find_unstorable, might_be_unstorable
 from evalsvc.problems import FieldError, Invalid, escape
 from evaluators.base import CannotScore
 from evaluators.checks.kinds.json_schema import breaches
@@ -50,10 +51,15 @@ def parse_lines(content: bytes) -> Rows:
         if not line.strip():
             continue
         try:
-            rows.append(decode_json(line.decode()))
+            row = decode_json(line.decode())
         except ValueError as exc:
             raise Invalid(FieldError("/data_source/source/id", f"Line {number} is not JSON: {exc}.")) from None
+        rows.append(row)
         lines.append(number)
+        # As in a body. Otherwise the answers with a NUL would be graded without it.
+        if might_be_unstorable(line) and (errors := list(find_unstorable(row))):
+            found = Rows(rows, lines)
+            raise Invalid(*(found.locate(len(rows) - 1, error.pointer, error.detail) for error in errors[:MAX_ERRORS]))
     return Rows(rows, lines)
 
 

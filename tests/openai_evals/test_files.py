@@ -26,6 +26,15 @@ def test_a_file_comes_back_as_it_was(client: OpenAI) -> None:
     assert list(client.files.list(purpose="batch")) == []
 
 
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "large"}])
+def test_a_file_that_is_too_large_for_memory_comes_back(client: OpenAI, headers: Any) -> None:
+    content = LINES * 50_000
+    file = upload(client, content, extra_headers=headers)
+
+    assert file.bytes == len(content) > 2_621_440
+    assert client.files.content(file.id).read() == content
+
+
 def test_a_deleted_file_is_gone(client: OpenAI) -> None:
     file = upload(client)
     assert client.files.delete(file.id).deleted

@@ -212,6 +212,33 @@ def test_a_body_that_is_too_large_is_413(client: OpenAI) -> None:
     assert (refusal.value.status_code, refusal.value.code) == (413, "body_too_large")
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [
+        row("a", "a\0b"),
+        row("a\0b", "ab"),
+        row("a", "a", n=2**70),
+        {"item": {"category": "a"}, "sample": {"choices": [{"message": {"content": "\0"}}]}},
+        {"item": {"category": "a"}, "sample": {"output_json": {"a\0": 1}}},
+    ],
+)
+def test_what_cannot_be_stored_is_refused_inline_and_in_a_file(client: OpenAI, alice: Caller, bad: Any) -> None:
+    made = make_eval(client, schema={"type": "object"})
+    lines = f"{json.dumps(row('a', 'a'))}\n{json.dumps(bad)}\n".encode()
+    file = client.files.create(file=("rows.jsonl", io.BytesIO(lines)), purpose="evals")
+    from_file: Any = {"type": "jsonl", "source": {"type": "file_id", "id": file.id}}
+    with pytest.raises(openai.BadRequestError) as in_file:
+        client.evals.runs.create(made.id, data_source=from_file)
+    with pytest.raises(openai.BadRequestError) as inline:
+        make_run(client, made.id, [row("a", "a"), bad])
+
+    assert in_file.value.param == "data_source.source.id"
+    assert "Line 2 at /" in in_file.value.message
+    assert str(inline.value.param).startswith("data_source.source.content[1].")
+    assert list(client.evals.runs.list(made.id)) == []
+    assert alice.get("/v1/datasets").json()["datasets"] == []
+
+
 def test_a_line_that_is_wrong_is_named(client: OpenAI) -> None:
     made = make_eval(client)
     for content, place in ((b'{"item": {"category": "a"}}\nnope', "Line 2"), (b'\n{"item": {}}', "Line 2")):

@@ -39,6 +39,8 @@ class Form:
             for name, file in self.uploads(part):
                 file.seek(0)
                 content = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
+                # Large files are on disk, and are left at their end; views read from the beginning.
+                file.seek(0)
                 digest.update(f"\n{part} {name!r} ".encode() + content.digest())
         return digest.digest()
 

@@ -115,7 +115,9 @@ class ImportView(AccountView):
             return self.form.digest(request._request)
         file = cast("BinaryIO", self.file)
         file.seek(0)
-        return hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
+        digest = hashlib.file_digest(file, "sha256").digest()  # type: ignore[arg-type]
+        file.seek(0)
+        return digest
 
     @extend_schema(
         operation_id="import_experiment",
