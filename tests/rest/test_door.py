@@ -65,6 +65,43 @@ def test_a_stranger_comes_before_the_rest_of_a_crowd(street: Street) -> None:
     assert street.begun[2:] == ["crowd 2", "stranger", "new", "crowd 3", "stranger again"]
 
 
+def test_where_several_are_served_an_account_leaves_half_to_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    street = Street(4)
+    street.door.finish(street.comes("before", STRANGER))
+    crowd = [street.comes(f"crowd {i}") for i in range(4)]
+    assert street.begun == ["before", "crowd 0", "crowd 1"]
+    street.comes("stranger", STRANGER)
+    assert street.begun[3:] == ["stranger"]
+    street.door.finish(crowd[0])
+    assert street.begun[4:] == ["crowd 2"]
+    monkeypatch.setattr(doors, "PRESENT_SECONDS", -1.0)
+    street.door.dispatch()
+    assert street.begun[5:] == ["crowd 3"]
+
+
+def test_one_account_by_itself_has_every_place() -> None:
+    street = Street(4)
+    street.door.finish(street.comes("before"))
+    for i in range(5):
+        street.comes(f"crowd {i}")
+    assert street.begun == ["before", "crowd 0", "crowd 1", "crowd 2", "crowd 3"]
+
+
+def test_new_connections_take_one_place_where_several_are_served() -> None:
+    """A flood of one account comes by new connections, too."""
+    street = Street(4)
+    street.door.finish(street.comes("before"))
+    new = [street.comes(f"new {i}", None) for i in range(2)]
+    assert street.begun == ["before", "new 0", "new 1"]
+    street.door.finish(street.comes("stranger", STRANGER))
+    street.comes("new 2", None)
+    assert street.begun[3:] == ["stranger"]
+    street.door.finish(new[0])
+    assert street.begun[4:] == []
+    street.door.finish(new[1])
+    assert street.begun[4:] == ["new 2"]
+
+
 def test_who_is_aside_takes_no_place_and_comes_back_without_a_turn(street: Street) -> None:
     first, _, third = (street.comes(name) for name in "abc")
     street.door.release(first)

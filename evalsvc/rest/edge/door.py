@@ -111,17 +111,15 @@ class ConcurrencyLimiter:
 
     def has_others(self, account_id: int) -> bool:
         """Return whether another account than this one has been served within the last second."""
-        since = time.monotonic() - PRESENT_SECONDS
         with self._lock:
-            return any(at > since for other, at in self._served_at.items() if other != account_id)
+            return self._are_others_present(account_id)
 
     def dispatch(self) -> None:
         """Start waiting requests while slots are free."""
         ready = []
         with self._lock:
             self._drop_slow()
-            while self._queues and len(self._at_work) < self._most:
-                visit = self._next()
+            while len(self._at_work) < self._most and (visit := self._next()) is not None:
                 self._at_work[visit] = time.monotonic()
                 ready.append(visit)
             if self.is_watched and len(self._at_work) < FEW:
@@ -141,12 +139,34 @@ class ConcurrencyLimiter:
             self._at_work.pop(visit, None)
         self.dispatch()
 
-    def _next(self) -> AdmittedRequest:
-        account_id, queue = self._queues.popitem(last=False)
+    def _next(self) -> AdmittedRequest | None:
+        for account_id in self._queues:
+            if self._has_place(account_id):
+                return self._take_from(account_id)
+        return None
+
+    def _take_from(self, account_id: int | None) -> AdmittedRequest:
+        queue = self._queues.pop(account_id)
         visit = queue.popleft()
         if queue:
             self._queues[account_id] = queue
         return visit
+
+    def _has_place(self, account_id: int | None) -> bool:
+        """Return whether another request of the account may begin.
+
+        Where several accounts are served, each leaves half of the slots to the others, and new connections, which may
+        all be of one account, take a single one.
+        """
+        n_own = sum(visit.account_id == account_id for visit in self._at_work)
+        if n_own < (1 if account_id is None else max(1, self._most // 2)):
+            return True
+        return not self._are_others_present(account_id)
+
+    def _are_others_present(self, account_id: int | None) -> bool:
+        since = time.monotonic() - PRESENT_SECONDS
+        n_present = sum(at > since for other, at in self._served_at.items() if other != account_id)
+        return n_present > (account_id is None)
 
     def _drop_slow(self) -> None:
         latest = time.monotonic() - LONGEST_TURN_SECONDS
