@@ -73,7 +73,10 @@ class Intake:
         self.faults: list[Fault] = []
         self.n_faults = self.n_rows = self.n_duplicates = 0
         self.is_fatal = False
+        self.number = 0
+        """Of the record in its file."""
         self.beside: Counter[str] = Counter()
+        self.unjoined: Counter[str] = Counter()
         self.files: list[dict[str, object]] = []
         self.named: dict[str, str] = {}
         """Datasets that are named as a file, and which."""
@@ -86,7 +89,7 @@ class Intake:
         n_rows = 0
         self.memory = {}
         for record in read_file_records(path):
-            n_rows += 1
+            self.number = n_rows = n_rows + 1
             advance(1)
             if isinstance(record, Fault):
                 self.refuse(record)
@@ -192,6 +195,7 @@ class Intake:
         invalid_keys: list[str] = []
         for staged in self.staging.rows():
             advance(1)
+            self.unjoined["scores without texts"] += not any(name in staged.row for name in TEXTS)
             try:
                 check_row(staged.row)
             except InvalidRecord as exc:
