@@ -72,7 +72,7 @@ def service(say: Any) -> Iterator[Service]:
         supervisor = stack.enter_context(Supervisor(home / "logs", report=say))
         env = child_environment(home, {**servers.env, "EVALSVC_RPM_LIMIT": "1000000"})
         say("making the tables and an account ...")
-        prepare = roster.python("manage.py", "up", "--prepare", checkout=CHECKOUT, env=env)
+        prepare = roster.manage("up", "--prepare", checkout=CHECKOUT, env=env)
         account = json.loads(supervisor.run_step("migrate", prepare))
         say("starting web and worker ...")
         listener = stack.enter_context(roster.listen_on_free_port("127.0.0.1", 0))

@@ -15,11 +15,13 @@ from evalsvc.cli.nouns.benchmarks import benchmarks_group
 from evalsvc.cli.nouns.comparisons import comparisons_group
 from evalsvc.cli.nouns.reviews import reviews_group
 from evalsvc.cli.running.command import run_configs
+from evalsvc.cli.service import manage_service, start_service
 from evalsvc.cli.session import login, logout
 
 COMMANDS = (
     *(login, logout, evaluate_samples, run_configs, watch_experiment, compare_configs, decide_gate, show_report),
     *(comparisons_group, reviews_group, benchmarks_group, import_group, export_group, completion),
+    *(start_service, manage_service),
 )
 
 
