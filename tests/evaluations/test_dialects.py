@@ -75,6 +75,18 @@ def test_dialects_may_be_mixed_and_the_newest_wins(alice: Caller) -> None:
     assert verdict(alice.post("/v1/evaluate", body))["evaluated_model_output"] == "Rome"
 
 
+def test_passages_have_plain_names_too(alice: Caller) -> None:
+    sample = {"contexts": ["a", "b"], "gold_contexts": [{"text": "b"}], "top_k_contexts": ["a", "b", "c"]}
+    body = {"evaluators": [{"evaluator": "context-sufficiency"}, {"evaluator": "exact-match"}], "input": "Capital?"}
+    answer = alice.post("/v1/evaluate", body | {"output": "Rome", "gold_answer": "Rome"} | sample).json()
+    found = answer["results"][1]["evaluation_result"]
+
+    assert "warnings" not in answer
+    assert found["evaluated_model_retrieved_context"] == ["a", "b"]
+    assert found["evaluated_model_gold_context"] == [{"text": "b"}]
+    assert found["evaluated_model_top_k_context"] == ["a", "b", "c"]
+
+
 @pytest.mark.parametrize("fields", [{}, {"app": "shop"}])
 def test_every_key_is_there(alice: Caller, fields: dict[str, str]) -> None:
     result = alice.post("/v1/evaluate", NEW | fields).json()["results"][0]

@@ -10,7 +10,14 @@ from drf_spectacular.utils import OpenApiParameter
 
 from evalsvc.evaluations.wire.bulk import MAX_SAMPLES, NDJSON
 from evalsvc.evaluations.wire.history_shapes import SCOPE, SINCE
-from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_GOLDS, MAX_TAG_KEY, SPELLINGS
+from evalsvc.evaluations.wire.inputs import (
+    FORMERLY_PUBLISHED,
+    MAX_CONTEXTS,
+    MAX_GOLDS,
+    MAX_TAG_KEY,
+    PUBLISHED,
+    SPELLINGS,
+)
 from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, INCLUDE, LEVEL, LEVELS, OF
 from evalsvc.evaluations.wire.request import MAX_EVALUATORS, MAX_ID, Body
 from evalsvc.evaluations.wire.shapes import BatchOfAnswers, EvaluateAnswer, SampleAnswer
@@ -97,11 +104,15 @@ INTERVAL_ASK = {
 }
 
 
-def newest_spellings(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the properties of a body with each field of a sample once: older names are accepted, and not published."""
+def published_spellings(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a body with the published names of a sample's fields: others are accepted as well."""
     every = {spelling for spellings in SPELLINGS.values() for spelling in spellings}
-    newest = {name: schema for name, schema in properties.items() if name not in every}
-    return {spellings[0]: INPUT_SCHEMAS[name] | {"default": None} for name, spellings in SPELLINGS.items()} | newest
+    published: dict[str, Any] = {}
+    for field, spellings in SPELLINGS.items():
+        schema = INPUT_SCHEMAS[field] | {"default": None}
+        published[PUBLISHED.get(field, field)] = schema
+        published |= {name: schema | {"deprecated": True} for name in FORMERLY_PUBLISHED.intersection(spellings)}
+    return published | {name: schema for name, schema in properties.items() if name not in every}
 
 
 def inlined(part: object, components: Mapping[str, object]) -> Any:
@@ -119,7 +130,7 @@ def evaluate_schema() -> dict[str, Any]:
     """Return the JSON Schema of the body of POST /v1/evaluate, from the struct that decodes it."""
     _, components = msgspec.json.schema_components([Body], ref_template="#/components/schemas/{name}")
     body = inlined(components["Body"], components)
-    properties = newest_spellings({name: dict(part) for name, part in body["properties"].items()})
+    properties = published_spellings({name: dict(part) for name, part in body["properties"].items()})
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS}
     properties["confidence_interval_strategy"] = {
         "anyOf": [{"enum": [*HISTORY_STRATEGIES, None]}, INTERVAL_ASK],

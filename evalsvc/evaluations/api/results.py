@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView
-from evalsvc.evaluations.api.openapi import inlined, newest_spellings
+from evalsvc.evaluations.api.openapi import inlined, published_spellings
 from evalsvc.evaluations.api.search import MAX_OFFSET
 from evalsvc.evaluations.evaluate.retries import RETRY_WINDOW_SECONDS
 from evalsvc.evaluations.history.lineage import build_planned_warnings
@@ -48,7 +48,7 @@ def batch_schema() -> dict[str, Any]:
     """Return the JSON Schema of a batch, from the structs that decode its rows."""
     _, components = msgspec.json.schema_components([ResultRow, InputSpellings], ref_template="{name}")
     row, inputs = (inlined(components[name], components) for name in ("ResultRow", "InputSpellings"))
-    row["properties"] |= newest_spellings(inputs["properties"])
+    row["properties"] |= published_spellings(inputs["properties"])
     rows = {"type": "array", "minItems": 1, "maxItems": MAX_ROWS, "items": row}
     return {"type": "object", "required": ["evaluation_results"], "properties": {"evaluation_results": rows}}
 

@@ -49,10 +49,13 @@ class InputSpellings(msgspec.Struct):
     output: Any = None
     task_context: Any = None
     evaluated_model_retrieved_context: Any = None
+    contexts: Any = None
     gold_context: Any = None
     evaluated_model_gold_context: Any = None
+    gold_contexts: Any = None
     top_k_context: Any = None
     evaluated_model_top_k_context: Any = None
+    top_k_contexts: Any = None
     gold_answer: Any = None
     evaluated_model_gold_answer: Any = None
     label: Any = None
@@ -73,22 +76,26 @@ class InputSpellings(msgspec.Struct):
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "input": ("task_input", "evaluated_model_input", "input"),
     "output": ("task_output", "evaluated_model_output", "output"),
-    "contexts": ("task_context", "evaluated_model_retrieved_context"),
+    "contexts": ("task_context", "evaluated_model_retrieved_context", "contexts"),
     "gold": ("gold_answer", "evaluated_model_gold_answer", "label"),
     "golds": ("gold_answers", "evaluated_model_gold_answers"),
     "system_prompt": ("system_prompt", "evaluated_model_system_prompt"),
-    "gold_contexts": ("gold_context", "evaluated_model_gold_context"),
-    "top_k_contexts": ("top_k_context", "evaluated_model_top_k_context"),
+    "gold_contexts": ("gold_context", "evaluated_model_gold_context", "gold_contexts"),
+    "top_k_contexts": ("top_k_context", "evaluated_model_top_k_context", "top_k_contexts"),
     "baseline_output": ("baseline_output", "evaluated_model_baseline_output"),
 }
-"""The fields of a sample, and what requests call them, newest dialect first."""
+"""The fields of a sample, and what requests call them. The first that was sent counts."""
+PUBLISHED = {"gold": "gold_answer", "golds": "gold_answers"}
+"""What the API's description calls the fields that it does not call by their own names."""
+FORMERLY_PUBLISHED = frozenset(("task_input", "task_output", "task_context", "gold_context", "top_k_context"))
+"""Names that stay in the API's description, as deprecated, for clients that were generated with them."""
 COLUMNS = ("input", "output", "gold", "system_prompt")
 LISTS = {"contexts": Field.CONTEXT, "gold_contexts": Field.GOLD_CONTEXT, "top_k_contexts": Field.TOP_K_CONTEXT}
 ECHOED = {name: f"evaluated_model_{name}" for name in ("id", "name", "provider", "params", "selected_model")}
 
 
 def first_spelling(*spellings: object) -> Any:
-    """Return the first spelling that was sent, newest dialect first."""
+    """Return the first spelling that was sent."""
     for value in spellings:
         if value is not None:
             return value
@@ -100,19 +107,19 @@ def fields_in(raw: InputSpellings) -> Fields:
     return {
         "input": first_spelling(raw.task_input, raw.evaluated_model_input, raw.input),
         "output": first_spelling(raw.task_output, raw.evaluated_model_output, raw.output),
-        "contexts": first_spelling(raw.task_context, raw.evaluated_model_retrieved_context),
+        "contexts": first_spelling(raw.task_context, raw.evaluated_model_retrieved_context, raw.contexts),
         "gold": first_spelling(raw.gold_answer, raw.evaluated_model_gold_answer, raw.label),
         "golds": first_spelling(raw.gold_answers, raw.evaluated_model_gold_answers),
         "system_prompt": first_spelling(raw.system_prompt, raw.evaluated_model_system_prompt),
-        "gold_contexts": first_spelling(raw.gold_context, raw.evaluated_model_gold_context),
-        "top_k_contexts": first_spelling(raw.top_k_context, raw.evaluated_model_top_k_context),
+        "gold_contexts": first_spelling(raw.gold_context, raw.evaluated_model_gold_context, raw.gold_contexts),
+        "top_k_contexts": first_spelling(raw.top_k_context, raw.evaluated_model_top_k_context, raw.top_k_contexts),
         "baseline_output": first_spelling(raw.baseline_output, raw.evaluated_model_baseline_output),
         "attachments": raw.evaluated_model_attachments and build_attachments(raw.evaluated_model_attachments),
     }
 
 
 def find_pointer(raw: InputSpellings, name: str) -> str:
-    """Return where the request has a field of the sample: the spelling that counts, or the newest when none came."""
+    """Return where the request has a field of the sample: the spelling that counts, or the first when none came."""
     spellings = SPELLINGS[name]
     return "/" + next((spelling for spelling in spellings if getattr(raw, spelling) is not None), spellings[0])
 
