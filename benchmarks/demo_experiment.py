@@ -98,6 +98,12 @@ class Race:
     answering_since: float | None = None
     took: float = 0.0
 
+    @property
+    def board(self) -> str:
+        """The address of its page in the console."""
+        account = self.service.call("GET", "/v1/whoami")["caller"]["api_key"]["account"]["id"]
+        return f"/console/{account}/experiments/{self.id}"
+
     def create(self, base_url: str) -> None:
         """Store the dataset, the connection and the experiment, and start it."""
         options, call = self.options, self.service.call
@@ -234,7 +240,7 @@ def run(options: argparse.Namespace) -> None:
         print(
             f"\n{options.configs} configs, {options.examples} examples, {options.latency_ms:g} ms a query, {options.policy}"
         )
-        print(f"watch it at {own.url}/console/experiments/{race.id}")
+        print(f"watch it at {own.url}{race.board}")
         print(f"sign in as {own.account['EVALSVC_ADMIN_USER']}, password {own.account['EVALSVC_ADMIN_PASSWORD']}\n")
         view = race.watch()
         print("\n" + "\n".join(race.report(view)), flush=True)

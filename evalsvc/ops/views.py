@@ -133,4 +133,4 @@ def error_page(request: HttpRequest) -> HttpResponse:
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Redirect signed-in users to the console, and everyone else to the API documentation."""
-    return redirect("console_home" if request.user.is_authenticated else "docs")
+    return redirect("console_start" if request.user.is_authenticated else "docs")

@@ -9,7 +9,9 @@ from typing import Any
 from django.http import HttpRequest
 from django.urls import reverse
 
+from evalsvc.accounts.membership import CURRENT
 from evalsvc.console.once import new_form_token
+from evalsvc.console.parts.addresses import page_address
 
 CONSOLE_PREFIX = "/console/"
 THEMES = ("system", "light", "dark")
@@ -80,7 +82,8 @@ def console_context(request: HttpRequest) -> dict[str, Any]:
     """Return what the base template shows on each page of the console; nothing for other pages."""
     if not request.path_info.startswith(CONSOLE_PREFIX):
         return {}
-    visitor = getattr(request, "visitor", None)
+    # An error page after the view has the person's page no longer, nor an account for its links.
+    visitor = getattr(request, "visitor", None) if CURRENT.get() else None
     return {
         "visitor": visitor,
         "membership": visitor.membership if visitor else None,
@@ -112,8 +115,8 @@ def _may_open(request: HttpRequest, entry: Entry) -> bool:
 
 
 def _item(request: HttpRequest, entry: Entry) -> dict[str, Any]:
-    address = reverse(entry.view)
-    is_home = address == reverse("console_home")
+    address = reverse(entry.view) if entry.audience == "operator" else page_address(entry.view)
+    is_home = address == page_address("console_home")
     is_here = request.path == address if is_home else request.path.startswith(address)
     icon = entry.view.removeprefix("console_")
     return {"title": entry.title, "address": address, "is_here": is_here, "icon": icon}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -56,7 +57,8 @@ class RunBaseView(OpenAIView):
 
     def show(self, run: EvalRun, *, compares: bool = True) -> dict[str, Any]:
         """Return a run as clients read it."""
-        return run_out(run, self.request.build_absolute_uri(f"/console/experiments/{run.experiment_id}"), compares)
+        page = reverse("console_experiment", args=[self.account.pk, run.experiment_id])
+        return run_out(run, self.request.build_absolute_uri(page), compares)
 
     def cancel(self, eval_id: str, run_id: str) -> Response:
         """Stop a run, and return it."""

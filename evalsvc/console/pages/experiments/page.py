@@ -9,7 +9,6 @@ import orjson
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.http import urlencode
 
 from evalsvc.accounts.membership import Membership
@@ -145,7 +144,7 @@ def _build_context(
     request: PageRequest, plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config], tag: BoardTag, look: BoardView
 ) -> dict[str, Any]:
     query = urlencode(look.query)
-    address = reverse("console_experiment_live", args=[plan.pk])
+    address = page_address("console_experiment_live", plan.pk)
     return {
         "plan": plan,
         "board": board,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
@@ -95,7 +94,7 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
     revised_at = reading.revised.get(rate.profile_name)
     number = replace(build_rate_number(counts), aside=f"{REVISED} {revised_at:%Y-%m-%d}" if revised_at else "")
     cells = (name, rate.app or build_app_placeholder(), number_markup(number), course, *figures)
-    return TableRow(cells, f"{reverse('console_history')}?{urlencode(build_history_params(rate, days))}")
+    return TableRow(cells, f"{page_address('console_history')}?{urlencode(build_history_params(rate, days))}")
 
 
 def build_app_placeholder() -> SafeString:
@@ -177,7 +176,7 @@ def running_table(reading: HomeReading) -> PageTable:
                 f"{number_text(overview.n_done)} of {number_text(overview.n_to_do)}",
                 format_cost(overview.cost) if overview.cost else number_text(overview.cost),
             ),
-            reverse("console_experiment", args=[plan.pk]),
+            page_address("console_experiment", plan.pk),
         )
         for plan, overview in reading.running[:MAX_RUNNING]
     ]
@@ -208,7 +207,7 @@ def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
                 f"{review.n_complete} of {review.review.n_items}",
                 time_tag(review.review.created_at, now),
             ),
-            reverse("console_review", args=[review.review.pk]),
+            page_address("console_review", review.review.pk),
         )
         for review in reading.reviews[:MAX_REVIEWS]
     ]
@@ -224,7 +223,7 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
                 element("span", gate.outcome, class_=f"badge {TONES.get(gate.outcome, '')}"),
                 time_tag(gate.created_at, now),
             ),
-            reverse("console_gate", args=[gate.pk]),
+            page_address("console_gate", gate.pk),
             TONES.get(gate.outcome, ""),
         )
         for gate in reading.gates[:MAX_GATES]

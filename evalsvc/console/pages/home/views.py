@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.account.uses import limit_uses, spends_table
@@ -83,10 +82,10 @@ def _call(request: PageRequest, reading: HomeReading) -> ApiCall:
 def _first_steps(request: PageRequest) -> dict[str, Any]:
     export = f"export {KEY}=ek_…   # the key of step 1"
     return {
-        "new_key": reverse("console_key_new"),
+        "new_key": page_address("console_key_new"),
         "export": export,
         "command": as_curl(request, ApiCall("POST", "/v1/evaluate", body=FIRST)),
-        "history": reverse("console_histories"),
+        "history": page_address("console_histories"),
         "base": base_address(request),
-        "playground": reverse("console_playground"),
+        "playground": page_address("console_playground"),
     }
