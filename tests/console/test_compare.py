@@ -10,6 +10,7 @@ import pytest
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.console.pages.compare.diff import marked_texts
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.experiments.reporting.words import interval
 from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
@@ -33,9 +34,9 @@ def test_the_difference_has_the_interval_of_the_api(reader: Visitor, alice: Call
     made = answered(alice, {"e1"}, {"e2", "e3", "e4"})
     a, b = ids(made)
     found = ok(alice.get(f"/v1/compare?a={a}&b={b}"))["comparison"]
-    text = compared(reader, made)
+    text, shown = compared(reader, made), interval(found["lower"], found["upper"])
     assert f"[{found['lower']:.4g}, {found['upper']:.4g}]" in text
-    assert "new prompt against old prompt: inconclusive (no significant difference yet)." in text
+    assert f"new prompt is ahead of old prompt by 0.100 {shown}: inconclusive (no significant difference yet)." in text
     assert "On this dataset it is +0.100 exactly" in text
 
 

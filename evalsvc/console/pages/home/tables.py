@@ -16,7 +16,7 @@ from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
 from evalsvc.console.pages.gates.lists import describe_subject
-from evalsvc.console.pages.home.reader import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
+from evalsvc.console.pages.home.reader import MAX_EXPERIMENTS, MAX_GATES, MAX_REVIEWS, HomeReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.money import format_cost
@@ -178,7 +178,7 @@ def running_table(reading: HomeReading) -> PageTable:
             ),
             page_address("console_experiment", plan.pk),
         )
-        for plan, overview in reading.running[:MAX_RUNNING]
+        for plan, overview in reading.running[:MAX_EXPERIMENTS]
     ]
     return PageTable("Running experiments", RUNNING, rows, empty="No running experiments.")
 

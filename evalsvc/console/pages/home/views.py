@@ -12,7 +12,7 @@ from evalsvc.console.pages.account.uses import limit_uses, spends_table
 from evalsvc.console.pages.connections.words import format_cause
 from evalsvc.console.pages.history.words import describe_drift
 from evalsvc.console.pages.home import tables
-from evalsvc.console.pages.home.reader import HomeReading, read_home
+from evalsvc.console.pages.home.reader import MAX_EXPERIMENTS, HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, get_cause_of_health, missing_words
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
@@ -29,12 +29,16 @@ FIRST = {
 
 @console_page()
 def home_page(request: PageRequest) -> HttpResponse:
-    """Show what was measured, what moved and what waits for a person; a new account's three steps to a score."""
+    """Show what experiments concluded, what was measured, what moved, and what waits for a person.
+
+    A new account sees three steps to a score.
+    """
     visitor = request.visitor
     reading = read_home(visitor.account, visitor.now)
     context: dict[str, Any] = {
         "reading": reading,
         "failures": tables.failures_table(reading),
+        "experiments": reading.experiments[:MAX_EXPERIMENTS],
         "running": tables.running_table(reading),
         "reviews": tables.reviews_table(reading, visitor.now),
         "gates": tables.gates_table(reading, visitor.now),
