@@ -3,6 +3,7 @@
 from django.urls import include, path, re_path
 
 from evalsvc.console.pages.account import urls as account
+from evalsvc.console.pages.benchmarks import urls as benchmarks
 from evalsvc.console.pages.compare import urls as compare
 from evalsvc.console.pages.connections import urls as connections
 from evalsvc.console.pages.datasets import urls as datasets
@@ -44,6 +45,7 @@ AREAS = [
     *rankings.urlpatterns,
     *connections.urlpatterns,
     *gates.urlpatterns,
+    *benchmarks.urlpatterns,
 ]
 # Pages without an account in their address: about the person, or for people who are not its members yet.
 PERSONAL = [

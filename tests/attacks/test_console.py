@@ -34,7 +34,6 @@ COMPUTES = {"console_threshold"}
 """Forms that ask a question and keep nothing."""
 UNLINKED = {
     "console_kit",  # for contributors
-    "console_start",  # leads into the selected account; pages of an account lead to its own Home
     "console_playground_run",  # while an evaluation runs
     "console_experiment_live",  # while an experiment runs
     "console_experiment_act",  # while a config can be stopped or go on

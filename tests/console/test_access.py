@@ -27,7 +27,9 @@ def test_a_form_after_the_session_says_that_nothing_was_saved() -> None:
 
 def test_the_front_door_leads_to_the_console(reader: Visitor) -> None:
     assert reader.client.get("/")["Location"] == "/console/"
-    assert Client().get("/")["Location"] == "/docs/"
+    assert Client().get("/")["Location"] == "/console/sign-in"
+    page = Client().get("/", follow=True).content.decode()
+    assert "scores the answers of your LLM application" in page and 'href="/docs/"' in page
 
 
 def test_it_says_whose_pages_these_are(reader: Visitor, alice: Caller) -> None:

@@ -29,7 +29,10 @@ class ExperimentOverview:
     ahead: Sequence[Config]
     """The leader, or the configs that are tied, in the order of arrival."""
     figures: Mapping[str, Any] | None
-    """The leader's numbers of the primary metric, as the live view has them; None without a leader."""
+    """The leader's numbers of the primary metric, as the live view has them; None without a leader.
+
+    With a conclusion only those of an experiment with a single config: the conclusion of others is a comparison.
+    """
     n: int
     n_configs: int
     n_running: int
@@ -55,8 +58,8 @@ class ExperimentOverview:
 def build_overviews(plans: Sequence[ExperimentPlan], *, concludes: bool = False) -> dict[int, ExperimentOverview]:
     """Return the overview of each experiment: five queries, and one for each that names clusters, or a new leader.
 
-    `concludes`: with the sentence of each, which compares its leader with the others; one more query for each that
-    names clusters.
+    `concludes`: with the sentence of each, which compares its leader with the others, and without the estimates that
+    the sentence does not need.
     """
     ever: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
     for config in Config.objects.filter(experiment__in=list(ever)).order_by("arrival"):
@@ -66,11 +69,12 @@ def build_overviews(plans: Sequence[ExperimentPlan], *, concludes: bool = False)
     commons = read_comparisons(*configs)
     leading = {plan.pk: find_leading_configs(plan, configs[plan.pk], tallies, commons) for plan in plans}
     leaders = {id: found.reference for id, found in leading.items()}
-    intervals = watch_all(_iter_series_leaders(plans, leaders))
-    selected = select_estimates((plan, leading[plan.pk], len(ever[plan.pk]), tallies) for plan in plans)
+    estimated = [plan for plan in plans if not concludes or len(configs[plan.pk]) == 1]
+    intervals = watch_all(_iter_series_leaders(estimated, leaders))
+    selected = select_estimates((plan, leading[plan.pk], len(ever[plan.pk]), tallies) for plan in estimated)
     overviews = {}
     for plan in plans:
-        leader, metric = leaders[plan.pk], primary_metric(plan)
+        leader, metric = leaders[plan.pk] if plan in estimated else None, primary_metric(plan)
         tally = tallies[leader.pk] if leader else None
         leader_intervals = intervals.get((leader.pk, metric.name)) if leader else None
         clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}

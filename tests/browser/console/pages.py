@@ -50,6 +50,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("connections/{connection}", "reader"),
     ("connections/new", "admin"),
     ("gates/{gate}", "reader"),
+    ("benchmarks/{benchmark}", "reader"),
     ("operator", "operator"),
 )
 
@@ -75,6 +76,7 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("connections", "reader"),
     ("gates", "reader"),
     ("gates/new", "editor"),
+    ("benchmarks", "reader"),
     ("connections/{connection}/edit", "admin"),
     ("webhooks/deliveries/{delivery}", "reader"),
     ("webhooks/{webhook}/edit", "admin"),

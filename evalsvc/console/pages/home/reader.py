@@ -82,11 +82,6 @@ class HomeReading:
         """Whether nothing was measured recently and there is no experiment, so that the page shows the first steps."""
         return not self.rates and not self.experiments
 
-    @property
-    def running(self) -> Sequence[tuple[ExperimentPlan, ExperimentOverview]]:
-        """The experiments that run."""
-        return [row for row in self.experiments if row[0].state == ExperimentPlan.State.RUNNING]
-
 
 def read_home(account: Account, now: datetime) -> HomeReading:
     """Read the last fourteen days of an account."""

@@ -39,7 +39,6 @@ def home_page(request: PageRequest) -> HttpResponse:
         "reading": reading,
         "failures": tables.failures_table(reading),
         "experiments": reading.experiments[:MAX_EXPERIMENTS],
-        "running": tables.running_table(reading),
         "reviews": tables.reviews_table(reading, visitor.now),
         "gates": tables.gates_table(reading, visitor.now),
         "webhooks": _webhooks(reading),
