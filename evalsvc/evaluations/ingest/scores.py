@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import F
 
 from evalsvc.accounts.models import Account
+from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.database.round_trips import dump_jsonb, raw_connection
 from evalsvc.evaluations.ingest.rows import ClientScore, PlacementRequest
-from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.infra.locks import CLIENT_SCORES
 from evalsvc.projects.services import Placement, lock_placement, remember_app
@@ -40,9 +42,21 @@ def keep_scores(*, account: Account, scores: Sequence[ClientScore], name: str = 
         start = take_turns(account.pk)
         placed_scores, errors = _assign_placements(account, scores, name)
         ids = keep_client_scores(account.pk, placed_scores) if placed_scores else []
-        rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
+        rows = _read_with_requests(account, ids)
     n_new = sum(row.completed_at is not None and row.completed_at >= start for row in rows.values())
     return KeptScores([rows[id] for id in ids], n_new, errors)
+
+
+def _read_with_requests(account: Account, ids: Sequence[int]) -> dict[int, Evaluation]:
+    """Read evaluations and their requests, each by its ids: a join would read whole tables by stale statistics."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('enable_seqscan', 'off', true)")
+    evaluations = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account).in_bulk()
+    request_ids = [evaluation.request_id for evaluation in evaluations.values()]
+    requests = EvaluationRequest.objects.filter(AnyOf(F("id"), request_ids), account=account).in_bulk()
+    for evaluation in evaluations.values():
+        evaluation.request = requests[evaluation.request_id]
+    return evaluations
 
 
 def _assign_placements(
