@@ -30,7 +30,7 @@ from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.services import create_experiment, delete_experiment
 from evalsvc.openai_evals.criteria import find_model, find_unknown_columns, read_settings
 from evalsvc.openai_evals.models import Eval, EvalFile, EvalRun
-from evalsvc.openai_evals.prompts import asks_model, build_parameters
+from evalsvc.openai_evals.prompts import asks_model, build_parameters, check_messages
 from evalsvc.openai_evals.rows import Row, Rows, check_rows, make_examples, parse_lines
 from evalsvc.openai_evals.selectors import EVAL, FILE, RUN, get_file
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
@@ -148,6 +148,8 @@ def create_run(
         candidate = _build_candidate(account, source)
         rows = _load_rows(account, source)
         graded = check_rows(rows, row.data_source_config.get("item_schema") or {})
+        if candidate.kind == Config.Kind.CHAT:
+            check_messages(account, candidate.parameters, rows, [part.item for part in graded])
         version = _store_rows(account, row, rows, graded, actor)
         experiment = create_experiment(
             account=account,
@@ -247,6 +249,7 @@ def _store_source(account: Account, source: Mapping[str, Any]) -> EvalFile | Non
 
 
 def _feed(account: Account, config: Config, outputs: Sequence[str | None]) -> None:
+    """Record the samples of a run. Those of one unit are graded at once, those of more by the workers."""
     while leased := units.lease_push_unit(account=account, config=config, size=UNIT_ROWS, lease_seconds=LEASE_SECONDS):
         units.post_outputs(
             held=WorkUnit.objects.get(account=account, pk=leased.unit.id),
@@ -255,6 +258,7 @@ def _feed(account: Account, config: Config, outputs: Sequence[str | None]) -> No
             outputs=[{"pos": pos, "output": outputs[int(row["id"]) - 1]} for pos, row in leased.examples.items()],
             is_done=True,
             lease_seconds=LEASE_SECONDS,
+            scores_later=len(outputs) > UNIT_ROWS,
         )
 
 
