@@ -30,16 +30,17 @@ def messages_problem(messages: object) -> str | None:
         if get_sole_name(messages) is None:
             return "A text has to name the column with the messages and nothing else, such as `{{input.messages}}`."
         return None
-    is_list = isinstance(messages, list) and bool(messages)
-    if not is_list or not all(
-        isinstance(message, Mapping) and set(message) == {"role", "content"} for message in messages
-    ):
+    if not isinstance(messages, list) or not messages or not all(_has_members(message) for message in messages):
         return "`messages` is a list of objects with `role` and `content`."
     try:
         read_messages(messages)
     except ValueError as exc:
         return f"`messages`: {exc}"
     return None
+
+
+def _has_members(message: object) -> bool:
+    return isinstance(message, Mapping) and set(message) == {"role", "content"}
 
 
 def fill_messages(messages: Any, fields: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -20,14 +20,13 @@ from evalsvc.openai_evals.results import (
     build_pass_rate,
     compare_with_earlier,
     count_by_criterion,
-    count_statuses,
     load_outputs,
     load_scores,
     read_asked_usage,
-    read_statuses,
     read_usage,
+    summarize_run,
 )
-from evalsvc.openai_evals.selectors import EVAL, ITEM, RUN, get_run_config
+from evalsvc.openai_evals.selectors import EVAL, ITEM, RUN, get_run_config, get_status
 from evaluators.base import CannotScore, Sample
 from evaluators.checks.graders import ANSWER_TOKENS, model_grader
 from evaluators.samples import build_sample
@@ -36,24 +35,13 @@ NO_USAGE = {"total_tokens": 0, "completion_tokens": 0, "prompt_tokens": 0, "cach
 ASKING = ("score_model", "label_model")
 
 
-def get_status(config: Config) -> str:
-    """Return the status of a run by the state of its config."""
-    if config.state == Config.State.STOPPED:
-        return "canceled" if config.stop_reason == Config.StopReason.USER else "failed"
-    if config.state == Config.State.RUNNING:
-        return "in_progress" if config.n_ok or config.n_error else "queued"
-    return {Config.State.COMPLETED: "completed", Config.State.QUEUED: "queued"}.get(
-        Config.State(config.state), "failed"
-    )
-
-
 def run_out(run: EvalRun, report_url: str, compares: bool) -> dict[str, Any]:
     """Return a run. `versus` is null where it does not compare: in lists."""
     config = get_run_config(run)
     status = get_status(config)
-    statuses = read_statuses(run, config)
-    counts = count_statuses(list(statuses.values()))
-    versus = compare_with_earlier(run, config, statuses) if compares else None
+    summary = summarize_run(run, config)
+    counts = summary.counts
+    versus = compare_with_earlier(run, config, summary.statuses) if compares else None
     return {
         "id": f"{RUN}{run.pk}",
         "object": "eval.run",
@@ -77,7 +65,7 @@ def run_out(run: EvalRun, report_url: str, compares: bool) -> dict[str, Any]:
         "evalsvc": {
             "experiment_id": str(run.experiment_id),
             "config_id": str(config.pk),
-            "pass_rate": build_pass_rate(counts),
+            "pass_rate": summary.pass_rate,
             "versus": versus and {**versus, "run_id": f"{RUN}{versus['run_id']}"},
         },
     }
@@ -168,7 +156,7 @@ def _grading_out(criterion: Mapping[str, Any], score: Score, sample: Sample) -> 
     """Return what a model that grades was asked, and its answer in the form in which programs parse it."""
     extra = score.extra or {}
     judge = extra.get("judge") or {}
-    said = next(iter(extra.get("answers") or ()), {})
+    said: Mapping[str, Any] = next(iter(extra.get("answers") or ()), {})
     steps = [{"description": said.get("reasoning") or score.explanation or "", "conclusion": score.explanation or ""}]
     answer = json.dumps({"steps": steps, "result": said.get("label", extra.get("score", score.value))})
     n_in, n_out = (int(judge.get(name) or 0) for name in ("input_tokens", "output_tokens"))
