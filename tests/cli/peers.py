@@ -12,12 +12,29 @@ from scripts import bootstrap
 RECORDERS = Path(__file__).parent / "recorders"
 PINS = {
     "langfuse": ("langfuse==5.0.4",),
+    "autoevals": ("autoevals==0.4.1", "httpx"),
+    "pydantic_evals": ("pydantic-evals==2.62.0", "httpx"),
+    "haystack": ("haystack-ai==3.4.1", "httpx"),
+    "inspect": ("inspect-ai==0.3.285",),
+    "ragas": ("ragas==0.4.3", "langchain-community==0.3.31", "rapidfuzz"),
+    "deepeval": ("deepeval==4.3.1", "httpx"),
+    "langsmith": ("langsmith==0.15.1", "pandas==3.1.1", "httpx"),
+    "braintrust": ("braintrust==0.48.1", "httpx"),
+    "mlflow": ("mlflow==3.17.2", "httpx"),
+    "opik": ("opik==2.2.122",),
+    "lm_eval": ("lm-eval==0.4.13",),
     "phoenix": ("arize-phoenix-client==3.5.0", "arize-phoenix-evals==3.9.4", "pandas==3.1.1"),
 }
 
 
 def record(peer: str, folder: Path) -> None:
-    """Write the files of a product with its own package. The environment is made once."""
+    """Write the files of a product with its own package."""
+    program = RECORDERS / f"record_{peer}.py"
+    subprocess.run([python_with(peer), str(program), str(folder)], cwd=folder, check=True, timeout=600)
+
+
+def python_with(peer: str) -> str:
+    """Return the Python of the environment with that package, which is made once."""
     home = Path(sys.prefix) / "peers"
     home.mkdir(exist_ok=True)
     pins = "\n".join(PINS[peer])
@@ -29,5 +46,4 @@ def record(peer: str, folder: Path) -> None:
             bootstrap.run([sys.executable, "-m", "venv", "--clear", str(venv)])
             bootstrap.run([str(bootstrap.venv_python(venv)), "-m", "pip", "install", "--quiet", *PINS[peer]])
             made.write_text(pins)
-    program = RECORDERS / f"record_{peer}.py"
-    subprocess.run([str(bootstrap.venv_python(venv)), str(program), str(folder)], check=True, timeout=600)
+    return str(bootstrap.venv_python(venv))

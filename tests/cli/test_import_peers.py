@@ -28,7 +28,7 @@ def check(source: str, file: Path) -> Any:
     }
 
 
-@pytest.mark.parametrize("peer", PINS)
+@pytest.mark.parametrize("peer", [peer for peer in PINS if (RECORDED / peer).exists()])
 def test_its_package_writes_what_is_recorded(peer: str, tmp_path: Path) -> None:
     record(peer, tmp_path)
 

@@ -76,7 +76,7 @@ def build_summary(intake: Intake, wish: ImportOptions) -> dict[str, object]:
         "scores": staging.count("scores"),
         "duplicates": intake.n_duplicates,
         "without_score": staging.count("empty"),
-        "beside": dict(intake.beside),
+        "beside": dict(+intake.beside),
         "unjoined": dict(+intake.unjoined),
         "n_left_out": intake.n_faults,
         "left_out": [fault.as_json() for fault in intake.faults],
