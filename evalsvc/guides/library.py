@@ -15,7 +15,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
     "Is this answer good?": ("evaluators", "judges", "connections", "providers", "prompts", "reviews"),
     "Is this version better?": ("experiments", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
-    "Move in": ("patronus", "moving-in", "openai-evals", "openai-graders"),
+    "Move in": ("from-another-framework", "patronus", "moving-in", "openai-evals", "openai-graders"),
     "Look up": ("api", "events"),
     "Run it for others": ("deploy", "settings", "sign-in", "admin", "security", "operations", "monitoring", "sizing"),
     "How it is made": ("architecture", "benchmarks", "adr/README"),
