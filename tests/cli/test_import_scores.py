@@ -120,7 +120,7 @@ def test_spans_of_otlp_bring_their_evaluations(web: str, alice: Caller, tmp_path
 
 
 def test_columns_of_any_table_are_named(web: str, alice: Caller, tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"question": "Capital?", "response": "Oslo", "docs": "['Oslo is a city.']", "faithfulness": 0.5, "ok": "True"},
         {"question": "And Italy?", "response": "Rome", "docs": "", "faithfulness": "", "ok": "False"},
     ]
@@ -207,4 +207,4 @@ def test_a_packed_log_without_a_reader_names_the_remedy(
 
     done = run(web, alice, "scores", tmp_path / "log.eval")
 
-    assert (done.code, "Install `zstandard` beside this command" in done.err) == (2, True)
+    assert (done.code, "Install `zstandard` next to this command" in done.err) == (2, True)

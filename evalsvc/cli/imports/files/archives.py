@@ -16,7 +16,7 @@ from evalsvc.cli.imports.files.documents import MAX_ITEM, NotJson
 HEADER = "header.json"
 ZSTANDARD = 93
 LOCAL_HEADER = struct.Struct("<4s5H3I2H")
-REMEDY = "Install `zstandard` beside this command, or write the log as JSON: inspect log convert --to json."
+REMEDY = "Install `zstandard` next to this command, or write the log as JSON: inspect log convert --to json."
 
 
 def is_inspect_log(path: Path) -> bool:

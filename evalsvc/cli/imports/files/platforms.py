@@ -125,7 +125,7 @@ def take_mlflow(record: FileRecord, intake: Intake) -> None:
     assessments = find_objects(values.get("assessments"))
     expected = {
         name: read_object(found, "expectation").get("value")
-        for name, found in _named(assessments)
+        for name, found in _iterate_named(assessments)
         if found.get("expectation")
     }
     gold = (
@@ -164,14 +164,14 @@ def _grade_mlflow(name: str, value: object) -> FoundVerdict:
     return read_verdict(name, value)
 
 
-def _named(assessments: list[Values]) -> Iterator[tuple[str, Values]]:
+def _iterate_named(assessments: list[Values]) -> Iterator[tuple[str, Values]]:
     for found in assessments:
         if name := field_text(found, "assessment_name", "name"):
             yield name, found
 
 
 def _iterate_feedback(assessments: list[Values]) -> Iterator[tuple[str, Values]]:
-    for name, found in _named(assessments):
+    for name, found in _iterate_named(assessments):
         feedback = read_object(found, "feedback")
         if found.get("feedback") is not None:
             yield name, {**found, "value": feedback.get("value"), "error": feedback.get("error") or found.get("error")}
