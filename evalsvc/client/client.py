@@ -16,12 +16,14 @@ from evalsvc.client.experiment.request import (
     check_runnables,
     check_scorers,
     describe,
+    describe_isolated_runs,
     find_unfinished,
+    group_by_source,
     pair_configs,
 )
 from evalsvc.client.experiment.result import ExperimentResult
 from evalsvc.client.experiment.worker_pool import WorkerPool
-from evalsvc.client.pipeline.pipelines import Pipeline
+from evalsvc.client.pipeline.pipelines import ISOLATED, Pipeline
 from evalsvc.client.pipeline.runnables import get_runnable_name
 from evalsvc.client.resources.benchmarks import BenchmarkRecord
 from evalsvc.client.resources.resources import Resources
@@ -340,6 +342,9 @@ class Client(Resources):
         if runnables:
             check_scorers(body, scorers)
         simulation = check_runnables(runnables.values(), local_examples, modes, options)
+        by_source = group_by_source(body)
+        if ISOLATED in modes and runnables and run_options["progress"]:
+            print(describe_isolated_runs(body, runnables.values(), by_source, simulation.names), file=sys.stderr)
         workers = WorkerPool(
             self.experiments_api,
             body["id"],
@@ -350,6 +355,7 @@ class Client(Resources):
             modes=modes,
             simulation=simulation,
             n_samples=body["plan"].get("n_samples", 1),
+            by_source=by_source,
         )
         parameters = {config["id"]: config["parameters"] for config in body["configs"]}
         for config_id, name, runnable in pair_configs(body, runnables):

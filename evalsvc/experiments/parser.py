@@ -13,10 +13,11 @@ from evalsvc.accounts.views import validate_strict
 from evalsvc.datasets.importers.outputs import OutputRows
 from evalsvc.experiments import batches
 from evalsvc.experiments.bodies.plans import BatchOptionsIn, ExperimentIn, build_batch_plan
-from evalsvc.experiments.definition.checks.modes import check_modes
-from evalsvc.experiments.definition.checks.unmapped import check_components, check_known_components
+from evalsvc.experiments.definition.checks.modes import check_modes, find_sources
+from evalsvc.experiments.definition.checks.unmapped import check_components, check_known_components, expected_components
 from evalsvc.experiments.definition.checks.unreadable import check_outputs
 from evalsvc.experiments.definition.configs import Candidate, expand
+from evalsvc.experiments.definition.metrics import add_source_twins, group_by_source
 from evalsvc.experiments.definition.plans import PlanSpec, check_plan, check_templates
 from evalsvc.experiments.definition.ranges import add_range_warnings
 from evalsvc.experiments.models import ExperimentPlan
@@ -62,6 +63,7 @@ def preview_experiment(*, account: Account, planned: PlannedExperiment) -> dict[
     spec = planned.spec
     if spec is None:
         raise Invalid(FieldError("/plan", "A preview needs a plan."))
+    sources = find_sources(planned.candidates, expected_components(spec.version))
     answer = preview(
         account=account,
         version=spec.version,
@@ -70,6 +72,7 @@ def preview_experiment(*, account: Account, planned: PlannedExperiment) -> dict[
         limit=spec.fields.get("limit"),
         modes=spec.fields.get("modes"),
         n_samples=spec.fields["n_samples"],
+        by_source=group_by_source(add_source_twins(spec.metrics, sources)),
     )
     return dict(add_range_warnings(answer, spec.version, spec.metrics))
 

@@ -12,7 +12,10 @@ from django.db.models.functions import Now
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.experiments.definition.checks.modes import find_sources
+from evalsvc.experiments.definition.checks.unmapped import expected_components
 from evalsvc.experiments.definition.configs import Candidate, hash_config
+from evalsvc.experiments.definition.metrics import ISOLATED, Metric, add_source_twins, group_by_source
 from evalsvc.experiments.definition.pipelines import count_calls
 from evalsvc.experiments.definition.plans import PlanSpec
 from evalsvc.experiments.models import Config, ExperimentPlan, Output
@@ -123,6 +126,12 @@ def add_configs(
                     code="already_exists",
                 )
         is_draft = locked.state == ExperimentPlan.State.DRAFT
+        metrics = (
+            _add_source_twins(plan, locked, candidates)
+            if is_draft
+            else [Metric.from_json(row) for row in locked.metrics]
+        )
+        by_source = group_by_source(metrics)
         fresh_from = 0 if is_draft else find_revealed_position(plan.pk)
         # Who comes late waits where the others wait, and not at each end that they have passed.
         position = 0 if is_draft else existing.aggregate(last=Max("watermark"))["last"] or 0
@@ -139,7 +148,7 @@ def add_configs(
                     candidate.parameters,
                     salt=str(uuid.uuid4()) if candidate.kind == Config.Kind.PUSH else "",
                 ),
-                n_calls=count_calls(candidate.kind, candidate.parameters, locked.modes, locked.n_samples),
+                n_calls=count_calls(candidate.kind, candidate.parameters, locked.modes, locked.n_samples, by_source),
                 arrival=n_before + i,
                 state=Config.State.QUEUED if is_draft else Config.State.RUNNING,
                 fresh_from=fresh_from,
@@ -158,6 +167,19 @@ def add_configs(
                 account=account, actor=actor, action="config.created", target=config.name, experiment=str(plan.pk)
             )
     return configs
+
+
+def _add_source_twins(plan: ExperimentPlan, locked: ExperimentPlan, candidates: Sequence[Candidate]) -> list[Metric]:
+    """Store twins for the expected output of each component upstream, which only the configs of a draft tell."""
+    metrics = [Metric.from_json(row) for row in locked.metrics]
+    if ISOLATED not in (locked.modes or ()):
+        return metrics
+    sources = find_sources(candidates, expected_components(locked.dataset_version))
+    metrics = add_source_twins(metrics, sources)
+    if len(metrics) > len(locked.metrics):
+        locked.metrics = plan.metrics = [metric.to_json() for metric in metrics]
+        locked.save(update_fields=["metrics"])
+    return metrics
 
 
 def find_revealed_position(experiment_id: int) -> int:

@@ -127,12 +127,13 @@ def _gaps(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         [
             *(markdown_text(config), markdown_text(row["component"]), markdown_text(row["metric"])),
+            markdown_text(", ".join(row["replaced"] or ()), 200),
             *(number_text(row["integrated"]), number_text(row["isolated"]), number_text(row["gap"]["value"])),
             *(interval_text(row["gap"]), number_text(row["gap"]["n"])),
         ]
         for config, row in gap_rows(components)
     ]
-    heads = ["config", "component", "metric", "integrated", "isolated", "gap", "interval", "n"]
+    heads = ["config", "component", "metric", "replaced", "integrated", "isolated", "gap", "interval", "n"]
     yield from markdown_table(heads, rows)
 
 

@@ -302,3 +302,43 @@ def test_a_retriever_that_is_half_broken_is_named(client: Client, find: Any, ord
 
     assert result.gaps is not None
     assert result.gaps.bottleneck == (culprit,), str(result.gaps)
+
+
+def test_each_component_upstream_has_a_gap(client: Client, capsys: pytest.CaptureFixture[str]) -> None:
+    pipeline = Pipeline(
+        {"retriever": retriever, "ranker": rank, "reader": reader},
+        ["retriever.documents -> ranker.documents", "ranker.documents -> reader.documents"],
+    )
+    expected = [{**row, "ranker": row["retriever"]} for row in EXPECTED]
+
+    result = run(client, pipeline, QUERIES, expected, evaluators=[EM], modes=MODES, progress=True)
+
+    assert result.gaps is not None
+    assert [(gap.replaced, gap.value) for gap in result.gaps] == [(("ranker",), 0.75), (("retriever",), 0.75)]
+    assert result.gaps.bottleneck == ("retriever",)
+    assert "reader em with expected retriever: integrated 0.25, isolated 1, gap +0.75 [" in str(result.gaps)
+    assert result.metrics.by_component["reader"]["isolated:retriever"]["em"].value == 1.0
+    assert result.rows[1].isolated is not None
+    assert result.rows[1].isolated["reader:retriever"] == {"answer": "City1"}
+    # Ranker and reader run on expected documents, and both again behind the retriever.
+    assert "Isolated mode: at most 80 runs of components more (20 examples)" in capsys.readouterr().err
+
+
+def test_a_component_that_breaks_behind_one_expected_output_has_failed(client: Client) -> None:
+    def strict(documents: list[str]) -> dict[str, Any]:
+        if documents == ["Rome is warm."]:
+            raise KeyError("no such city")
+        return {"documents": documents}
+
+    pipeline = Pipeline(
+        {"retriever": retriever, "ranker": strict, "reader": reader},
+        ["retriever.documents -> ranker.documents", "ranker.documents -> reader.documents"],
+    )
+    expected = [{**row, "ranker": row["retriever"]} for row in EXPECTED]
+    expected[3] = {**expected[3], "retriever": {"documents": ["Rome is warm."]}}
+
+    result = run(client, pipeline, QUERIES, expected, evaluators=[EM], modes=MODES)
+
+    assert result.metrics["em:isolated:retriever"].n_error == 1
+    assert result.metrics["em:isolated"].n_error == 0
+    assert "failed: KeyError" in result.rows[3].isolated_errors["reader:retriever"]

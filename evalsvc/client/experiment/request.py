@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalsvc.client.experiment.examples import Examples, LocalExample
 from evalsvc.client.experiment.options import Options, RunOptions, read_plan_options, read_run_options
+from evalsvc.client.pipeline.isolated import count_isolated_runs
 from evalsvc.client.pipeline.pipelines import (
     ISOLATED,
     Pipeline,
@@ -99,6 +100,26 @@ def name_final_component(metrics: Sequence[dict[str, object]], runnables: Iterab
         else metric
         for metric in metrics
     ]
+
+
+def group_by_source(body: ExperimentBody) -> dict[str, list[str]]:
+    """Return which components run on the expected output of one upstream alone, by its name."""
+    groups: dict[str, list[str]] = {}
+    for metric in body["plan"]["metrics"]:
+        for source in metric.get("replaced") or ():
+            groups[source] = list(dict.fromkeys([*groups.get(source, ()), str(metric.get("component"))]))
+    return groups
+
+
+def describe_isolated_runs(
+    body: ExperimentBody, runnables: Iterable[object], by_source: Mapping[str, Sequence[str]], given: Collection[str]
+) -> str:
+    """Return how many runs of components isolated mode adds, in words."""
+    graphs = [pipeline.graph_of_components for pipeline in map(as_pipeline, runnables) if pipeline is not None]
+    counts = [count_isolated_runs(graph, by_source, given) for graph in graphs]
+    n_examples = body["plan"].get("limit") or body["plan"].get("n_examples", 0)
+    apart = f", some with only the expected output of {', '.join(by_source)}" if by_source else ""
+    return f"Isolated mode: at most {sum(counts) * n_examples} runs of components more ({n_examples} examples){apart}."
 
 
 def build_scorers(metrics: Scorers | None) -> dict[str, CustomMetric]:

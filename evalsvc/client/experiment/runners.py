@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -30,13 +30,19 @@ class RowRunner(Protocol):
         ...
 
 
-def make_runner(runnable: object, loop: Loop, modes: Collection[str], simulation: Simulation) -> RowRunner:
+def make_runner(
+    runnable: object,
+    loop: Loop,
+    modes: Collection[str],
+    simulation: Simulation,
+    by_source: Mapping[str, Sequence[str]],
+) -> RowRunner:
     """Return what runs a runnable: component by component where that is known and wanted, else as a whole."""
     needs_components = ISOLATED in modes or bool(simulation.names)
     pipeline = as_pipeline(runnable) if needs_components or isinstance(runnable, Pipeline) else None
     if pipeline is None:
         return WholeRunner(Runner(runnable, loop), loop, as_pipeline(runnable))
-    return PipelineRunner(pipeline, loop, modes, simulation)
+    return PipelineRunner(pipeline, loop, modes, simulation, by_source)
 
 
 class WholeRunner:
@@ -59,11 +65,19 @@ class WholeRunner:
 class PipelineRunner:
     """Runs a pipeline, and its components by themselves where isolated mode is wanted."""
 
-    def __init__(self, pipeline: Pipeline, loop: Loop, modes: Collection[str], simulation: Simulation) -> None:
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        loop: Loop,
+        modes: Collection[str],
+        simulation: Simulation,
+        by_source: Mapping[str, Sequence[str]],
+    ) -> None:
         self._pipeline = pipeline
         self._loop = loop
         self._is_isolated = ISOLATED in modes
         self._simulation = simulation
+        self._by_source = by_source
 
     def run(self, row: Row) -> object:
         """Run the complete pipeline; components with simulated outputs are not called."""
@@ -79,7 +93,9 @@ class PipelineRunner:
         except ValueError:  # the row has this as its error already
             return
         integrated = _read_parts(row.output)
-        outputs, errors = self._pipeline.run_isolated(inputs, row.expected, simulated, self._loop, integrated)
+        outputs, errors = self._pipeline.run_isolated(
+            inputs, row.expected, simulated, self._loop, integrated, self._by_source
+        )
         row.isolated, row.isolated_errors = {**outputs} or None, errors
 
 

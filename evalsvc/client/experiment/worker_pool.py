@@ -88,6 +88,7 @@ class WorkerPool:
     modes: Sequence[str] = ()
     simulation: Simulation = field(default_factory=Simulation)
     n_samples: int = 1
+    by_source: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.loop = Loop()
@@ -114,7 +115,7 @@ class WorkerPool:
     def add(self, config_id: str, name: str, runnable: object, parameters: Mapping[str, object]) -> None:
         """Run a config from now on."""
         with self._condition:
-            runner = make_runner(runnable, self.loop, self.modes, self.simulation)
+            runner = make_runner(runnable, self.loop, self.modes, self.simulation, self.by_source)
             strips_thinking = parameters.get("strip_thinking") is not False
             self.jobs[config_id] = Job(config_id, name, runner, strips_thinking)
             self._condition.notify_all()

@@ -10,11 +10,11 @@ from evalsvc.client.coroutines import Loop
 from evalsvc.client.pipeline.callables import ANSWER, CallableGraph
 from evalsvc.client.pipeline.graphs import ByComponent, ComponentLink, Fields, Graph
 from evalsvc.client.pipeline.haystack import HaystackGraph, is_haystack
+from evalsvc.client.pipeline.isolated import MAX_MESSAGE, IsolatedRuns
 from evalsvc.client.results.rows import Row
 
 INTEGRATED, ISOLATED = MODES = ("integrated", "isolated")
 EXPECTED = "expected"
-MAX_MESSAGE = 2000
 
 
 class Pipeline:
@@ -87,6 +87,7 @@ class Pipeline:
         given: Collection[str],
         loop: Loop,
         integrated: ByComponent | None = None,
+        by_source: Mapping[str, Sequence[str]] | None = None,
     ) -> tuple[dict[str, Fields], dict[str, str]]:
         """Run each component on the *expected* outputs upstream of it; return outputs and errors by component.
 
@@ -94,9 +95,16 @@ class Pipeline:
         subpipeline runs on them; one with nothing expected upstream gives its `integrated` output. Components without
         predecessors are left out, as their isolated output equals the integrated one; so are components with simulated
         outputs, and those with nothing expected upstream.
+
+        `by_source` are components to run again, by the one component upstream that gives its expected output, all
+        else being as it was made: they are in the results as `component:source`.
         """
         graph, outputs, errors = self.graph_of_components, dict[str, Fields](), dict[str, str]()
         labels = {name: part for name in self.components if (part := get_expected(expected, name)) is not None}
+        runs = IsolatedRuns(graph, inputs, loop)
+        made = integrated or {}
+        for name in graph.order if by_source else ():
+            runs.add_earlier(name, made, made.get(name))
         for name in graph.order:
             links = [] if name in given else graph.links_into(name)
             unlabelled = {link.before for link in links if link.field not in labels.get(link.before, {})}
@@ -104,18 +112,23 @@ class Pipeline:
                 errors[name] = f"{broken[0]!r}, which it reads, failed: {errors[broken[0]]}"[:MAX_MESSAGE]
                 continue
             sources = {
-                link.before: {**(integrated or {}).get(link.before, {}), **outputs.get(link.before, {})}
+                link.before: {**made.get(link.before, {}), **outputs.get(link.before, {})}
                 | dict(labels.get(link.before, {}))
                 for link in links
             }
             is_fed = unlabelled != {link.before for link in links} or any(before in outputs for before in unlabelled)
             if not is_fed or any(link.field not in sources[link.before] for link in links):
                 continue
-            try:
-                outputs[name] = graph.call(name, graph.arguments(name, inputs, sources), loop)
-            except Exception as exc:
-                # The caller's code: what breaks here is an error of this component on this example.
-                errors[name] = f"{type(exc).__name__}: {exc}"[:MAX_MESSAGE]
+            runs.call(name, sources, outputs, errors)
+            if by_source:
+                runs.add_earlier(name, sources, outputs.get(name))
+        for source, targets in (by_source or {}).items():
+            if source not in labels:
+                continue
+            replaced = {**made, source: {**made.get(source, {}), **labels[source]}}
+            found, failed = runs.run_behind(source, replaced, targets, given)
+            outputs |= {f"{name}:{source}": found[name] for name in targets if name in found}
+            errors |= {f"{name}:{source}": failed[name] for name in targets if name in failed}
         return outputs, errors
 
 

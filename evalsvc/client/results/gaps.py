@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -54,16 +55,21 @@ class Gap:
         )
 
     def __str__(self) -> str:
+        return self.describe(f"{self.component} {self.metric}")
+
+    def describe(self, label: str) -> str:
+        """Return it in words after a label."""
         if self.value is None or self.integrated is None or self.isolated is None:
-            return f"{self.component} {self.metric}: no example in both modes"
+            return f"{label}: no example in both modes"
         bounds = "" if self.lower is None else f" [{self.lower:+.3g}, {self.upper:+.3g}] new data"
         scores = f"integrated {self.integrated:.3g}, isolated {self.isolated:.3g}"
-        return f"{self.component} {self.metric}: {scores}, gap {self.value:+.3g}{bounds}, n = {self.n}"
+        return f"{label}: {scores}, gap {self.value:+.3g}{bounds}, n = {self.n}"
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table."""
         names = ("component", "metric", "integrated", "isolated", "value", "lower", "upper", "n", "n_unpaired", "n_na")
-        return {{"value": "gap"}.get(name, name): getattr(self, name) for name in names}
+        cells = {{"value": "gap"}.get(name, name): getattr(self, name) for name in names}
+        return cells | {"replaced": ", ".join(self.replaced)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +108,17 @@ class ComponentGaps(Plottable):
         return iter(self.gaps)
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, self.gaps), self.verdict])
+        return "\n".join([*(gap.describe(label) for gap, label in self.list_labels()), self.verdict])
+
+    def list_labels(self) -> list[tuple[Gap, str]]:
+        """Return each gap with its label: component, metric, and where a metric has several what was replaced."""
+        pairs = Counter((gap.component, gap.metric) for gap in self.gaps)
+        return [
+            (gap, f"{gap.component} {gap.metric}")
+            if pairs[gap.component, gap.metric] == 1
+            else (gap, f"{gap.component} {gap.metric} with expected {', '.join(gap.replaced)}")
+            for gap in self.gaps
+        ]
 
     @property
     def verdict(self) -> str:
@@ -114,8 +130,8 @@ class ComponentGaps(Plottable):
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: each gap, and zero."""
         return [
-            DrawnInterval(f"{gap.component} {gap.metric}", gap.value, gap.lower, gap.upper, str(gap), has_zero=True)
-            for gap in self.gaps
+            DrawnInterval(label, gap.value, gap.lower, gap.upper, gap.describe(label), has_zero=True)
+            for gap, label in self.list_labels()
         ]
 
     def to_dataframe(self) -> pandas.DataFrame:

@@ -206,7 +206,7 @@ class Metrics(dict[str, Metric], Plottable):
         for name, metric in self.items():
             if metric.component is not None:
                 modes = groups.setdefault(metric.component, {})
-                modes.setdefault(metric.mode or "integrated", Metrics())[name.removesuffix(":isolated")] = metric
+                modes.setdefault(metric.mode or "integrated", Metrics())[_label(name, metric)] = metric
         return groups
 
     def render_html(self, caption: str = "") -> str:
@@ -240,7 +240,13 @@ class Metrics(dict[str, Metric], Plottable):
         return target
 
 
+def _label(name: str, metric: Metric) -> str:
+    """Return the name of a metric among those of its component and mode."""
+    return name.removesuffix(f":{metric.mode}")
+
+
 def _place(metric: Metric, planned: Mapping[str, Any] | None) -> Metric:
     if planned is None:
         return metric
-    return replace(metric, component=planned["component"], mode=planned.get("mode") or "integrated")
+    mode = ":".join([planned.get("mode") or "integrated", *(planned.get("replaced") or ())])
+    return replace(metric, component=planned["component"], mode=mode)

@@ -77,8 +77,9 @@ class Row:
 
     An example with several samples has each answer in `samples`; its own answer is the first successful one.
 
-    `isolated` contains the outputs of components for the expected outputs of their predecessors, by component;
-    `isolated_errors` contains the messages of components that failed.
+    `isolated` contains the outputs of components for the expected outputs of their predecessors, by component, or
+    by `component:source` for the expected output of one source alone; `isolated_errors` contains the messages of
+    components that failed.
     """
 
     example_id: str

@@ -40,6 +40,7 @@ class PlanMetricBody(TypedDict):
     higher_is_better: NotRequired[bool]
     component: NotRequired[str | None]
     mode: NotRequired[str | None]
+    replaced: NotRequired[Sequence[str] | None]
 
 
 class PlanBody(TypedDict):
@@ -53,6 +54,8 @@ class PlanBody(TypedDict):
     level: NotRequired[float | None]
     modes: NotRequired[Sequence[str] | None]
     n_samples: NotRequired[int]
+    n_examples: NotRequired[int]
+    limit: NotRequired[int | None]
 
 
 class ConfigBody(TypedDict):

@@ -69,6 +69,7 @@ def metric_out(row: Mapping[str, object]) -> PlannedMetric:
         PlannedMetric,
         value_range=row["value_range"],
         type=metric.kind.name,
+        replaced=list(metric.replaced) if metric.replaced else None,
         binary=metric.binary or metric.binary_samples,
         evaluator=metric.evaluator_id,
         criteria=metric.profile_name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -60,13 +60,20 @@ class Metric:
     """How many ranks it reads of those that its profile would read."""
     twin_of: str | None = None
     """Of which metric it is the same in isolated mode, where the plan asks for both modes."""
+    replaced: tuple[str, ...] | None = None
+    """In isolated mode, the only component that gives its expected output; None for the nearest ones upstream."""
     binary_samples: bool = False
     """Whether the score of each sample is 0 or 1, where an example has several and its score is their mean."""
 
     @property
-    def view(self) -> tuple[str | None, str]:
-        """Return which part of an output it reads."""
-        return self.component, self.mode
+    def view(self) -> tuple[str | None, str, str | None]:
+        """Return which part of an output it reads: a component, its mode, and the one replaced if it is not usual."""
+        return self.component, self.mode, self.replaced[0] if self.replaced else None
+
+    @property
+    def run_name(self) -> str:
+        """Return the name of the run that it reads: its mode, and after a colon what was replaced, if not usual."""
+        return self.mode if not self.replaced else f"{self.mode}:{self.replaced[0]}"
 
     @property
     def label(self) -> str:
@@ -83,12 +90,15 @@ class Metric:
         """Read what `to_json` wrote."""
         bounds = row.get("value_range")
         kind = kind_named(row["kind"]) if "kind" in row else ALGEBRAIC
-        return cls(**{**row, "kind": kind, "value_range": (float(bounds[0]), float(bounds[1])) if bounds else None})
+        replaced = tuple(row["replaced"]) if row.get("replaced") else None
+        value_range = (float(bounds[0]), float(bounds[1])) if bounds else None
+        return cls(**{**row, "kind": kind, "value_range": value_range, "replaced": replaced})
 
     def to_json(self) -> dict[str, object]:
         """Return the metric as JSON."""
         row = asdict(self) | {"kind": self.kind.name}
         row["value_range"] = list(self.value_range) if self.value_range else None
+        row["replaced"] = list(self.replaced) if self.replaced else None
         row["settings"] = dict(self.settings) if self.settings is not None else None
         return row
 
@@ -173,12 +183,43 @@ def add_twins(metrics: Sequence[Metric], modes: Sequence[str], *, pointer: str) 
     for i, metric in enumerate(metrics):
         if metric.component is None or metric.mode == ISOLATED or any(is_twin(metric, other) for other in metrics):
             continue
-        name = f"{metric.name}:{ISOLATED}"
-        if len(name) > MAX_NAME or any(name == other.name for other in metrics):
-            detail = f"Its twin in isolated mode would be {name[:MAX_NAME]!r}, which is taken, or too long."
-            raise Invalid(FieldError(f"{pointer}/{i}/name", detail))
-        twins.append(replace(metric, name=name, mode=ISOLATED, in_history=False, twin_of=metric.name))
+        twins.append(_make_twin(metric, f"{metric.name}:{ISOLATED}", metrics, f"{pointer}/{i}/name"))
     return [*metrics, *twins]
+
+
+def add_source_twins(
+    metrics: Sequence[Metric], sources: Mapping[str, Sequence[str]], *, pointer: str = "/plan/metrics"
+) -> list[Metric]:
+    """Return the metrics, followed by twins that replace one component upstream each, where they are not there yet.
+
+    `sources` are those components, by the component that a metric reads. A metric has such twins if it has a usual one.
+    Raises Invalid for names that are taken, or too long.
+    """
+    twins: list[Metric] = []
+    for i, metric in enumerate(metrics):
+        known = {other.replaced for other in metrics if is_twin(metric, other)}
+        for source in sources.get(metric.component or "", ()) if known else ():
+            if (source,) not in known:
+                name = f"{metric.name}:{ISOLATED}:{source}"
+                twins.append(replace(_make_twin(metric, name, metrics, f"{pointer}/{i}/name"), replaced=(source,)))
+    return [*metrics, *twins]
+
+
+def _make_twin(metric: Metric, name: str, metrics: Sequence[Metric], pointer: str) -> Metric:
+    if len(name) > MAX_NAME or any(name == other.name for other in metrics):
+        detail = f"Its twin in isolated mode would be {name[:MAX_NAME]!r}, which is taken, or too long."
+        raise Invalid(FieldError(pointer, detail))
+    return replace(metric, name=name, mode=ISOLATED, in_history=False, twin_of=metric.name)
+
+
+def group_by_source(metrics: Iterable[Metric]) -> dict[str, list[str]]:
+    """Return by replaced component which components are run on its expected output, for the twins that read that."""
+    groups: dict[str, list[str]] = {}
+    for metric in metrics:
+        for source in metric.replaced or ():
+            if metric.component is not None and metric.component not in groups.setdefault(source, []):
+                groups[source].append(metric.component)
+    return groups
 
 
 def is_twin(metric: Metric, other: Metric) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.pointers import is_pointer, resolve_pointer
+from evalsvc.experiments.definition.graphs import count_isolated_runs, list_between
 from evalsvc.experiments.definition.kinds import TEMPLATED
 from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.definition.templates import ROOTS, template_names
@@ -58,6 +59,11 @@ class PipelineGraph:
         """The nodes by name."""
         return {node.name: node for node in self.nodes}
 
+    @cached_property
+    def before(self) -> Mapping[str, tuple[str, ...]]:
+        """The nodes that each node reads."""
+        return {node.name: node.reads for node in self.nodes}
+
     def is_called(self, node: PipelineNode) -> bool:
         """Return whether a node is queried, unless an example has an output for it."""
         return node.simulate_from is None and node.name not in self.simulated
@@ -71,6 +77,15 @@ class PipelineGraph:
     def alone(self) -> list[PipelineNode]:
         """The nodes that isolated mode runs: those that are queried, and read another node."""
         return [node for node in self.called if node.reads]
+
+    def list_behind(self, source: str, targets: Sequence[str]) -> list[PipelineNode]:
+        """Return the nodes that are queried to run some nodes on the expected output of one upstream."""
+        between = list_between(self.before, source, targets)
+        return [node for node in self.called if node.name in between]
+
+    def count_isolated_runs(self, by_source: Mapping[str, Sequence[str]]) -> int:
+        """Return how many queries of an example are for isolated mode, at most."""
+        return count_isolated_runs(self.before, by_source, [node.name for node in self.called])
 
     def answer_in(self, outputs: Mapping[str, Any]) -> Any:
         """Return the answer within the outputs of all nodes; MISSING where the pointer leads nowhere."""
@@ -193,12 +208,19 @@ def get_declared_components(kind: str, parameters: Mapping[str, Any]) -> list[st
     return declared if isinstance(declared, list) else None
 
 
-def count_calls(kind: str, parameters: Mapping[str, Any], modes: Sequence[str] | None, n_samples: int = 1) -> int:
+def count_calls(
+    kind: str,
+    parameters: Mapping[str, Any],
+    modes: Sequence[str] | None,
+    n_samples: int = 1,
+    by_source: Mapping[str, Sequence[str]] | None = None,
+) -> int:
     """Return how many queries one output takes, at most: of a pipeline one a node, and one that it runs alone.
 
-    That for each of its samples.
+    `by_source` are the nodes to run on the expected output of one upstream, by its name. That for each of its samples.
     """
     if kind != PIPELINE:
         return n_samples
     graph = read_pipeline(parameters)
-    return n_samples * max(1, len(graph.called) + (len(graph.alone) if ISOLATED in (modes or ()) else 0))
+    n_isolated = graph.count_isolated_runs(by_source or {}) if ISOLATED in (modes or ()) else 0
+    return n_samples * max(1, len(graph.called) + n_isolated)

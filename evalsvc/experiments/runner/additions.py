@@ -15,7 +15,14 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.experiments.definition.checks.clusters import check_no_strategy
 from evalsvc.experiments.definition.checks.unmapped import check_mappings
 from evalsvc.experiments.definition.checks.unreadable import check_added_metrics
-from evalsvc.experiments.definition.metrics import CLIENT, Metric, add_twins, resolve_metrics
+from evalsvc.experiments.definition.metrics import (
+    CLIENT,
+    Metric,
+    add_source_twins,
+    add_twins,
+    group_by_source,
+    resolve_metrics,
+)
 from evalsvc.experiments.models import Addition, Aggregate, Config, ExperimentPlan, Output
 from evalsvc.experiments.runner import store
 from evalsvc.experiments.runner.generate import storable
@@ -65,6 +72,7 @@ def add_metrics(
             n_samples=plan.n_samples,
         )
         metrics = add_twins(metrics, plan.modes or (), pointer="/metrics")
+        metrics = add_source_twins(metrics, _list_sources(plan), pointer="/metrics")
         check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
         configs = Config.objects.filter(experiment_id=plan.pk).exclude(state=Config.State.DELETED)
         check_added_metrics(plan.dataset_version, metrics, plan.sample, list(configs))
@@ -87,6 +95,13 @@ def _new_ones(plan: ExperimentPlan, metrics: Sequence[Metric]) -> list[Metric]:
     if errors:
         raise Invalid(*errors, code="already_exists")
     return [metric for metric in metrics if metric.name not in existing]
+
+
+def _list_sources(plan: ExperimentPlan) -> dict[str, list[str]]:
+    """Return, by component, which ones upstream the plan's runs replace by themselves."""
+    by_source = group_by_source(map(Metric.from_json, plan.metrics))
+    names = {name for targets in by_source.values() for name in targets}
+    return {name: [source for source, targets in by_source.items() if name in targets] for name in names}
 
 
 def _is_same(metric: Metric, known: Metric) -> bool:

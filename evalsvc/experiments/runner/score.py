@@ -10,7 +10,12 @@ from typing import Any
 
 from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY
 from evalsvc.evaluations.verdicts import RetryableError, ServiceUnavailable, Verdict, score_sample, validation_error
-from evalsvc.experiments.definition.fields.components import NoPart, integrated_part, isolated_part
+from evalsvc.experiments.definition.fields.components import (
+    NoPart,
+    integrated_part,
+    isolated_part,
+    isolated_part_behind,
+)
 from evalsvc.experiments.definition.fields.mapper import (
     OUTPUT,
     UNMAPPED,
@@ -169,7 +174,7 @@ class OutputView:
         self.output = output
         self.pointers = pointers
         self.account_id = account_id
-        self._known: dict[tuple[str | None, str], OutputVerdicts | NoPart] = {}
+        self._known: dict[tuple[str | None, str, str | None], OutputVerdicts | NoPart] = {}
 
     def __call__(self, metric: Metric) -> OutputVerdicts | NoPart:
         """Return where the metric reads, or why there is nothing for it to read."""
@@ -177,11 +182,13 @@ class OutputView:
             self._known[metric.view] = self._view(*metric.view)
         return self._known[metric.view]
 
-    def _view(self, component: str | None, mode: str) -> OutputVerdicts | NoPart:
+    def _view(self, component: str | None, mode: str, source: str | None) -> OutputVerdicts | NoPart:
         components = self.output.get("output") or {}
         if component is None:
             return OutputVerdicts(self.example, self.example, components, self.pointers, self.account_id)
-        if mode == ISOLATED:
+        if source is not None:
+            part = isolated_part_behind(source, self.example, self.output, component)
+        elif mode == ISOLATED:
             part = isolated_part(self.example, self.output.get(ISOLATED), component, self.output.get("stages"))
         else:
             part = integrated_part(self.example, components, component)

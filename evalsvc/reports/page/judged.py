@@ -33,6 +33,7 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             row_head(room.truncate(config, 100)),
             table_cell(room.truncate(row["component"], 100)),
             table_cell(room.truncate(row["metric"], 100)),
+            table_cell(room.truncate(", ".join(row["replaced"] or ()), 200)),
             table_cell(number_text(row["integrated"]), kind="n"),
             table_cell(number_text(row["isolated"]), kind="n"),
             table_cell(number_text(row["gap"]["value"]), kind="n"),
@@ -42,8 +43,8 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         ]
         for config, row in gaps[: room.rows]
     ]
-    heads = [("config", None), ("component", None), ("metric", None), ("integrated", "n"), ("isolated", "n")]
-    heads += [("gap", "n"), ("gap drawn", None), ("interval", None), ("n", "n")]
+    heads = [("config", None), ("component", None), ("metric", None), ("replaced", None), ("integrated", "n")]
+    heads += [("isolated", "n"), ("gap", "n"), ("gap drawn", None), ("interval", None), ("n", "n")]
     caption = (
         f"Isolated less integrated, example by example, for new data; above 0 its predecessors lose. "
         f"{gaps_text(components['n_comparisons'])} at {level_text(components['level'])}."

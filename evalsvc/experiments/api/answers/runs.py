@@ -35,6 +35,10 @@ class PlannedMetric(AnswerShape):
     sample: dict[str, str] | None
     component: str | None
     mode: str
+    replaced: Annotated[
+        list[str] | None,
+        Meta(description="In isolated mode, the one component with its expected output; null: the nearest upstream."),
+    ]
     k: int | None
 
 
@@ -226,6 +230,7 @@ class PreviewedConfig(AnswerShape):
     kind: Kind
     parameters: dict[str, Json]
     n_queries: int
+    n_isolated: int
     n_tokens: int | None
     cost: float | None
     is_upper_bound: bool
@@ -241,6 +246,7 @@ class ExperimentPreview(AnswerShape):
     n_examples: int
     n_queries: int
     n_saved: int
+    n_isolated: int
     n_tokens: int | None
     cost: float | None
     currency: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.graphs import list_sources
 from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.definition.pipelines import read_pipeline
 from evalsvc.experiments.models import Config
@@ -45,6 +46,16 @@ def find_predecessors(kind: str, parameters: Mapping[str, Any]) -> dict[str, lis
             reads = predecessors.setdefault(names[1], [])
             reads += [names[0]] if names[0] not in reads else []
     return predecessors
+
+
+def find_sources(candidates: Sequence[Candidate], labelled: Collection[str]) -> dict[str, list[str]]:
+    """Return, by component, of which ones upstream the expected outputs are put in by themselves, in any config."""
+    sources: dict[str, dict[str, None]] = {}
+    for candidate in candidates:
+        before = find_predecessors(candidate.kind, candidate.parameters)
+        for name in before:
+            sources.setdefault(name, {}).update(dict.fromkeys(list_sources(before, labelled, name)))
+    return {name: list(found) for name, found in sources.items() if found}
 
 
 def has_circle(predecessors: Mapping[str, Sequence[str]]) -> bool:

@@ -55,10 +55,32 @@ def isolated_part(
     return _part(example, isolated[name], name, passages)
 
 
-def _why_not_isolated(name: str, trace: Mapping[str, Any]) -> NoPart:
+def isolated_part_behind(
+    source: str,
+    example: Mapping[str, Any],
+    output: Mapping[str, Any],
+    name: str,
+) -> ComponentPart | NoPart:
+    """Return what a component made of the expected output of one component upstream alone."""
+    key = isolated_key(name, source)
+    isolated = output.get("isolated")
+    if not isolated or key not in isolated:
+        return _why_not_isolated(name, ((output.get("stages") or {}).get("isolated") or {}).get(key, {}), key)
+    passages = answers.find_passages(find_expectation(example.get(EXPECTED), source), answers.GOLD_PASSAGES)
+    if passages is MISSING:
+        passages = answers.find_passages(output.get(OUTPUT) or {})
+    return _part(example, isolated[key], name, passages)
+
+
+def isolated_key(name: str, source: str) -> str:
+    """Return where isolated outputs have what a component made of the expected output of one component alone."""
+    return f"{name}:{source}"
+
+
+def _why_not_isolated(name: str, trace: Mapping[str, Any], key: str | None = None) -> NoPart:
     if trace.get("error_type"):
         return NoPart(f"Component {name!r} by itself: {trace.get('error_message')}", error_type=trace["error_type"])
-    why = trace.get("not_applicable") or "nothing stands in `isolated` of the output for it."
+    why = trace.get("not_applicable") or f"nothing stands in `isolated` of the output for {repr(key) if key else 'it'}."
     return NoPart(f"Component {name!r} was not run by itself on this example: {why}")
 
 

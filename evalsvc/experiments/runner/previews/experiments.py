@@ -11,7 +11,10 @@ from django.conf import settings
 
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
+from evalsvc.experiments.definition.checks.modes import find_predecessors
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.graphs import count_isolated_runs
+from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.definition.pipelines import PipelineGraph, count_calls, read_pipeline
 from evalsvc.experiments.definition.templates import UnknownField
 from evalsvc.experiments.models import Config
@@ -39,6 +42,22 @@ class Document:
     expected: Any = None
 
 
+@dataclass(frozen=True, slots=True)
+class IsolatedRuns:
+    """The modes of a plan, and the components that run on the expected output of one upstream, by its name."""
+
+    modes: Sequence[str]
+    by_source: Mapping[str, Sequence[str]]
+
+    def count(self, candidate: Candidate) -> int:
+        """Return how many components of a config an example runs in isolated mode, at most."""
+        if ISOLATED not in self.modes:
+            return 0
+        if candidate.kind == Config.Kind.PIPELINE:
+            return read_pipeline(candidate.parameters).count_isolated_runs(self.by_source)
+        return count_isolated_runs(find_predecessors(candidate.kind, candidate.parameters), self.by_source)
+
+
 def preview(
     *,
     account: Account,
@@ -48,6 +67,7 @@ def preview(
     limit: int | None = None,
     modes: Sequence[str] | None = None,
     n_samples: int = 1,
+    by_source: Mapping[str, Sequence[str]] | None = None,
 ) -> Row:
     """Count configs and queries; bound tokens and cost by `max_tokens`, and estimate them from the first examples.
 
@@ -56,7 +76,8 @@ def preview(
     """
     documents = _documents(account, version)
     n_asked = (limit or version.n_examples) * n_samples
-    configs = [_preview_config(account, candidate, documents, n_asked, modes or ()) for candidate in candidates]
+    runs = IsolatedRuns(modes or (), by_source or {})
+    configs = [_preview_config(account, candidate, documents, n_asked, runs) for candidate in candidates]
     n_saved = n_asked * n_shared(candidates)
     n_queries = sum(row["n_queries"] for row in configs) - n_saved
     share = min(1.0, budget_queries / n_queries) if budget_queries is not None and n_queries else 1.0
@@ -66,6 +87,7 @@ def preview(
         "n_examples": version.n_examples,
         "n_queries": min(n_queries, budget_queries) if budget_queries is not None else n_queries,
         "n_saved": n_saved,
+        "n_isolated": sum(row["n_isolated"] for row in configs),
         "n_tokens": _round(_total([row["n_tokens"] for row in chats], share)),
         "cost": _total([row["cost"] for row in chats], share) if chats else None,
         "currency": settings.CURRENCY,
@@ -106,13 +128,14 @@ def _round(value: float | None) -> int | None:
 
 
 def _preview_config(
-    account: Account, candidate: Candidate, documents: Sequence[Document], n_examples: int, modes: Sequence[str]
+    account: Account, candidate: Candidate, documents: Sequence[Document], n_examples: int, runs: IsolatedRuns
 ) -> Row:
     row: Row = {
         "name": candidate.name,
         "kind": candidate.kind,
         "parameters": candidate.parameters,
-        "n_queries": n_examples * count_calls(candidate.kind, candidate.parameters, modes),
+        "n_queries": n_examples * count_calls(candidate.kind, candidate.parameters, runs.modes, 1, runs.by_source),
+        "n_isolated": n_examples * runs.count(candidate),
         "n_tokens": None,
         "cost": None,
         "is_upper_bound": False,
@@ -121,7 +144,7 @@ def _preview_config(
         "problem": None,
     }
     if candidate.kind == Config.Kind.PIPELINE:
-        return row | _estimate_nodes(account, read_pipeline(candidate.parameters), documents, n_examples, modes)
+        return row | _estimate_nodes(account, read_pipeline(candidate.parameters), documents, n_examples, runs)
     if candidate.kind != Config.Kind.CHAT:
         return row
     limit = answer_limit(candidate.parameters)
@@ -137,11 +160,11 @@ def _preview_config(
 
 
 def _estimate_nodes(
-    account: Account, graph: PipelineGraph, documents: Sequence[Document], n_examples: int, modes: Sequence[str]
+    account: Account, graph: PipelineGraph, documents: Sequence[Document], n_examples: int, runs: IsolatedRuns
 ) -> Row:
     """Add up the probable cost of a pipeline's model nodes; the outputs of other nodes are assumed."""
     likely: Row = {"n_tokens": 0, "cost": 0.0, "rests_on": NODE_OUTPUTS}
-    for node in chat_nodes(graph, modes):
+    for node in chat_nodes(graph, runs.modes, runs.by_source):
         try:
             filled = [fields_for(node, document.fields, document.expected) for document in documents]
             prompts = [prompt_tokens(messages_for(node.parameters, fields)) for fields in filled]

@@ -30,10 +30,15 @@ class AssumedOutput(dict[str, Any]):
         return ASSUMED
 
 
-def chat_nodes(graph: PipelineGraph, modes: Sequence[str]) -> list[PipelineNode]:
-    """Return the nodes that query a model; a node that also runs in isolation is listed twice."""
-    twice = graph.alone if ISOLATED in modes else []
-    return [node for node in (*graph.called, *twice) if node.kind == "chat"]
+def chat_nodes(
+    graph: PipelineGraph, modes: Sequence[str], by_source: Mapping[str, Sequence[str]]
+) -> list[PipelineNode]:
+    """Return the nodes that query a model; a node is listed again for each of its isolated runs."""
+    nodes = list(graph.called)
+    if ISOLATED in modes:
+        nodes += graph.alone
+        nodes += [node for source, targets in by_source.items() for node in graph.list_behind(source, targets)]
+    return [node for node in nodes if node.kind == "chat"]
 
 
 def fields_for(node: PipelineNode, fields: Mapping[str, Any], expected: object) -> dict[str, Any]:

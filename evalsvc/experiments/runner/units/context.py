@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -11,7 +11,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.checks.unmapped import can_be_unmapped, get_stopped_metrics
 from evalsvc.experiments.definition.fields.output_schemas import declared_schema
-from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.definition.metrics import Metric, group_by_source
 from evalsvc.experiments.models import Config, Failures, Output
 from evalsvc.experiments.runner.retries import is_retry, is_scored_by
 from evalsvc.experiments.runner.store import Unit
@@ -58,6 +58,8 @@ class UnitContext:
     modes: tuple[str, ...] = ()
     n_samples: int = 1
     failures: str = Failures.WORST
+    by_source: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Components to run on the expected output of one upstream, by its name."""
 
 
 _contexts: BoundedCache[tuple[int, int], UnitContext] = BoundedCache(MAX_CONTEXTS)
@@ -93,6 +95,7 @@ def unit_context(unit: Unit) -> UnitContext:
             modes=tuple(plan.modes or ()),
             n_samples=plan.n_samples,
             failures=plan.failures,
+            by_source=group_by_source(metrics),
         )
     if not is_retry(unit.addition):
         # Metrics can be added while a retry waits.
