@@ -11,6 +11,7 @@ from typing import Any
 from evalsvc.cli.evaluating.files import OutputFile, read_output_file
 from evalsvc.cli.evaluating.summary import Outcomes, count_outcomes, format_rows, format_summary, is_pass_rate
 from evalsvc.cli.options import INCOMPLETE, CommandError
+from evalsvc.cli.places import console_address
 from evalsvc.cli.report import Report
 from evalsvc.client import Client, Comparison, EvaluationResult
 from evalsvc.client.service.transport import add_params
@@ -82,7 +83,7 @@ def score_files(
     for file in files:
         for line in file.describe():
             report.say(line)
-    console = _console_address(client)
+    console = console_address(client)
     scored_files = [_score_file(client, file, evaluators, options, console) for file in files]
     comparisons = _compare_files(client, scored_files)
     lines = [line for scored in scored_files for line in _list_lines(scored, options, has_title=len(files) > 1)]
@@ -103,12 +104,6 @@ def score_files(
     every = [outcomes for scored in scored_files for outcomes in scored.outcomes.values()]
     if any(found.n_without_score or (options.is_checked and found.n_failed) for found in every):
         raise SystemExit(INCOMPLETE)
-
-
-def _console_address(client: Client) -> str:
-    """Return where the console shows the account of the key, to whoever of its members opens it."""
-    base_url = client.experiments_api.transport.base_url.rstrip("/")
-    return f"{base_url}/console/{client.whoami()['api_key']['account']['id']}"
 
 
 def _score_file(
