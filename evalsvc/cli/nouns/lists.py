@@ -47,7 +47,7 @@ def list_experiments(name: str | None, limit: int | None, report: Report, client
 def list_datasets(limit: int | None, report: Report, client: Client) -> None:
     """List datasets with the size of their newest version."""
     found = [*islice(client.datasets.list(), limit)]
-    _finish(client, report, "datasets", [(record.raw, _dataset_line(record), record.id) for record in found])
+    _finish(client, report, "datasets", [(_dataset_body(record), _dataset_line(record), record.id) for record in found])
 
 
 @click.command("evaluators", epilog="Example: evalsvc evaluators --limit 5")
@@ -144,6 +144,10 @@ def _finish(client: Client, report: Report, noun: str, rows: list[tuple[Any, str
 
 def _experiment_line(record: ExperimentRecord) -> str:
     return f"{record.id}  {record.name}: {record.state}, {record.created_at}"
+
+
+def _dataset_body(record: DatasetRecord) -> Mapping[str, Any]:
+    return {**record.raw, "version": record.version.raw}
 
 
 def _dataset_line(record: DatasetRecord) -> str:
