@@ -24,8 +24,6 @@ from evalsvc.local.supervisor.roster import (
     worker_name,
 )
 
-GUNICORN_CONFIG = Path(__file__).parents[1] / "ops" / "gunicorn_conf.py"
-
 
 @dataclass(frozen=True)
 class ServiceSite:
@@ -112,7 +110,7 @@ def run_gunicorn(listener: int) -> None:
     """Become gunicorn."""
     from gunicorn.app.wsgiapp import run
 
-    options = ["--config", str(GUNICORN_CONFIG), "--bind", f"fd://{listener}"]
+    options = ["--config", "evalsvc/ops/gunicorn_conf.py", "--bind", f"fd://{listener}"]
     sys.argv = ["gunicorn", *options, "evalsvc.wsgi:application"]
     run()
 

@@ -102,8 +102,7 @@ def test_what_is_known_costs_none(alice: Caller, monkeypatch: pytest.MonkeyPatch
     [
         ("GET", "/v1/evaluators", None, 3),
         ("GET", "/v1/evaluator-criteria", None, 3),
-        # One of them lets later statements sort again (evaluations/search/plans.py).
-        ("POST", "/v1/evaluations/search", {"limit": 100}, 6),
+        ("POST", "/v1/evaluations/search", {"limit": 100}, 5),
         ("GET", "/v1/history?evaluator=exact-match", None, 6),
     ],
 )

@@ -15,7 +15,6 @@ from evalsvc.cli.options import (
     CommandError,
     client_options,
     drop_none,
-    limit_options,
     read_key_values,
     read_mapping,
     report_options,
@@ -84,10 +83,10 @@ def benchmarks_create(
 
 
 @benchmarks_group.command("list", epilog="Example: evalsvc benchmarks list --limit 5")
-@limit_options
+@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="So many, the newest.")
 @report_options
 @client_options
-def benchmarks_list(limit: int | None, report: Report, client: Client) -> None:
+def benchmarks_list(limit: int, report: Report, client: Client) -> None:
     """List benchmarks, newest first."""
     benchmarks = [*islice(client.benchmarks.list(), limit)]
     report.finish({"benchmarks": [benchmark.raw for benchmark in benchmarks]}, map(benchmark_line, benchmarks))

@@ -168,7 +168,6 @@ class EvaluationResults(AnswerWithWarnings):
     """What was kept of a batch, and which rows were left out."""
 
     evaluation_results: list[EvaluationVerdict]
-    n_new: int
     errors: list[RowError]
 
 
@@ -247,7 +246,6 @@ class KeptEvaluations(AnswerWithWarnings):
     """What was kept of a batch, and which rows were left out."""
 
     evaluations: list[StoredEvaluation]
-    n_new: int
     errors: list[RowError]
 
 

@@ -10,8 +10,7 @@ ROLES = ("reader", "editor", "admin", "operator")
 Found = dict[str, Any]
 """What `furnished` (conftest.py) has made in the account: the ids that addresses are filled with."""
 
-# Address below that of the account, or below /console/ for pages about the person (`tests/console/addresses.py`),
-# filled from what the account holds, and the role that it needs.
+# Address below /console/, filled from what the account holds, and the role that it needs.
 PAGES: tuple[tuple[str, str], ...] = (
     ("", "reader"),
     ("kit", "reader"),
@@ -50,7 +49,6 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("connections/{connection}", "reader"),
     ("connections/new", "admin"),
     ("gates/{gate}", "reader"),
-    ("benchmarks/{benchmark}", "reader"),
     ("operator", "operator"),
 )
 
@@ -76,7 +74,6 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("connections", "reader"),
     ("gates", "reader"),
     ("gates/new", "editor"),
-    ("benchmarks", "reader"),
     ("connections/{connection}/edit", "admin"),
     ("webhooks/deliveries/{delivery}", "reader"),
     ("webhooks/{webhook}/edit", "admin"),

@@ -1,1 +1,0 @@
-"""Benchmarks: a frozen question, and what each execution of it has reached."""
