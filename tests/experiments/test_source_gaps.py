@@ -56,7 +56,7 @@ def plan_of(caller: Caller, made: Any) -> Any:
     return ok(caller.get(f"/v1/experiments/{made['id']}"))["experiment"]["plan"]
 
 
-def shown(config: Any) -> dict[str, Any]:
+def read_gaps(config: Any) -> dict[str, Any]:
     """The gaps by what was replaced."""
     return {",".join(gap["replaced"]): gap for gap in config["gaps"]}
 
@@ -78,7 +78,7 @@ def test_the_broken_component_is_named(
 
     config = gaps_of(alice, run(alice, chain, pushed=pushed))
 
-    assert {name: gap["gap"]["value"] for name, gap in shown(config).items()} == gaps
+    assert {name: gap["gap"]["value"] for name, gap in read_gaps(config).items()} == gaps
     assert config["bottleneck"]["components"] == [broken]
     assert config["bottleneck"]["gain"] == 0.75
     assert config["bottleneck"]["lower"] > 0.0
@@ -93,7 +93,7 @@ def test_both_ways_of_running_give_equal_gaps(alice: Caller, chain: Chain) -> No
 
     assert ran["gaps"] == pushed["gaps"]
     assert ran["bottleneck"] == pushed["bottleneck"]
-    assert (shown(ran)["retriever"]["n_na"], shown(ran)["retriever"]["gap"]["n"]) == (1, 11)
+    assert (read_gaps(ran)["retriever"]["n_na"], read_gaps(ran)["retriever"]["gap"]["n"]) == (1, 11)
 
 
 def test_each_source_has_a_twin_of_the_metric(alice: Caller, chain: Chain) -> None:
@@ -129,7 +129,7 @@ def test_with_one_labelled_component_upstream_there_is_one_gap(alice: Caller, ch
         "em",
         "em:isolated",
     ]
-    assert shown(config)["retriever"]["gap"]["value"] == 0.75
+    assert read_gaps(config)["retriever"]["gap"]["value"] == 0.75
     assert config["bottleneck"]["components"] == ["retriever"]
 
 
@@ -177,7 +177,7 @@ def test_configs_of_a_draft_bring_their_sources(alice: Caller, chain: Chain) -> 
     ok(alice.post(f"/v1/experiments/{made['id']}/start", {}))
     finish(alice, made["id"])
 
-    assert shown(gaps_of(alice, made)).keys() == {"retriever", "prompt_builder", "reader"}
+    assert read_gaps(gaps_of(alice, made)).keys() == {"retriever", "prompt_builder", "reader"}
     assert gaps_of(alice, made)["bottleneck"]["components"] == ["prompt_builder"]
     assert recounted(alice, made["id"]) == []
 
