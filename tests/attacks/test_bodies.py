@@ -23,6 +23,7 @@ SAID = (
 RETRIEVED = (
     *("task_context", "evaluated_model_retrieved_context"),
     *("gold_context", "evaluated_model_gold_context", "top_k_context", "evaluated_model_top_k_context"),
+    *("contexts", "gold_contexts", "top_k_contexts"),
 )
 TEXTS = (
     *("evaluated_model_name", "evaluated_model_provider", "evaluated_model_selected_model"),
@@ -107,7 +108,8 @@ def test_an_input_of_the_wrong_type_has_no_score(alice: Caller, name: str, kind:
     sample = {"input": "i", "output": "o", "task_context": ["c"], "gold_answer": "o", "system_prompt": "s"}
     webhook = {"evaluator": "webhook", "profile_inline": {"url": "https://hook.example"}}
     sample.pop("gold_answer" if name == "label" else name, None)
-    sample = {key: value for key, value in sample.items() if key.split("_")[-1] != name.split("_")[-1]}
+    field = name.split("_")[-1].removesuffix("s")
+    sample = {key: value for key, value in sample.items() if key.split("_")[-1] != field}
     body = sample | {"evaluators": [webhook]}
 
     (result,) = alice.post("/v1/evaluate", body | {name: WRONG[kind]}).json()["results"]

@@ -32,7 +32,7 @@ def test_every_operation_has_its_page_and_evaluate_is_the_first() -> None:
 def test_a_page_shows_what_was_sent_and_answered() -> None:
     page = read("/docs/reference/evaluate")
 
-    assert '"task_output": "Write to jo@example.com"' in page and '"lower": null' in page
+    assert '"output": "Write to jo@example.com"' in page and '"lower": null' in page
     assert "curl -X POST" in page
     assert 'href="/docs/api/evaluate#post-v1evaluate"' in page
 
