@@ -21,7 +21,7 @@ WITH_HTTPS := $(if $(filter 1 true yes on,$(HTTPS)),--https)
 
 UV_COMPILE = -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help up demo-experiment test test-full rows screenshots deploy-test check measure audit bench simulate simulate-runs simulate-surfaces bench-evaluators release lock digests clean
+.PHONY: help up demo-experiment test test-full rows screenshots deploy-test check measure audit bench simulate simulate-runs simulate-surfaces bench-evaluators release dist lock digests clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 24
@@ -75,6 +75,9 @@ bench-evaluators: ## measure the embedded evaluators (EVALSVC_DATA_DIR=... for a
 
 release: ## write version and change log, commit and tag (VERSION=1.2.3, ARGS="--dry-run"); pushes nothing
 	$(BOOTSTRAP) --dev -- -m scripts.release $(VERSION) $(ARGS)
+
+dist: ## build the source distribution and the wheel into dist/, and check them; uploads nothing
+	$(BOOTSTRAP) --dev -- -m scripts.dist $(ARGS)
 
 lock: ## resolve pyproject.toml anew into requirements/
 	$(BOOTSTRAP) --dev

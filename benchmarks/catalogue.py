@@ -71,6 +71,13 @@ BENCHMARKS = {
     "search": other(
         "each kind of search over 10^6 evaluations, and what its indexes cost a capture", "--rows", "10000"
     ),
+    "planner_statistics": other(
+        "imports, captures, searches and histories while the statistics of the tables are stale",
+        "--rows",
+        "2000",
+        "--imports",
+        "2000",
+    ),
     "latest": other("reading the newest 1000 scores of 10^4, 10^6 and 10^7", "--rows", "10000"),
     "console_load": other(
         "the console's pages over 10^6 evaluations of one account", "--rows", "2000", "--repeats", "2", seconds=900

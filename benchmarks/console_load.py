@@ -125,12 +125,13 @@ def addresses(account: Any, found: Mapping[str, Any]) -> Iterator[str]:
     from evalsvc.evaluations.models import Evaluation
     from evalsvc.tenancy.scope import account_scope
     from tests.browser.console.pages import ALIKE, PAGES
+    from tests.console.addresses import console_address
 
     paths = dict.fromkeys(path for path, _ in (*PAGES, *ALIKE) if names_in(path) <= found.keys())
-    yield from (f"/console/{path.format(**found)}" for path in (*paths, ONE_HISTORY, *SEARCHES))
+    yield from (console_address(account.pk, path.format(**found)) for path in (*paths, ONE_HISTORY, *SEARCHES))
     with account_scope(account.pk):
         of_many = Evaluation.objects.filter(account=account, evaluator_id="evaluator-0").order_by("-id")[0]
-    yield f"/console/evaluations/{of_many.pk}"
+    yield console_address(account.pk, f"evaluations/{of_many.pk}")
     yield from lists_of_admin()
 
 

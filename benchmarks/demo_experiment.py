@@ -72,7 +72,7 @@ def service(say: Any) -> Iterator[Service]:
         supervisor = stack.enter_context(Supervisor(home / "logs", report=say))
         env = child_environment(home, {**servers.env, "EVALSVC_RPM_LIMIT": "1000000"})
         say("making the tables and an account ...")
-        prepare = roster.python("manage.py", "up", "--prepare", checkout=CHECKOUT, env=env)
+        prepare = roster.manage("up", "--prepare", checkout=CHECKOUT, env=env)
         account = json.loads(supervisor.run_step("migrate", prepare))
         say("starting web and worker ...")
         listener = stack.enter_context(roster.listen_on_free_port("127.0.0.1", 0))
@@ -97,6 +97,12 @@ class Race:
     said_at: float = 0.0
     answering_since: float | None = None
     took: float = 0.0
+
+    @property
+    def board(self) -> str:
+        """The address of its page in the console."""
+        account = self.service.call("GET", "/v1/whoami")["caller"]["api_key"]["account"]["id"]
+        return f"/console/{account}/experiments/{self.id}"
 
     def create(self, base_url: str) -> None:
         """Store the dataset, the connection and the experiment, and start it."""
@@ -234,7 +240,7 @@ def run(options: argparse.Namespace) -> None:
         print(
             f"\n{options.configs} configs, {options.examples} examples, {options.latency_ms:g} ms a query, {options.policy}"
         )
-        print(f"watch it at {own.url}/console/experiments/{race.id}")
+        print(f"watch it at {own.url}{race.board}")
         print(f"sign in as {own.account['EVALSVC_ADMIN_USER']}, password {own.account['EVALSVC_ADMIN_PASSWORD']}\n")
         view = race.watch()
         print("\n" + "\n".join(race.report(view)), flush=True)

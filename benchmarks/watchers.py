@@ -229,7 +229,7 @@ def run(options: argparse.Namespace) -> None:
         race = Race(own, options)
         race.create(stub.base_url)
         cookies = in_django(own, "--sign-in", own.account["EVALSVC_API_KEY"], str(options.watchers))
-        path = f"/console/experiments/{race.id}/live"
+        path = f"{race.board}/live"
         idle = idle_share(SETTLE_SECONDS)
         alone = measured(own, cookies[:1], path, options.seconds, ALONE_EVERY_SECONDS)
         moving = measured(own, cookies, path, options.seconds)

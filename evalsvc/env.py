@@ -45,7 +45,7 @@ def env_str(name: str, default: str | None = None) -> str:
         return Path(path).read_text(encoding="utf-8").strip()
     if default is None:
         raise ImproperlyConfigured(
-            f"{name} is not set. Set it, or {name}_FILE, or start with `make up`, which makes it."
+            f"{name} is not set. Set it, or {name}_FILE, or start with `make up` or `evalsvc up`, which make it."
         )
     return default
 

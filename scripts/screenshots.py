@@ -99,7 +99,7 @@ class Walk:
             return
         folder = _folder_of(name)
         self.open(self.filled(LISTS.get(name, folder)) or "")
-        leads = re.compile(rf"/console/{folder}/([\w-]*\d[\w-]*)$")
+        leads = re.compile(rf"/console/\d+/{folder}/([\w-]*\d[\w-]*)$")
         found = [match[1] for href in self._links() if (match := leads.search(href))]
         self.found |= {name: found[-1] if name == "experiment" else found[0]} if found else {}
 

@@ -70,15 +70,18 @@ def has_provider_vouched(request: HttpRequest) -> bool:
     return bool(request.session.get(VOUCHED_KEY) == request.user.pk)
 
 
-def get_current_membership(request: HttpRequest) -> Membership | None:
-    """Return the membership chosen in this session, else the person's oldest; None without any."""
+def get_current_membership(request: HttpRequest, account_id: int | None = None) -> Membership | None:
+    """Return the membership in an account; without one, the membership chosen in this session, else the oldest.
+
+    None if the person is not a member of the account, or of any.
+    """
     assert isinstance(request.user, User)  # noqa: S101  the middleware has checked that somebody is signed in
     read = take_session_memberships(request.session, request.user)
     memberships = get_memberships(request) if read is None else _build_memberships(request, read)
-    chosen_id = request.session.get(SESSION_KEY)
+    chosen_id = request.session.get(SESSION_KEY) if account_id is None else account_id
     return next(
         (membership for membership in memberships if membership.account_id == chosen_id),
-        memberships[0] if memberships else None,
+        memberships[0] if memberships and account_id is None else None,
     )
 
 
@@ -91,11 +94,16 @@ def choose_account(request: HttpRequest, account_id: str) -> Membership | None:
     return None
 
 
-def operated_account(request: HttpRequest) -> Membership | None:
-    """Return the account that an operator looks at, in which they may do all: the chosen one, else their own oldest."""
-    chosen_id = request.session.get(SESSION_KEY)
+def operated_account(request: HttpRequest, account_id: int | None = None) -> Membership | None:
+    """Return an account with an operator's rights in it, which are an admin's; None if it is not in use.
+
+    Without an id: the account chosen in this session, else the operator's own oldest.
+    """
+    chosen_id = request.session.get(SESSION_KEY) if account_id is None else account_id
     if chosen_id is not None and (name := usable_account_name(id=chosen_id)) is not None:
         return Membership(chosen_id, name, Member.Role.ADMIN)
+    if account_id is not None:
+        return None
     memberships = get_memberships(request)
     return (
         Membership(memberships[0].account_id, memberships[0].account_name, Member.Role.ADMIN) if memberships else None

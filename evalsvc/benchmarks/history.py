@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from django.db.models import F
 
 from evalsvc.accounts.models import Account
 from evalsvc.benchmarks.models import Benchmark, Execution
@@ -56,9 +58,12 @@ class ExecutionResult:
         return value if self.metric.higher_is_better or self.value is None else -value
 
 
-def build_history(account: Account, benchmark: Benchmark, wanted: Sequence[Execution]) -> dict[str, Any]:
+def build_history(
+    account: Account, benchmark: Benchmark, wanted: Sequence[Execution], *, compared: Collection[int] | None = None
+) -> dict[str, Any]:
     """Return executions, in the order given, each compared with the previous and with the best one before it.
 
+    `compared`: the ids of those that are compared, by default all. Each comparison reads its pairs.
     The best one is chosen by the same results that it is then compared on, so the differences are simultaneous over all
     pairs of a listed execution with any earlier one, whichever of them is the best.
     """
@@ -69,11 +74,15 @@ def build_history(account: Account, benchmark: Benchmark, wanted: Sequence[Execu
     )
     played = _played(list(rows.select_related("experiment__plan__dataset_version__dataset").order_by("number")))
     before = {execution.number: _earlier(played, execution) for execution in wanted}
-    together = max(1, sum(len(earlier) for earlier in before.values()))
+    is_compared = {row.number: compared is None or row.pk in compared for row in wanted}
+    together = max(1, sum(len(earlier) for number, earlier in before.items() if is_compared[number]))
     by_id = {result.execution.pk: result for result in played}
     sums = _sums([result for result in played if result.execution.pk in {row.pk for row in wanted}])
     return {
-        "executions": [_execution_out(by_id[row.pk], before[row.number], together, sums) for row in wanted],
+        "executions": [
+            _execution_out(by_id[row.pk], before[row.number], together if is_compared[row.number] else None, sums)
+            for row in wanted
+        ],
         "n_comparisons": together,
         "level": benchmark.logic["rules"].get("level"),
         "primary_metric": benchmark.logic["primary_metric"],
@@ -113,7 +122,19 @@ def _earlier(played: Sequence[ExecutionResult], of: Execution) -> list[Execution
     ]
 
 
-def _execution_out(one: ExecutionResult, before: Sequence[ExecutionResult], together: int, sums: Any) -> dict[str, Any]:
+def build_newest_results(account: Account, benchmarks: Sequence[Benchmark]) -> dict[int, dict[str, Any]]:
+    """Return the newest execution of each benchmark with its estimates, by the benchmark's id; without comparisons."""
+    rows = Execution.objects.filter(
+        account=account, benchmark__in=[row.pk for row in benchmarks], number=F("benchmark__n_executions")
+    )
+    played = _played(list(rows.select_related("experiment__plan__dataset_version__dataset")))
+    sums = _sums(played)
+    return {result.execution.benchmark_id: _execution_out(result, [], None, sums) for result in played}
+
+
+def _execution_out(
+    one: ExecutionResult, before: Sequence[ExecutionResult], together: int | None, sums: Any
+) -> dict[str, Any]:
     execution, config = one.execution, one.config
     last = before[-1] if before else None
     best = max(before, key=lambda other: (other.rank, other.execution.number), default=None)
@@ -167,8 +188,8 @@ def _changed(execution: Execution, last: Execution) -> list[str]:
     return names + (["logic"] if execution.digest != last.digest else [])
 
 
-def _compare(one: ExecutionResult, other: ExecutionResult | None, together: int) -> dict[str, Any] | None:
-    if other is None:
+def _compare(one: ExecutionResult, other: ExecutionResult | None, together: int | None) -> dict[str, Any] | None:
+    if other is None or together is None:
         return None
     facts = {
         "execution_id": str(other.execution.pk),

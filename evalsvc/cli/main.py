@@ -13,13 +13,25 @@ from evalsvc.cli.imports.command import import_group
 from evalsvc.cli.looking.commands import compare_configs, show_report, watch_experiment
 from evalsvc.cli.nouns.benchmarks import benchmarks_group
 from evalsvc.cli.nouns.comparisons import comparisons_group
+from evalsvc.cli.nouns.lists import (
+    list_datasets,
+    list_evaluators,
+    list_experiments,
+    list_gates,
+    list_profiles,
+    open_page,
+    show_history,
+)
 from evalsvc.cli.nouns.reviews import reviews_group
 from evalsvc.cli.running.command import run_configs
+from evalsvc.cli.service import manage_service, start_service
 from evalsvc.cli.session import login, logout
 
 COMMANDS = (
     *(login, logout, evaluate_samples, run_configs, watch_experiment, compare_configs, decide_gate, show_report),
     *(comparisons_group, reviews_group, benchmarks_group, import_group, export_group, completion),
+    *(list_experiments, list_datasets, list_evaluators, list_profiles, list_gates, show_history, open_page),
+    *(start_service, manage_service),
 )
 
 

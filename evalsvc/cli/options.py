@@ -125,6 +125,18 @@ def _format_error(error: ClientError) -> str:
     return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
+def limit_options(command: Command) -> Command:
+    """Add the options for how much of a list to show, and pass them as `limit`, None for all of it."""
+
+    @click.option("--all", "show_all", is_flag=True, help="All of them, page by page.")
+    @click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="So many, the newest.")
+    @functools.wraps(command)
+    def wrapper(*args: Any, limit: int, show_all: bool, **kwargs: Any) -> Any:
+        return command(*args, limit=None if show_all else limit, **kwargs)
+
+    return wrapper  # type: ignore[return-value]  # as above
+
+
 def drop_none(**options: object) -> dict[str, Any]:
     """Return the options that are not None; the service has defaults for the others."""
     return {name: value for name, value in options.items() if value is not None}

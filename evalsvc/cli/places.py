@@ -36,6 +36,12 @@ def resolve_id(found: Iterable[NamedRecord], text: str, *, noun: str, remedy: st
     raise CommandError(f"There is no {noun} named {text!r} in this account. {remedy}")
 
 
+def console_address(client: Client) -> str:
+    """Return where the console shows the account of the key, to whoever of its members opens it."""
+    base_url = client.experiments_api.transport.base_url.rstrip("/")
+    return f"{base_url}/console/{client.whoami()['api_key']['account']['id']}"
+
+
 def find_review(client: Client, text: str) -> str:
     """Return the id of a review named by id or name."""
     remedy = "`evalsvc reviews list` shows those that there are."

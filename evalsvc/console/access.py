@@ -29,6 +29,7 @@ from evalsvc.accounts.middleware import (
 from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.selectors import read_account
 from evalsvc.console.once import run_once
+from evalsvc.console.parts.addresses import home_address
 from evalsvc.rest.edge.door import set_account
 from evalsvc.rest.edge.slow_turns import leave_turn, take_turn
 from evalsvc.rest.problems import NotFound, Problem, as_problem
@@ -93,7 +94,10 @@ def console_page(
     once: str = "",
     known: Callable[..., HttpResponse | None] | None = None,
 ) -> Callable[[View], Callable[..., HttpResponse]]:
-    """Make a view a page of the console for signed-in members, run in a transaction of their account.
+    """Make a view a page of the console for signed-in members, run in a transaction of the account.
+
+    The account is the one in the address. Pages about the person have none there; they show the account chosen in the
+    session.
 
     `role` is required to view the page and `write` to submit a form. A slow view passes `scoped=False` and opens short
     transactions of its own with `account_scope(visitor.account.pk)`. With `once`, a form that creates something is
@@ -105,7 +109,7 @@ def console_page(
 
     def decorate(view: View) -> Callable[..., HttpResponse]:
         @functools.wraps(view)
-        def answer(request: PageRequest, *args: object, **kwargs: object) -> HttpResponse:
+        def answer(request: PageRequest, *args: object, account: int | None = None, **kwargs: object) -> HttpResponse:
             if not request.user.is_authenticated:
                 response: HttpResponse = redirect_to_sign_in(request)
             else:
@@ -113,7 +117,8 @@ def console_page(
                 if once:
                     bound = functools.partial(run_once, request, bound, once)
                 quick = functools.partial(known, request, *args, **kwargs) if known else None
-                response = _answer(request, bound, write if request.method == "POST" else role, scoped, quick)
+                at_least = write if request.method == "POST" else role
+                response = _answer(request, account, bound, at_least, scoped, quick)
             add_never_cache_headers(response)
             return response
 
@@ -139,21 +144,24 @@ def redirect_to_account_choice(request: HttpRequest) -> HttpResponse:
     return redirect(f"{reverse('console_accounts')}?{query}")
 
 
-def get_membership(request: HttpRequest) -> Membership | None:
-    """Return the account that the person looks at and their role there; an operator may do everything in any."""
-    return operated_account(request) if request.user.is_superuser else get_current_membership(request)
+def get_membership(request: HttpRequest, account_id: int | None = None) -> Membership | None:
+    """Return the person's role in an account, by default the chosen one; an operator may do everything in any."""
+    find = operated_account if request.user.is_superuser else get_current_membership
+    return find(request, account_id)
 
 
 def _answer(
     request: PageRequest,
+    account_id: int | None,
     view: Callable[[], HttpResponse],
     role: Member.Role,
     scoped: bool,
     known: Callable[[Membership], HttpResponse | None] | None,
 ) -> HttpResponse:
-    membership = get_membership(request)
+    membership = get_membership(request, account_id)
     if membership is None:
-        return redirect_to_account_choice(request)
+        is_foreign = account_id is not None and get_membership(request) is not None
+        return console_problem(request, NotFound()) if is_foreign else redirect_to_account_choice(request)
     if membership.lacks_factor:
         return redirect_to_factor_setup(request, membership)
     if known is not None and (answer := known(membership)) is not None:
@@ -247,9 +255,9 @@ def console_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 
 def console_message(
-    request: HttpRequest, *, status: int, title: str, detail: str, way: tuple[str, str] = ("console_home", "")
+    request: HttpRequest, *, status: int, title: str, detail: str, way: tuple[str, str] | None = None
 ) -> HttpResponse:
     """Render a page with a message and a link onward, given as the name of a URL and the link's text."""
-    name, words = way
-    context = {"title": title, "detail": detail, "way": reverse(name), "words": words or "Go to Home"}
+    address, words = (reverse(way[0]), way[1]) if way else (home_address(), "Go to Home")
+    context = {"title": title, "detail": detail, "way": address, "words": words}
     return render(request, "console/message.html", context, status=status)

@@ -1,8 +1,9 @@
-"""The console's addresses: one line for each area."""
+"""The console's addresses: one line for each area. The account is in each address that shows its data."""
 
 from django.urls import include, path, re_path
 
 from evalsvc.console.pages.account import urls as account
+from evalsvc.console.pages.benchmarks import urls as benchmarks
 from evalsvc.console.pages.compare import urls as compare
 from evalsvc.console.pages.connections import urls as connections
 from evalsvc.console.pages.datasets import urls as datasets
@@ -22,7 +23,7 @@ from evalsvc.console.pages.signin import urls as signin
 from evalsvc.console.pages.traces import urls as traces
 from evalsvc.console.pages.webhooks import urls as webhooks
 from evalsvc.console.pages.you import urls as you
-from evalsvc.console.views import choose_account_page, missing_page, set_theme
+from evalsvc.console.views import choose_account_page, missing_page, redirect_into_account, set_theme
 
 AREAS = [
     # First, because boards poll them most often.
@@ -41,24 +42,32 @@ AREAS = [
     *account.urlpatterns,
     *webhooks.urlpatterns,
     *reviews.urlpatterns,
-    *signin.urlpatterns,
-    *you.urlpatterns,
     *rankings.urlpatterns,
     *connections.urlpatterns,
     *gates.urlpatterns,
+    *benchmarks.urlpatterns,
+]
+# Pages without an account in their address: about the person, or for people who are not its members yet.
+PERSONAL = [
+    *signin.urlpatterns,
+    *you.urlpatterns,
+    *account.personal,
+    *reviews.personal,
+    path("accounts", choose_account_page, name="console_accounts"),
+    path("theme", set_theme, name="console_theme"),
 ]
 urlpatterns = [
     path(
         "console/",
         include(
             [
-                *AREAS,
-                path("accounts", choose_account_page, name="console_accounts"),
-                path("theme", set_theme, name="console_theme"),
-                re_path(r"^.*$", missing_page),
+                path("<id:account>/", include([*AREAS, re_path(r"^.*$", missing_page)])),
+                *PERSONAL,
+                path("", redirect_into_account, name="console_start"),
+                re_path(r"^(?P<rest>.+)$", redirect_into_account),
             ]
         ),
     ),
-    path("console", missing_page),
+    path("console", redirect_into_account),
     *reviews.outside,
 ]

@@ -21,6 +21,9 @@ class EventType(models.TextChoices):
     DECISION_MADE = "decision.made", "A config of an experiment was stopped or brought back"
     BUDGET_NEAR_END = "budget.near_end", "A connection has spent most of its daily budget"
     CONNECTION_FAILING = "connection.failing", "A connection is left alone, as its calls fail"
+    EVAL_RUN_SUCCEEDED = "eval.run.succeeded", "A run of an eval is completed"
+    EVAL_RUN_FAILED = "eval.run.failed", "A run of an eval has failed"
+    EVAL_RUN_CANCELED = "eval.run.canceled", "A run of an eval was canceled"
     ENDPOINT_DISABLED = "endpoint.disabled", "Another endpoint was disabled, as nothing could be delivered to it"
 
 

@@ -10,12 +10,15 @@ import time
 from typing import Any
 
 from django.db import transaction
+from django.dispatch import Signal
 from redis.exceptions import RedisError
 
 from evalsvc.infra.redis import get_shared_client
 from evalsvc.tenancy.scope import current_role
 
 log = logging.getLogger(__name__)
+ended = Signal()
+"""An experiment has ended: `plan`, within the transaction that says so."""
 CHANNEL = "experiments:news"
 WORK = b"work"
 """There may be units to claim."""

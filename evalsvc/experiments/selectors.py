@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 
-from django.db.models import QuerySet
+from django.db.models import Case, Q, QuerySet, When
 
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import Example
@@ -62,6 +62,13 @@ def list_plans(*, account: Account, state: str | None = None, text: str | None =
     if text:
         rows = rows.filter(experiment__name__icontains=text)
     return rows.select_related("account", "experiment", "dataset_version__dataset").order_by("-experiment_id")
+
+
+def list_latest_plans(*, account: Account, limit: int) -> list[ExperimentPlan]:
+    """Return the account's experiments that were started: those that run, then the newest."""
+    started = list_plans(account=account).exclude(state=ExperimentPlan.State.DRAFT)
+    is_running = Q(state=ExperimentPlan.State.RUNNING)
+    return list(started.order_by(Case(When(is_running, then=0), default=1), "-experiment_id")[:limit])
 
 
 def list_configs(*, account: Account, experiment_id: int, with_deleted: bool = False) -> QuerySet[Config]:

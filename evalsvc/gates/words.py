@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from evalsvc.digits import digits_text
-from evalsvc.gates.answers import RuleResult
+from evalsvc.gates.answers import GateOut, RuleResult
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 
 VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
@@ -33,6 +33,15 @@ def rule_name(rule: RuleResult, shown: Callable[[str], str] = str) -> str:
 def rule_sentence(rule: RuleResult) -> str:
     """Return what a rule came to."""
     return f"{_finding(rule)} {_outcome(rule)}"
+
+
+def gate_title(gate: GateOut) -> str:
+    """Return the name of a gate, else what it is about: the same for each run of the same gate."""
+    if gate.name:
+        return gate.name
+    if gate.history is not None:
+        return f"history of {gate.history.evaluator_id}"
+    return " against ".join(side.config for side in (gate.candidate, gate.baseline) if side is not None)
 
 
 def gate_summary(outcome: str, rules: Sequence[RuleResult], about_n_more: int | None) -> str:

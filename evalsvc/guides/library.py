@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-# Next to the package, in a checkout and in a deployment.
-FOLDER = Path(__file__).resolve().parents[2] / "docs"
+# In an installed package the guides are in this one; in a checkout and in a deployment next to `evalsvc`.
+_installed = Path(__file__).with_name("docs")
+FOLDER = _installed if _installed.is_dir() else Path(__file__).resolve().parents[2] / "docs"
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
     "Is this answer good?": ("evaluators", "judges", "connections", "providers", "prompts", "reviews"),
     "Is this version better?": ("experiments", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
-    "Move in": ("patronus", "moving-in", "openai-evals", "openai-graders"),
+    "Move in": ("from-another-framework", "patronus", "moving-in", "openai-evals", "openai-graders"),
     "Look up": ("api", "events"),
     "Run it for others": ("deploy", "settings", "sign-in", "admin", "security", "operations", "monitoring", "sizing"),
     "How it is made": ("architecture", "benchmarks", "adr/README"),

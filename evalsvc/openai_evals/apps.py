@@ -8,3 +8,10 @@ class OpenAIEvalsConfig(AppConfig):
 
     name = "evalsvc.openai_evals"
     label = "openai_evals"
+
+    def ready(self) -> None:
+        """Hear of the ends of experiments."""
+        from evalsvc.experiments.notices import ended
+        from evalsvc.openai_evals.events import record_end
+
+        ended.connect(record_end)

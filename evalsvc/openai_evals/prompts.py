@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.experiments.definition.kinds import STRIP_THINKING, kind_problems
-from evalsvc.judges.selectors import default_connection_facts
+from evalsvc.experiments.definition.messages import fill_messages, list_senses, read_content
+from evalsvc.experiments.definition.templates import UnknownField
+from evalsvc.judges.connections.facts import ConnectionFacts
+from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.openai_evals.criteria import find_model
+from evalsvc.openai_evals.rows import MAX_ERRORS, Rows
 from evalsvc.problems import FieldError, Invalid
 from evaluators.checks.references import parse_reference
 from evaluators.checks.templates import fill
@@ -16,7 +20,6 @@ from evaluators.checks.templates import fill
 SOURCE = "/data_source"
 MESSAGES, SAMPLING = f"{SOURCE}/input_messages", f"{SOURCE}/sampling_params"
 ROLES = ("system", "developer", "user", "assistant")
-TEXTS = ("input_text", "output_text", "text")
 LONGEST = ("max_completion_tokens", "max_completions_tokens", "max_output_tokens", "max_tokens")
 PARAMETERS = ("temperature", "top_p", "seed", "reasoning_effort", "response_format")
 
@@ -64,32 +67,76 @@ def _convert_format(form: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {name: form[name] for name in form if name != "type"}}
 
 
-def _read_messages(source: Mapping[str, Any]) -> list[dict[str, str]]:
+def _read_messages(source: Mapping[str, Any]) -> list[dict[str, Any]] | str:
+    """Return the messages of a config, or the name of the column that has them."""
     messages = source.get("input_messages")
     if not isinstance(messages, Mapping):
-        raise Invalid(FieldError(MESSAGES, "An object with `type` and `template`."))
+        raise Invalid(FieldError(MESSAGES, "An object with `type`, and `template` or `item_reference`."))
+    if messages.get("type") == "item_reference":
+        return _read_item_reference(messages.get("item_reference"))
     if messages.get("type") != "template":
-        raise Invalid(FieldError(f"{MESSAGES}/type", "It is `template`; messages are not taken from a column."))
+        raise Invalid(FieldError(f"{MESSAGES}/type", "It is `template` or `item_reference`."))
     template = messages.get("template")
     if not isinstance(template, list) or not template:
         raise Invalid(FieldError(f"{MESSAGES}/template", "A list of messages."))
     return [_read_message(message, f"{MESSAGES}/template/{i}") for i, message in enumerate(template)]
 
 
-def _read_message(message: Any, pointer: str) -> dict[str, str]:
+def _read_item_reference(reference: Any) -> str:
+    pointer = f"{MESSAGES}/item_reference"
+    if not isinstance(reference, str) or not reference:
+        raise Invalid(FieldError(pointer, "The column with the messages, such as `item.messages`."))
+    return _convert_template("{{" + reference.strip().removeprefix("{{").removesuffix("}}") + "}}", pointer)
+
+
+def _read_message(message: Any, pointer: str) -> dict[str, Any]:
     if not isinstance(message, Mapping) or message.get("role") not in ROLES:
         raise Invalid(FieldError(f"{pointer}/role", f"A message has a role: {', '.join(ROLES)}."))
-    content = message.get("content")
-    parts = content if isinstance(content, list) else [content]
-    texts = [_read_text(part) for part in parts]
-    if not texts or None in texts:
-        raise Invalid(FieldError(f"{pointer}/content", "Text; images and sound are not sent."))
-    return {"role": message["role"], "content": _convert_template("\n".join(filter(None, texts)), f"{pointer}/content")}
+    try:
+        content = read_content(message.get("content"))
+    except ValueError as exc:
+        raise Invalid(FieldError(f"{pointer}/content", str(exc))) from None
+    return {"role": message["role"], "content": _convert_templates(content, f"{pointer}/content")}
 
 
-def _read_text(part: Any) -> str | None:
-    text = part.get("text") if isinstance(part, Mapping) and part.get("type") in TEXTS else part
-    return text if isinstance(text, str) else None
+def _convert_templates(content: Any, pointer: str) -> Any:
+    if isinstance(content, str):
+        return _convert_template(content, pointer)
+    if isinstance(content, Mapping):
+        return {name: _convert_templates(value, pointer) for name, value in content.items()}
+    return [_convert_templates(part, pointer) for part in content] if isinstance(content, list) else content
+
+
+def check_messages(
+    account: Account, parameters: Mapping[str, Any], rows: Rows, items: Sequence[Mapping[str, Any]]
+) -> None:
+    """Check what a config of a run asks for each row. Raises Invalid where a model would be sent what it cannot read.
+
+    Messages that come from a column are checked in each row.
+    """
+    facts = connection_facts(account_id=account.pk, ref=parameters["connection"])
+    if not isinstance(parameters["messages"], str):
+        if missing := find_missing_sense(facts, parameters["messages"]):
+            raise Invalid(FieldError(f"{MESSAGES}/template", missing))
+        return
+    errors = []
+    for i, item in enumerate(items):
+        try:
+            missing = find_missing_sense(facts, fill_messages(parameters["messages"], {"input": item}))
+        except UnknownField as exc:
+            missing = str(exc)
+        if missing:
+            errors.append(rows.locate(i, "/item", missing))
+        if len(errors) == MAX_ERRORS:
+            break
+    if errors:
+        raise Invalid(*errors)
+
+
+def find_missing_sense(facts: ConnectionFacts, messages: object) -> str | None:
+    """Return what is wrong with messages that a connection is not marked as able to read; None for others."""
+    missing = [sense for sense in list_senses(messages) if not getattr(facts, sense)]
+    return f"The connection {facts.name} is not marked with `{missing[0]}`." if missing else None
 
 
 def _convert_template(text: str, pointer: str) -> str:

@@ -111,6 +111,22 @@ def build_pass_rate(counts: Counts) -> dict[str, Any]:
     return rate | {"lower": found.lower, "upper": found.upper, "method": found.method, "warnings": warnings}
 
 
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The items of a run by their status, and the share of them that passes all criteria."""
+
+    statuses: dict[int, str]
+    counts: Counts
+    pass_rate: dict[str, Any]
+
+
+def summarize_run(run: EvalRun, config: Config) -> RunSummary:
+    """Return what a run has come to; the API and the console show these numbers."""
+    statuses = read_statuses(run, config)
+    counts = count_statuses(list(statuses.values()))
+    return RunSummary(statuses, counts, build_pass_rate(counts))
+
+
 def compare_with_earlier(run: EvalRun, config: Config, statuses: dict[int, str]) -> dict[str, Any] | None:
     """Return by how much the pass rate differs from that of the eval's newest earlier run on the same rows."""
     if config.state != Config.State.COMPLETED:

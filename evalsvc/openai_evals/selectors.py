@@ -12,6 +12,8 @@ from evalsvc.rest.problems import NotFound
 
 EVAL, RUN, ITEM, FILE = "eval_", "evalrun_", "outputitem_", "file-"
 """What ids begin with."""
+EVAL_TAG = "eval"
+"""The tag of the experiments of runs."""
 State, StopReason = Config.State, Config.StopReason
 _by_user = Q(state=State.STOPPED, stop_reason=StopReason.USER)
 _has_outputs = Q(n_ok__gt=0) | Q(n_error__gt=0)
@@ -23,6 +25,17 @@ STATUSES = {
     "failed": Q(state=State.FAILED) | Q(state=State.STOPPED) & ~_by_user,
 }
 """The status of a run, by what is true of its config."""
+
+
+def get_status(config: Config) -> str:
+    """Return the status of a run by the state of its config."""
+    if config.state == Config.State.STOPPED:
+        return "canceled" if config.stop_reason == Config.StopReason.USER else "failed"
+    if config.state == Config.State.RUNNING:
+        return "in_progress" if config.n_ok or config.n_error else "queued"
+    return {Config.State.COMPLETED: "completed", Config.State.QUEUED: "queued"}.get(
+        Config.State(config.state), "failed"
+    )
 
 
 def parse_id(text: str, prefix: str) -> int:
@@ -62,6 +75,12 @@ def get_run(*, account: Account, eval_id: int, id: str) -> EvalRun:
     if run is None:
         raise NotFound()
     return run
+
+
+def find_run(*, account: Account, experiment_id: int) -> EvalRun | None:
+    """Return the run whose experiment this is."""
+    runs = EvalRun.objects.filter(account=account, experiment_id=experiment_id)
+    return runs.select_related("experiment__plan", "eval").first()
 
 
 def get_run_config(run: EvalRun) -> Config:

@@ -28,11 +28,12 @@ from evalsvc.experiments.definition.plans import check_plan
 from evalsvc.experiments.models import Config, ExperimentPlan, Failures, WorkUnit
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.services import create_experiment, delete_experiment
+from evalsvc.openai_evals.captures import CAPTURED, STORED, load_captured
 from evalsvc.openai_evals.criteria import find_model, find_unknown_columns, read_settings
 from evalsvc.openai_evals.models import Eval, EvalFile, EvalRun
-from evalsvc.openai_evals.prompts import asks_model, build_parameters
+from evalsvc.openai_evals.prompts import asks_model, build_parameters, check_messages
 from evalsvc.openai_evals.rows import Row, Rows, check_rows, make_examples, parse_lines
-from evalsvc.openai_evals.selectors import EVAL, FILE, RUN, get_file
+from evalsvc.openai_evals.selectors import EVAL, EVAL_TAG, FILE, RUN, get_file
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
@@ -146,13 +147,15 @@ def create_run(
     source = body["data_source"]
     with account_scope(account.pk):
         candidate = _build_candidate(account, source)
-        rows = _load_rows(account, source)
+        rows = _load_rows(account, source, row.data_source_config)
         graded = check_rows(rows, row.data_source_config.get("item_schema") or {})
+        if candidate.kind == Config.Kind.CHAT:
+            check_messages(account, candidate.parameters, rows, [part.item for part in graded])
         version = _store_rows(account, row, rows, graded, actor)
         experiment = create_experiment(
             account=account,
             name=(body["name"] or row.name or f"{EVAL}{row.pk}")[:100],
-            tags={"eval": f"{EVAL}{row.pk}"},
+            tags={EVAL_TAG: f"{EVAL}{row.pk}"},
             plan=check_plan(account=account, epoch=epoch, body=_build_plan(row, version)),
             candidates=[candidate],
             start=True,
@@ -185,7 +188,10 @@ def _build_candidate(account: Account, source: Mapping[str, Any]) -> Candidate:
     return Candidate(source["model"][:100], Config.Kind.CHAT, parameters)
 
 
-def _load_rows(account: Account, source: Mapping[str, Any]) -> Rows:
+def _load_rows(account: Account, source: Mapping[str, Any], config: Mapping[str, Any]) -> Rows:
+    if source["source"]["type"] in CAPTURED:
+        tags = (config.get("metadata") or {}) if config["type"] in STORED else {}
+        return Rows(load_captured(account, source["source"], tags))
     if source["source"]["type"] == "file_content":
         return Rows(source["source"]["content"])
     try:
@@ -247,6 +253,7 @@ def _store_source(account: Account, source: Mapping[str, Any]) -> EvalFile | Non
 
 
 def _feed(account: Account, config: Config, outputs: Sequence[str | None]) -> None:
+    """Record the samples of a run. Those of one unit are graded at once, those of more by the workers."""
     while leased := units.lease_push_unit(account=account, config=config, size=UNIT_ROWS, lease_seconds=LEASE_SECONDS):
         units.post_outputs(
             held=WorkUnit.objects.get(account=account, pk=leased.unit.id),
@@ -255,6 +262,7 @@ def _feed(account: Account, config: Config, outputs: Sequence[str | None]) -> No
             outputs=[{"pos": pos, "output": outputs[int(row["id"]) - 1]} for pos, row in leased.examples.items()],
             is_done=True,
             lease_seconds=LEASE_SECONDS,
+            scores_later=len(outputs) > UNIT_ROWS,
         )
 
 

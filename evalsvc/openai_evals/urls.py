@@ -22,6 +22,7 @@ urlpatterns = [
     path("v1/files/<str:file_id>/content", FileContentView.as_view()),
     path("v1/fine_tuning/alpha/graders/run", RunGraderView.as_view()),
     path("v1/fine_tuning/alpha/graders/validate", ValidateGraderView.as_view()),
+    *(path(rest, UnknownView.as_view()) for rest in ("v1/evals/", "v1/files/", "v1/fine_tuning", "v1/fine_tuning/")),
     path("v1/evals/<path:rest>", UnknownView.as_view()),
     path("v1/files/<path:rest>", UnknownView.as_view()),
     path("v1/fine_tuning/<path:rest>", UnknownView.as_view()),

@@ -132,5 +132,5 @@ def error_page(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    """Redirect signed-in users to the console, and everyone else to the API documentation."""
-    return redirect("console_home" if request.user.is_authenticated else "docs")
+    """Redirect signed-in users to the console, and everyone else to the sign-in page."""
+    return redirect("console_start" if request.user.is_authenticated else "account_login")

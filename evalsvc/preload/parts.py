@@ -24,6 +24,8 @@ from evalsvc.local.supervisor.roster import (
     worker_name,
 )
 
+GUNICORN_CONFIG = Path(__file__).parents[1] / "ops" / "gunicorn_conf.py"
+
 
 @dataclass(frozen=True)
 class ServiceSite:
@@ -110,7 +112,7 @@ def run_gunicorn(listener: int) -> None:
     """Become gunicorn."""
     from gunicorn.app.wsgiapp import run
 
-    options = ["--config", "evalsvc/ops/gunicorn_conf.py", "--bind", f"fd://{listener}"]
+    options = ["--config", str(GUNICORN_CONFIG), "--bind", f"fd://{listener}"]
     sys.argv = ["gunicorn", *options, "evalsvc.wsgi:application"]
     run()
 

@@ -24,6 +24,14 @@ from evalsvc.tenancy.outages import explain_outage
 
 log = logging.getLogger(__name__)
 CONTENT_TYPE = "application/problem+json"
+OPENAI_PREFIXES = ("/v1/evals", "/v1/files", "/v1/fine_tuning")
+"""Addresses of OpenAI's API, where its clients read its own form of errors."""
+OPENAI_CODES = {
+    "unauthenticated": "invalid_api_key",
+    "validation_failed": "invalid_value",
+    "rate_limited": "rate_limit_exceeded",
+    "too_many_requests": "rate_limit_exceeded",
+}
 __all__ = ("CONTENT_TYPE", "FieldError", "Invalid", "NotFound", "Problem", "as_problem", "escape")
 
 
@@ -48,6 +56,38 @@ def problem_response(problem: Problem) -> HttpResponse:
     for name, value in problem.headers.items():
         response[name] = value
     return response
+
+
+def to_param(pointer: str) -> str | None:
+    """Return a JSON pointer as OpenAI's errors name a field: `testing_criteria[0].operation`."""
+    param = ""
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        param += f"[{name}]" if name.isdigit() else f".{name}" if param else name
+    return param or None
+
+
+def openai_response(problem: Problem) -> HttpResponse:
+    """Write a problem as an error of OpenAI's API."""
+    status = 400 if problem.row.status == 422 else problem.row.status
+    error = {
+        "message": problem.detail,
+        "type": "server_error" if status >= 500 else "invalid_request_error",
+        "param": to_param(problem.errors[0].pointer) if problem.errors else None,
+        "code": OPENAI_CODES.get(problem.code, problem.code),
+    }
+    response = HttpResponse(orjson.dumps({"error": error}), status=status, content_type="application/json")
+    for name, value in problem.headers.items():
+        response[name] = value
+    return response
+
+
+def refuse(request: HttpRequest, problem: Problem) -> HttpResponse:
+    """Write a problem in the form that the clients of an address read."""
+    is_openai = any(
+        request.path_info == prefix or request.path_info.startswith(f"{prefix}/") for prefix in OPENAI_PREFIXES
+    )
+    return openai_response(problem) if is_openai else problem_response(problem)
 
 
 def as_problem(exc: BaseException) -> Problem | None:
@@ -113,22 +153,22 @@ def exception_handler(exc: Exception, context: Mapping[str, object]) -> HttpResp
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's handler400."""
-    return problem_response(as_problem(exception) or Problem(code="bad_request"))
+    return refuse(request, as_problem(exception) or Problem(code="bad_request"))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's handler403."""
-    return problem_response(Problem(code="forbidden"))
+    return refuse(request, Problem(code="forbidden"))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django's handler404. An unknown path gets a hint to the nearest route; an invalid id is reported as missing."""
     if isinstance(exception, Resolver404) and request.path.startswith("/v1/"):
-        return problem_response(NotFound(path_hint(request.path)))
-    return problem_response(NotFound())
+        return refuse(request, NotFound(path_hint(request.path)))
+    return refuse(request, NotFound())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Django's handler500: what middleware raises comes here too, so a database that is away is told from a bug."""
     exc = sys.exception()
-    return problem_response((as_problem(exc) if exc else None) or Problem())
+    return refuse(request, (as_problem(exc) if exc else None) or Problem())

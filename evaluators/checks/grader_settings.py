@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from evaluators.base import JSONValue, Settings, SettingsProblem
 from evaluators.checks.formula import BadFormula, parse_formula
-from evaluators.checks.graders import ANSWER_TOKENS, MEASURES, TYPES, content_texts, members
+from evaluators.checks.graders import ANSWER_TOKENS, MEASURES, TYPES, content_texts, drop_nulls, members
 from evaluators.checks.references import parse_reference
 from evaluators.checks.templates import size_problems, tokens
 from evaluators.settings import THRESHOLD, object_schema, settings_problems
@@ -18,7 +18,8 @@ MAX_ANSWER_TOKENS = 131_072
 MAX_GRADE = 1e9
 """Either end of a range, without its sign: the width of the range is a number that can be divided by."""
 TEXT: dict[str, JSONValue] = {"type": "string"}
-_NAMED: dict[str, JSONValue] = {"type": TEXT, "name": TEXT}
+# The API adds an id to each criterion that it answers.
+_NAMED: dict[str, JSONValue] = {"type": TEXT, "name": TEXT, "id": TEXT}
 _COMPARING: dict[str, JSONValue] = {**_NAMED, "input": TEXT, "reference": TEXT}
 _MESSAGE: dict[str, JSONValue] = {
     "type": "object",
@@ -94,7 +95,7 @@ _NO_METEOR = (
 
 def grader_problems(settings: Settings, pointer: str = "") -> list[SettingsProblem]:
     """List the problems that prevent a grader definition from being run, each with a JSON pointer."""
-    return list(_problems(settings, pointer))
+    return list(_problems(drop_nulls(settings), pointer))
 
 
 def _problems(settings: Settings, pointer: str) -> Iterator[SettingsProblem]:

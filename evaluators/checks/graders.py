@@ -61,6 +61,17 @@ def is_grader(settings: Settings) -> bool:
     return str(settings.get("type")) in TYPES
 
 
+def drop_nulls(settings: Settings) -> dict[str, JSONValue]:
+    """Return a definition without members that are null at any depth: clients fetch unset ones as null."""
+    return {name: _drop_nulls(value) for name, value in settings.items() if value is not None}
+
+
+def _drop_nulls(value: JSONValue) -> JSONValue:
+    if isinstance(value, Mapping):
+        return drop_nulls(value)
+    return [_drop_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 def asks_model(settings: Settings) -> bool:
     """Return whether running the grader takes an answer of a model."""
     return any(member.get("type") in ASKING for member in (settings, *members(settings).values()))
@@ -93,7 +104,7 @@ def model_grader(settings: Settings, sample: Sample) -> ModelGrader:
         pass_threshold=low + DEFAULT_THRESHOLD * (high - low) if threshold is None else threshold,
         model=str(settings["model"]),
         temperature=_number(sampling.get("temperature")),
-        max_output_tokens=_to_whole(next((sampling[name] for name in ANSWER_TOKENS if name in sampling), None)),
+        max_output_tokens=next((n for name in ANSWER_TOKENS if (n := _to_whole(sampling.get(name)))), None),
     )
 
 

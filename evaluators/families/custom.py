@@ -225,7 +225,11 @@ class Custom(Family):
                 grader for version in _versions(settings, sample_read) for grader in model_graders(settings, version)
             ]
             outcome = _check_versions(settings, sample_read, (await asker.ask_all(graders)).__getitem__)
-        extra = {**injection_extra(injection_signs([sample.output or ""])), "judge": sum_usage(asker.answers)}
+        extra: dict[str, JSONValue] = {
+            **injection_extra(injection_signs([sample.output or ""])),
+            "answers": [dict(answer.data) for answer in asker.answers],
+            "judge": sum_usage(asker.answers),
+        }
         return _score(outcome, explain=explain, more=extra)
 
     def warm_up(self) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import requires
+from pathlib import Path
 
 import click
 import pytest
@@ -29,7 +32,9 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], 
             yield (*path, name), command
 
 
-ALL = dict(commands(command_line))
+# These become the service's own command, with its options and its help.
+OF_THE_SERVICE = (("up",), ("manage",))
+ALL = {path: command for path, command in commands(command_line) if path not in OF_THE_SERVICE}
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
@@ -45,6 +50,25 @@ def test_help_has_an_example(path: tuple[str, ...]) -> None:
     shown = invoke(*path, "--help", env={}).stdout
 
     assert re.search(rf"Examples?:[\s\S]*evalsvc {' '.join(path)} ", shown)
+
+
+@pytest.mark.parametrize(("arguments", "shown"), [("up --help", "--no-demo"), ("manage", "create_account")])
+def test_commands_of_the_service_show_its_own_help(arguments: str, shown: str, tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(CHECKOUT), "EVALSVC_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "evalsvc.cli", *arguments.split()],
+        cwd=tmp_path, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (done.returncode, shown in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("command", ["up", "manage"])
+def test_without_the_server_they_name_the_extra(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    done = invoke(command, env={})
+
+    assert (done.exit_code, "pip install 'evalsvc[server]'" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -33,7 +33,7 @@ def test_columns_are_printed_before_anything_is_sent(shell: dict[str, str], tmp_
     assert "cannot be reached" in done.stderr
 
 
-def test_a_line_for_each_evaluator(shell: dict[str, str], tmp_path: Path) -> None:
+def test_a_line_for_each_evaluator(shell: dict[str, str], alice: Caller, tmp_path: Path) -> None:
     rows = "".join(f"q{i},{'right' if i < 30 else 'wrong'},right\n" for i in range(40))
     path = write(tmp_path, "answers.csv", f"question,answer,gold\n{rows}")
 
@@ -41,7 +41,7 @@ def test_a_line_for_each_evaluator(shell: dict[str, str], tmp_path: Path) -> Non
 
     assert done.exit_code == 0, done.output
     *failures, exact, f1 = done.stdout.splitlines()
-    page = f"{shell['EVALSVC_URL']}/console/experiments/"
+    page = f"{shell['EVALSVC_URL']}/console/{alice.account.pk}/experiments/"
     assert exact.startswith(f"exact-match 75.0 % [58.8, 87.3] pass, 30 of 40 → {page}")
     assert f1.startswith("metrics/compute-squad-f1 mean 0.75 [")
     assert f", 40 of 40 scored → {page}" in f1
@@ -118,7 +118,7 @@ def test_columns_are_named_by_options(shell: dict[str, str], tmp_path: Path, ali
     assert (row["output"], row["metadata"]) == ({"output": "Rome"}, {"Thema": "geo"})
 
 
-def test_two_files_over_the_same_ids_are_compared(shell: dict[str, str], tmp_path: Path) -> None:
+def test_two_files_over_the_same_ids_are_compared(shell: dict[str, str], alice: Caller, tmp_path: Path) -> None:
     rows = [(f"q{i}", "right" if i % 2 else "wrong") for i in range(20)]
     old = write(tmp_path, "old.csv", "id,answer,gold\n" + "".join(f"{id},{answer},right\n" for id, answer in rows))
     new = write(tmp_path, "new.csv", "id,answer,gold\n" + "".join(f"{id},right,right\n" for id, _ in rows))
@@ -127,10 +127,12 @@ def test_two_files_over_the_same_ids_are_compared(shell: dict[str, str], tmp_pat
 
     last = done.stdout.splitlines()[-1]
     assert last.startswith("exact-match: new against old: better, +0.5 ["), done.output
-    assert f" → {shell['EVALSVC_URL']}/console/compare?a=" in last
+    assert f" → {shell['EVALSVC_URL']}/console/{alice.account.pk}/compare?a=" in last
 
 
-def test_a_file_leads_to_the_comparison_with_an_earlier_one(shell: dict[str, str], tmp_path: Path) -> None:
+def test_a_file_leads_to_the_comparison_with_an_earlier_one(
+    shell: dict[str, str], alice: Caller, tmp_path: Path
+) -> None:
     rows = [(f"q{i}", "right" if i % 2 else "wrong") for i in range(20)]
     old = write(tmp_path, "old.csv", "id,answer,gold\n" + "".join(f"{id},{answer},right\n" for id, answer in rows))
     new = write(tmp_path, "new.csv", "id,answer,gold\n" + "".join(f"{id},right,right\n" for id, _ in rows))
@@ -143,7 +145,7 @@ def test_a_file_leads_to_the_comparison_with_an_earlier_one(shell: dict[str, str
     said, _, page = last.partition(" → ")
     same, _, command = said.partition(": ")
     assert same == "20 of 20 rows are those of old"
-    assert page.startswith(f"{shell['EVALSVC_URL']}/console/compare?a=")
+    assert page.startswith(f"{shell['EVALSVC_URL']}/console/{alice.account.pk}/compare?a=")
     compared = invoke(*command.split()[1:], env=shell)
     assert compared.stdout.startswith("exact-match: new against old: better, +0.5 ["), compared.output
 

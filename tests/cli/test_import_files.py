@@ -76,7 +76,8 @@ def test_a_second_run_keeps_nothing_twice(
 
     first, second = (run(web, alice, source, file, "--json") for _ in range(2))
 
-    assert (first.json["kept"], second.json["kept"]) == (30, 30)
+    assert [(done.json["kept"], done.json["new"]) for done in (first, second)] == [(30, 30), (30, 0)]
+    assert "0 new scores; 30 were in the account already." in run(web, alice, source, file).out
     assert len(results(alice)) == 30
     assert results(charlie) == []
 

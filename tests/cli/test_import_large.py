@@ -36,6 +36,10 @@ def rows(source: str) -> Iterator[dict[str, Any]]:
         "langfuse": lambda n: score(n, comment=WORDS),
         "phoenix": lambda n: annotation(n, result={"score": 0.5, "explanation": WORDS}),
         "openai-evals": lambda n: item(n, graded(0.5), datasource_item={"text": WORDS}),
+        "scores": lambda n: {
+            "run": {"id": f"r{n}", "inputs": {"text": WORDS}},
+            "evaluation_results": {"results": [{"key": "k", "score": 0.5}]},
+        },
     }[source]
     yield from map(make, range(5300))
 
@@ -51,7 +55,7 @@ def measured(folder: Path, *arguments: object, **env: str) -> tuple[dict[str, An
     return json.loads(done.stdout), int(done.stderr.splitlines()[-1])
 
 
-@pytest.mark.parametrize("source", ["langfuse", "phoenix", "openai-evals"])
+@pytest.mark.parametrize("source", ["langfuse", "phoenix", "openai-evals", "scores"])
 def test_a_large_file_is_checked_in_little_memory(source: str, tmp_path: Path) -> None:
     """As one JSON document, which is the form that is hardest to read in parts."""
     file = tmp_path / "large.json"

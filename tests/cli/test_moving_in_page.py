@@ -16,7 +16,7 @@ from tests.cli.importing import datasets, results
 from tests.docs.pages import CHECKOUT, blocks, differences
 
 PAGE = CHECKOUT / "docs" / "moving-in.md"
-SOURCES = ("langfuse", "phoenix", "openai-evals")
+SOURCES = ("langfuse", "phoenix", "openai-evals", "scores")
 
 
 def test_its_commands_answer_as_shown(web: str, alice: Caller, tmp_path: Path) -> None:
@@ -33,9 +33,10 @@ def test_its_commands_answer_as_shown(web: str, alice: Caller, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     shown = [json.loads(block.text) for block in found if block.language == "json"]
     answers = [json.loads(text) for text in done.stdout.split("\036")[:-1]]
-    assert [differences(*pair) for pair in zip(shown, answers, strict=True)] == [[], []]
-    assert [(row["app"], row["evaluator_id"], row["evaluated_model_output"]) for row in results(alice)] == [
-        ("chat", "external:helpful", "Oslo.")
+    assert [differences(*pair) for pair in zip(shown, answers, strict=True)] == [[], [], []]
+    assert sorted((row["app"], row["evaluator_id"], row["evaluated_model_output"]) for row in results(alice)) == [
+        ("chat", "external:helpful", "Oslo."),
+        ("scores", "external:faithfulness", "Oslo"),
     ]
     assert len(datasets(alice)["sums"]) == 2
 

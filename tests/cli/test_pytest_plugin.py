@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tomllib
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,36 @@ def test_without_a_service_it_is_skipped_with_the_reason(tmp_path: Path) -> None
 
     assert done.returncode == 0
     assert "No evalsvc service is configured. The address of the service is not known" in done.stdout
+
+
+@pytest.mark.parametrize("ci", ["true", "1", "woodpecker"])
+def test_without_a_service_it_fails_on_a_build_server(tmp_path: Path, ci: str) -> None:
+    done = run_pytest(tmp_path, gate_of("1"), {"HOME": str(tmp_path), "CI": ci})
+
+    assert done.returncode == 1
+    assert "No evalsvc service is configured. The address of the service is not known" in done.stdout
+    assert "A gate is required here" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("ci", "setting", "code"),
+    [("true", "evalsvc_required = no", 0), ("", "evalsvc_required = yes", 1), ("false", "", 0)],
+)
+def test_the_project_says_whether_a_gate_is_required(tmp_path: Path, ci: str, setting: str, code: int) -> None:
+    done = run_pytest(tmp_path, gate_of("1"), {"HOME": str(tmp_path), "CI": ci}, setting=setting)
+
+    assert done.returncode == code
+
+
+def test_junit_names_are_those_of_the_last_run(home: dict[str, str], alice: Caller, tmp_path: Path) -> None:
+    made = finished(alice, 100, answers(set()), answers(set()))
+    names = []
+    for number in range(2):
+        run_pytest(tmp_path, gate_of(made["id"]), home, f"--junitxml={tmp_path}/{number}.xml")
+        cases = ElementTree.parse(tmp_path / f"{number}.xml").iter("testcase")
+        names.append([(case.get("classname"), case.get("name")) for case in cases])
+
+    assert names[0] == names[1] == [("test_quality", "test_quality")]
 
 
 def test_what_cannot_be_asked_is_no_pass(home: dict[str, str], tmp_path: Path) -> None:

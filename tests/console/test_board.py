@@ -158,10 +158,20 @@ def test_what_is_finished_is_not_asked_for_again(reader: Visitor, alice: Caller)
     assert b"hx-get" not in moving(reader, made).content
 
 
+def test_links_of_a_board_stay_in_its_account(
+    reader: Visitor, stranger: Visitor, alice: Caller, charlie: Caller
+) -> None:
+    """Whichever account's board this process has drawn before."""
+    for person, caller in ((reader, alice), (stranger, charlie)):
+        page = board(person, answered(caller, {"e1"}, {"e2", "e3"}))
+        links = re.findall(r'href="/console/(\d+)/', page)
+        assert set(links) == {str(caller.account.pk)}, person
+
+
 # --- What people do ----------------------------------------------------------------------------------------------------
 def act(visitor: Visitor, made: Any, **pressed: str) -> str:
     """Press a button of the board, and return the page that it leads to."""
-    answer = visitor.client.post(f"/console/experiments/{made['id']}/act", pressed, follow=True)
+    answer = visitor.client.post(visitor.at(f"experiments/{made['id']}/act"), pressed, follow=True)
     assert answer.status_code == 200
     return str(answer.content.decode())
 
@@ -277,5 +287,5 @@ def test_a_form_without_its_token_is_refused(editor: Visitor, alice: Caller) -> 
     client = Client(enforce_csrf_checks=True)
     client.force_login(editor.user)
 
-    assert client.post(f"/console/experiments/{made['id']}/act", {"stop": "all"}).status_code == 403
+    assert client.post(editor.at(f"experiments/{made['id']}/act"), {"stop": "all"}).status_code == 403
     assert states(alice, made) == ["running", "running"]

@@ -10,6 +10,7 @@ import pytest
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.console.pages.compare.diff import marked_texts
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.experiments.reporting.words import interval
 from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
@@ -33,9 +34,9 @@ def test_the_difference_has_the_interval_of_the_api(reader: Visitor, alice: Call
     made = answered(alice, {"e1"}, {"e2", "e3", "e4"})
     a, b = ids(made)
     found = ok(alice.get(f"/v1/compare?a={a}&b={b}"))["comparison"]
-    text = compared(reader, made)
+    text, shown = compared(reader, made), interval(found["lower"], found["upper"])
     assert f"[{found['lower']:.4g}, {found['upper']:.4g}]" in text
-    assert "new prompt against old prompt: inconclusive (no significant difference yet)." in text
+    assert f"new prompt is ahead of old prompt by 0.100 {shown}: inconclusive (no significant difference yet)." in text
     assert "On this dataset it is +0.100 exactly" in text
 
 
@@ -109,7 +110,7 @@ def test_the_words_that_only_one_has_are_marked() -> None:
 
 def test_an_answer_is_labelled_in_place(editor: Visitor, alice: Caller) -> None:
     made = answered(alice, {"e1"}, {"e2"})
-    here = f"/console/compare?a={ids(made)[0]}&b={ids(made)[1]}"
+    here = editor.at(f"compare?a={ids(made)[0]}&b={ids(made)[1]}")
     assert "Create the question" in compared(editor, made)
     editor.post("compare/question", experiment=made["id"], next=here)
     (criteria,) = AnnotationCriteria.everything.using("system").filter(account=alice.account)
@@ -129,7 +130,7 @@ def test_a_gate_is_asked_from_here_and_shown_with_its_evidence(editor: Visitor, 
     sides = {"candidate_experiment": made["id"], "candidate_config": a}
     sides |= {"baseline_experiment": made["id"], "baseline_config": b}
     rule = {"rule_metric": "accuracy", "kind": "better_by", "limit": "0.1", "looks": "one", "metric_name": "accuracy"}
-    here = f"/console/compare?a={a}&b={b}"
+    here = editor.at(f"compare?a={a}&b={b}")
     wrong = editor.post("compare/gate", **sides, **rule | {"limit": "much"}, next=here)
     assert wrong.status_code == 422 and "Enter a number" in wrong.content.decode()
     answer = editor.post("compare/gate", **sides, **rule, next=here)

@@ -30,7 +30,7 @@ def test_one_is_made_and_its_key_is_never_shown(alice: Caller, admin: Visitor) -
     answer = admin.post("connections/new", **sent, headers='{"X-Org": "org-secret"}', is_default="on")
     (row,) = connections(alice)
 
-    assert answer["Location"] == f"/console/connections/{row['id']}"
+    assert answer["Location"] == admin.at(f"connections/{row['id']}")
     assert (row["name"], row["daily_budget"], row["key_last4"], row["is_default"]) == ("house", 5.0, "wxyz", True)
     for path in ("connections", f"connections/{row['id']}", f"connections/{row['id']}/edit", ""):
         assert KEY not in admin.text(path) and "org-secret" not in admin.text(path), path

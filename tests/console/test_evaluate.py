@@ -116,7 +116,7 @@ def test_two_files_over_the_same_ids_lead_to_their_comparison(editor: Visitor) -
     assert 'id="comparable"' not in editor.text(f"experiments/{first}")
     second = run(editor, WORSE, "exact-match", name="second.csv")
     page = editor.text(f"experiments/{second}")
-    found = re.search(r'href="/console/(compare\?[^"]+)">Compare with <bdi>first', page)
+    found = re.search(r'href="/console/\d+/(compare\?[^"]+)">Compare with <bdi>first', page)
     assert found and "30 shared examples" in page
     comparison = editor.text(found[1].replace("&amp;", "&"))
     assert "first" in comparison and "second" in comparison

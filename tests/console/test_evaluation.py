@@ -56,7 +56,7 @@ def test_a_negation_fails_a_sentence_alone(reader: Visitor, alice: Caller) -> No
 
 def test_its_siblings_are_of_the_sample_and_the_log(reader: Visitor, alice: Caller, leak: str) -> None:
     (other,) = kept(alice, "exact-match", output="x", gold_answer="y", log_id="log-1")
-    assert f'href="/console/evaluations/{other}"' in reader.text(f"evaluations/{leak}")
+    assert f'href="{reader.at()}evaluations/{other}"' in reader.text(f"evaluations/{leak}")
 
 
 def test_texts_of_strangers_stay_texts(reader: Visitor, editor: Visitor, alice: Caller) -> None:

@@ -15,7 +15,7 @@ from tests.queries import queries_of
 
 
 def ids_on(page: str) -> list[str]:
-    return [id for id in re.findall(r'class="verdict [a-z]+" href="/console/evaluations/(\d+)"', page)]
+    return [id for id in re.findall(r'class="verdict [a-z]+" href="/console/\d+/evaluations/(\d+)"', page)]
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_verdicts_of_a_sample_stand_side_by_side(reader: Visitor, alice: Caller)
     page = reader.text("evaluations", evaluator="exact-match-2026-11-28")
 
     assert ids_on(page) == ids[:1]
-    assert f'class="verdict pass beside" href="/console/evaluations/{ids[1]}"' in page
+    assert f'class="verdict pass beside" href="{reader.at()}evaluations/{ids[1]}"' in page
 
 
 def test_pages_go_on_by_the_cursor_of_the_address(reader: Visitor, alice: Caller) -> None:

@@ -78,7 +78,7 @@ def test_a_poll_that_finds_nothing_new_is_304_and_short(reader: Visitor, alice: 
     made = answered(alice, {"e1"}, set())
     first = reader.get(f"experiments/{made['id']}/live")
     assert (first.status_code, b'id="live"' in first.content) == (200, True)
-    again = reader.client.get(f"/console/experiments/{made['id']}/live", HTTP_IF_NONE_MATCH=first["ETag"])
+    again = reader.client.get(reader.at(f"experiments/{made['id']}/live"), HTTP_IF_NONE_MATCH=first["ETag"])
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
 
 
@@ -288,7 +288,7 @@ def test_the_form_marks_what_calls_an_llm_and_the_currency(editor: Visitor, alic
 def test_the_form_leads_to_what_a_prompt_needs(editor: Visitor, admin: Visitor, alice: Caller) -> None:
     make_dataset(alice, n=2)
     assert "an admin of this account makes a connection" in editor.text("experiments/new")
-    assert 'href="/console/connections/new"' in admin.text("experiments/new")
+    assert f'href="{admin.at()}connections/new"' in admin.text("experiments/new")
 
 
 def test_a_tie_names_no_winner(reader: Visitor, alice: Caller) -> None:
@@ -314,7 +314,7 @@ def test_an_ended_board_says_what_entered_which_history(reader: Visitor, alice: 
     said = re.search(r"Promoted: (.*?)</p>", reader.text(f"experiments/{made['id']}"))
     assert said is not None
     assert "20 scores of <bdi>new prompt</bdi> entered the history of" in said[1]
-    assert "/console/histories/one?evaluator=exact-match-2026-11-28" in said[1]
+    assert reader.at("histories/one?evaluator=exact-match-2026-11-28") in said[1]
     kept_out = answered(alice, set(), {"e1"})
     assert "None of its scores were promoted" in reader.text(f"experiments/{kept_out['id']}")
     assert "romoted" not in reader.text(f"experiments/{running(alice)['id']}")

@@ -74,7 +74,7 @@ def test_runs_of_one_name_stand_together(alice: Caller, reader: Visitor) -> None
     ]
     text = reader.text(f"gates/{found[1]['id']}")
 
-    assert f'href="/console/gates/{found[0]["id"]}"' in text
+    assert f'href="{reader.at()}gates/{found[0]["id"]}"' in text
     assert "pass at least 0.1" in text and "pass at least 0.9" in text
 
 
@@ -169,7 +169,7 @@ def test_one_is_asked_about_what_was_captured(alice: Caller, editor: Visitor) ->
     sent = {"evaluator": html.unescape(name), "app": "shop", "rule_metric": "pass", "kind": "at_least", "limit": "0.2"}
     answer = editor.post("gates/new", **sent, level="0.95", name="traffic")
     (gate,) = ok(alice.get("/v1/gates"))["gates"]
-    assert answer["Location"] == f"/console/gates/{gate['id']}"
+    assert answer["Location"] == editor.at(f"gates/{gate['id']}")
     assert (gate["history"]["n"], gate["history"]["scope"], gate["name"]) == (3, {"app": "shop"}, "traffic")
     assert "it does not support the app." in editor.text(f"gates/{gate['id']}")
     assert audit_of(alice.account)[0] == ("gate.decided", f"user:{editor.user.pk}")

@@ -199,7 +199,7 @@ def test_the_list_is_paged_by_name(alice: Caller, reader: Visitor) -> None:
     text = reader.text("histories")
     assert "external:19" in text and "external:20" not in text
     cursor = text.split('rel="next" href="')[1].split("cursor=")[1].split('"')[0]
-    assert "external:21" in reader.client.get(f"/console/histories?cursor={cursor}").content.decode()
+    assert "external:21" in reader.client.get(reader.at(f"histories?cursor={cursor}")).content.decode()
 
 
 def test_the_file_has_the_scores_of_the_window(alice: Caller, reader: Visitor) -> None:

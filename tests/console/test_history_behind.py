@@ -45,7 +45,10 @@ def test_apps_are_those_of_the_history(alice: Caller, reader: Visitor) -> None:
 def test_people_answer_the_history_of_a_question(alice: Caller, reader: Visitor) -> None:
     review, criteria = review_of_outputs(alice)
     other = new_criteria(alice, "binary")
-    for asked, words in ((criteria, f'href="/console/reviews/{review["id"]}"'), (other, "uses it; the answers came")):
+    for asked, words in (
+        (criteria, f'href="{reader.at()}reviews/{review["id"]}"'),
+        (other, "uses it; the answers came"),
+    ):
         text = shown(reader, evaluator=f"annotation:{asked['id']}", profile="")
         assert "People answer this question" in text and words in text
         assert "No active evaluator or profile has these names" not in text
@@ -63,9 +66,9 @@ def test_a_part_leads_to_exactly_its_evaluations(alice: Caller, reader: Visitor)
 def test_a_part_of_outputs_leads_to_their_experiment(alice: Caller, reader: Visitor) -> None:
     made: Any = answered(alice, set(), {"e1"}, promote=True)
     (only,) = behind(shown(reader, include_experiments="promoted"))
-    assert f'href="/console/experiments/{made["id"]}"' in only and made["name"] in only
-    assert "/console/evaluations" not in only
+    assert f'href="{reader.at()}experiments/{made["id"]}"' in only and made["name"] in only
+    assert reader.at("evaluations") not in only
     ok(alice.evaluate("exact-match", app="shop", label="x", output="x"))
     (both,) = behind(shown(reader, include_experiments="promoted"))
-    assert f'href="/console/experiments/{made["id"]}"' in both and "/console/evaluations?" in both
+    assert f'href="{reader.at()}experiments/{made["id"]}"' in both and reader.at("evaluations?") in both
     assert reader.n_queries("histories/one", **NAMES) <= 15

@@ -12,7 +12,7 @@ from tests.console.conftest import Visitor
     ["experiments?q=%00", "profiles?family=%00", "gates?benchmark=a%00b", "datasets/traffic?app=%00&%00=1", "?day=%00"],
 )
 def test_a_nul_in_a_filter_is_refused_in_words(editor: Visitor, address: str) -> None:
-    answer = editor.client.get(f"/console/{address}")
+    answer = editor.client.get(editor.at(address))
 
     assert answer.status_code == 400 and "NUL character" in answer.content.decode()
 

@@ -53,8 +53,8 @@ def test_a_new_person_chooses_a_password_and_is_in(admin: Visitor, alice: Caller
     answer = client.post(link, {"name": "Ann", "password": GOOD})
 
     assert page.status_code == 200 and alice.account.name in page.content.decode()
-    assert answer["Location"] == "/console/"
-    assert alice.account.name in client.get("/console/").content.decode()
+    assert answer["Location"] == admin.at()
+    assert alice.account.name in client.get(admin.at()).content.decode()
     assert members_of(alice.account)[email] == "editor"
     assert [row[0] for row in audit_of(alice.account)[:2]] == ["signin.succeeded", "invitation.accepted"]
     assert Client().login(username=email, password=GOOD)
@@ -74,7 +74,7 @@ def test_the_link_begins_with_the_public_address(admin: Visitor, host: str) -> N
     """Also where every name is let in: whoever can choose the host of a request must not choose where its link leads."""
     sent = {"email": address(), "role": "reader", "ends": "7"}
     with override_settings(PUBLIC_URL="https://evals.example.com/app", ALLOWED_HOSTS=["*"]):
-        page = admin.client.post("/console/members/invite", sent, headers={"Host": host}).content.decode()
+        page = admin.client.post(admin.at("members/invite"), sent, headers={"Host": host}).content.decode()
 
     assert re.findall(r"(\S+)/console/invitations/", page.replace("<code>", " ")) == ["https://evals.example.com/app"]
 
@@ -82,7 +82,7 @@ def test_the_link_begins_with_the_public_address(admin: Visitor, host: str) -> N
 def test_a_host_that_is_not_the_services_makes_no_link(admin: Visitor) -> None:
     sent = {"email": address(), "role": "reader", "ends": "7"}
 
-    assert admin.client.post("/console/members/invite", sent, headers={"Host": "evil.example"}).status_code == 400
+    assert admin.client.post(admin.at("members/invite"), sent, headers={"Host": "evil.example"}).status_code == 400
     assert sent["email"] not in admin.text("members")
 
 
@@ -127,7 +127,7 @@ def test_whoever_has_a_sign_in_uses_it(admin: Visitor, alice: Caller) -> None:
     told = Client().post(link, {"password": GOOD})
 
     assert told.status_code == 302 and link.replace("/", "%2F") in told["Location"].replace("/", "%2F")
-    assert person.client.post(link)["Location"] == "/console/"
+    assert person.client.post(link)["Location"] == admin.at()
     assert members_of(alice.account)[person.user.email] == "editor"
 
 

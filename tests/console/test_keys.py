@@ -53,7 +53,7 @@ def test_a_form_sent_twice_issues_one_key(admin: Visitor, alice: Caller) -> None
     issue(admin)
     again = issue(admin)
 
-    assert again["Location"] == "/console/keys" and not SHAPE.search(admin.text("keys"))
+    assert again["Location"] == admin.at("keys") and not SHAPE.search(admin.text("keys"))
     assert ApiKey.objects.using("system").filter(account=alice.account, name="ci").count() == 1
     assert issued(issue(admin, _once="another word"))
 
@@ -88,7 +88,7 @@ def test_it_is_revoked_by_its_name(admin: Visitor, alice: Caller) -> None:
     path = f"keys/{key_of(caller).pk}"
     assert admin.post(path, confirm="other").status_code == 422
     ok(caller.get("/v1/whoami"))
-    assert admin.post(path, confirm="ci")["Location"] == "/console/keys"
+    assert admin.post(path, confirm="ci")["Location"] == admin.at("keys")
 
     assert caller.get("/v1/whoami").status_code == 401
     assert "is revoked. Requests with it" in admin.text("keys")
@@ -133,7 +133,7 @@ def test_lower_roles_see_and_do_nothing(request: pytest.FixtureRequest, who: str
 
     assert [answer.status_code for answer in answers] == [403] * 5
     ok(alice.get("/v1/whoami"))
-    assert "/console/keys" not in person.text()
+    assert person.at("keys") not in person.text("limits")
 
 
 def test_a_stranger_finds_nothing(stranger: Visitor, alice: Caller) -> None:
@@ -151,7 +151,7 @@ def test_forms_need_their_token_and_their_account(admin: Visitor, charlie: Calle
     client = Client(enforce_csrf_checks=True)
     client.force_login(admin.user)
 
-    assert client.post("/console/keys/new", {"name": "ci"}).status_code == 403
+    assert client.post(admin.at("keys/new"), {"name": "ci"}).status_code == 403
     assert issue(admin, _account=charlie.account.pk).status_code == 409
     assert 'name="_account"' in admin.text("keys/new")
 

@@ -45,7 +45,7 @@ def test_a_label_of_an_evaluation_shows_its_sample_and_who_labelled(
     label = label_in(alice)
     page = reader.text(f"evaluations/{label}")
 
-    assert "Who?" in page and "Nobody at all" in page and f'href="/console/evaluations/{id}"' in page
+    assert "Who?" in page and "Nobody at all" in page and f'href="{reader.at()}evaluations/{id}"' in page
     assert f"<bdi>{editor.user.email}</bdi>" in page
     assert reader.text("evaluations").count("Nobody at all") == 2
     # Said again from the label's page it is said of the same evaluation.

@@ -79,7 +79,7 @@ def test_a_rule_holds_once_the_name_was_typed(admin: Visitor, alice: Caller) -> 
     assert refused.status_code == 422 and "the name does not match" in refused.content.decode()
     assert rule_of(alice) == (None, None)
 
-    assert change(admin, "30", "90", alice.account.name)["Location"] == "/console/limits"
+    assert change(admin, "30", "90", alice.account.name)["Location"] == admin.at("limits")
     assert rule_of(alice) == (30, 90)
     assert audit_of(alice.account)[0] == ("account.retention_changed", f"user:{admin.user.pk}")
     page = admin.text("limits")

@@ -134,7 +134,7 @@ def test_a_link_to_a_review_is_made_once(alice: Caller, admin: Visitor) -> None:
     }
     first, second = (admin.post(f"reviews/{made['id']}/act", **fields) for _ in range(2))
 
-    assert SECRETS.search(first.content.decode()) and second["Location"] == f"/console/reviews/{made['id']}?tab=links"
+    assert SECRETS.search(first.content.decode()) and second["Location"] == admin.at(f"reviews/{made['id']}?tab=links")
     assert len(ok(alice.get(f"/v1/reviews/{made['id']}/links"))["links"]) == 1
 
 
@@ -142,7 +142,9 @@ def test_a_search_is_saved_once(reader: Visitor) -> None:
     fields = {"name": "x", "query": "app=x", "_once": word_of(reader.text("evaluations", app="x"))}
     first, second = (reader.post("evaluations/searches", **fields) for _ in range(2))
 
-    assert first["Location"] == second["Location"] and first["Location"].startswith("/console/evaluations?app=x&saved=")
+    assert first["Location"] == second["Location"] and first["Location"].startswith(
+        reader.at("evaluations?app=x&saved=")
+    )
     assert "was submitted twice" in reader.text("evaluations", app="x")
 
 
@@ -153,17 +155,18 @@ def test_a_secret_is_rotated_once(alice: Caller, admin: Visitor) -> None:
     before, word = n_done(alice), word_of(admin.text(path))
     first, second = (admin.post(f"{path}/rotate", _once=word) for _ in range(2))
 
-    assert SECRETS.search(first.content.decode()) and second["Location"] == f"/console/{path}"
+    assert SECRETS.search(first.content.decode()) and second["Location"] == admin.at(path)
     assert n_done(alice) == before + 1
 
 
 def test_of_two_at_the_same_time_one_makes_it(alice: Caller, admin: Visitor) -> None:
     answers: list[Any] = []
+    form = admin.at("webhooks/new")
 
     def click() -> None:
         client = Client()
         client.force_login(admin.user)
-        answers.append(client.post("/console/webhooks/new", {**WEBHOOK, "_once": "a word"}))
+        answers.append(client.post(form, {**WEBHOOK, "_once": "a word"}))
 
     clicks = [threading.Thread(target=click) for _ in range(4)]
     for one in clicks:
@@ -172,7 +175,7 @@ def test_of_two_at_the_same_time_one_makes_it(alice: Caller, admin: Visitor) -> 
         one.join()
     (made,) = ok(alice.get("/v1/event-endpoints"))["event_endpoints"]
     assert sorted(answer.status_code for answer in answers) == [200, 302, 302, 302]
-    assert {answer["Location"] for answer in answers if "Location" in answer} == {f"/console/webhooks/{made['id']}"}
+    assert {answer["Location"] for answer in answers if "Location" in answer} == {admin.at(f"webhooks/{made['id']}")}
 
 
 def test_a_refused_form_may_be_sent_again_and_another_content_is_another_form(alice: Caller, admin: Visitor) -> None:

@@ -81,24 +81,24 @@ def test_what_an_answer_took_leads_to_its_trace(reader: Visitor, alice: Caller) 
 
     text = page(reader, made)
     assert "30 tokens in, 7 tokens out, cost 0.0025 USD, trace" in text
-    link = re.search(rf'href="/console/([^"]+)">{trace_id}<', text)
+    link = re.search(rf'href="/console/\d+/([^"]+)">{trace_id}<', text)
     assert link is not None and "answered in here" in reader.text(link[1])
 
 
 def test_the_board_leads_here_and_here_leads_to_a_comparison(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, {"e1"}, set())
     a, b = ids(made)
-    at = f"/console/experiments/{made['id']}/outputs?config={a}"
+    at = reader.at(f"experiments/{made['id']}/outputs?config={a}")
 
     assert f'href="{at}"' in reader.text(f"experiments/{made['id']}")
-    assert f'href="/console/compare?a={a}&amp;b={b}"' in page(reader, made, config=a)
+    assert f'href="{reader.at()}compare?a={a}&amp;b={b}"' in page(reader, made, config=a)
 
 
 def test_addresses_of_the_admin_lead_here(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, {"e1"}, set())
     old = f"/admin/experiments/experimentplan/{made['id']}/outputs/"
 
-    assert reader.client.get(old)["Location"] == f"/console/experiments/{made['id']}/outputs"
+    assert reader.client.get(old)["Location"] == reader.at(f"experiments/{made['id']}/outputs")
     assert reader.client.get(old, {"config": "7"})["Location"].endswith("/outputs?config=7")
 
 

@@ -34,7 +34,7 @@ def test_it_is_kept_where_that_is_wanted(editor: Visitor, alice: Caller) -> None
     page = editor.post("playground", **LEAK, **{"evaluator-0": "pii"}, keep="1", app="trial").content.decode()
     (found,) = ok(alice.post("/v1/evaluations/search", {}))["evaluations"]
     assert found["app"] == "trial"
-    assert f'href="/console/evaluations/{found["id"]}"' in page
+    assert f'href="{editor.at()}evaluations/{found["id"]}"' in page
 
 
 def test_settings_are_tried_before_a_profile_holds_them(editor: Visitor, alice: Caller) -> None:
@@ -74,11 +74,11 @@ def test_what_is_unfinished_is_looked_at_again(editor: Visitor, stranger: Visito
         monkeypatch.setattr(runner, name, "wait=0")
     sent = LEAK | {"evaluator-0": "toxicity", "evaluator-1": "pii"}
     page = editor.post("playground", **sent).content.decode()
-    again = re.search(r'hx-get="/console/(playground/runs/\d+)"', page)
+    again = re.search(r'hx-get="/console/\d+/(playground/runs/\d+)"', page)
 
     assert again and "still running" in page and "✗ failed" in page
     assert "still running" in editor.text(again[1])
-    part = editor.client.get(f"/console/{again[1]}", headers={"HX-Request": "true"}).content.decode()
+    part = editor.client.get(editor.at(again[1]), headers={"HX-Request": "true"}).content.decode()
     assert part.startswith('<div id="answers"')
     assert stranger.get(again[1]).status_code == 404
 

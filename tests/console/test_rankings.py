@@ -71,7 +71,7 @@ def test_a_form_makes_one(alice: Caller, editor: Visitor) -> None:
     answer = editor.post("rankings/new", experiment=made["id"], judge="metric", who="accuracy", design="all")
     (comparison,) = ok(alice.get("/v1/comparisons"))["comparisons"]
 
-    assert answer["Location"] == f"/console/rankings/{comparison['id']}"
+    assert answer["Location"] == editor.at(f"rankings/{comparison['id']}")
     assert (comparison["judge"]["metric"], comparison["n"]) == ("accuracy", 4)
     text = editor.text(f"rankings/{comparison['id']}")
     assert "No judgements yet" in text and "not connected by any chain" not in text and "like the 0 that" not in text
@@ -165,7 +165,7 @@ def test_it_is_stopped_and_deleted_by_its_name(alice: Caller, editor: Visitor) -
     assert shown(alice, comparison)["comparison"]["state"] == "stopped"
     editor.post(f"{path}/stop", confirm=name)
     assert "has already ended" in editor.text(path) and "Stop the ranking" not in editor.text(path)
-    assert editor.post(f"{path}/delete", confirm=name)["Location"] == "/console/rankings"
+    assert editor.post(f"{path}/delete", confirm=name)["Location"] == editor.at("rankings")
     assert alice.get(f"/v1/comparisons/{comparison['id']}").status_code == 404
     assert audit_of(alice.account)[:2] == [
         ("comparison.deleted", f"user:{editor.user.pk}"),

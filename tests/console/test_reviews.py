@@ -90,7 +90,7 @@ def test_a_form_makes_one_with_a_new_question(alice: Caller, editor: Visitor) ->
     answer = editor.post("reviews/new", **form(experiment=made["id"], configs="good", question="Is it polite?"))
     (review,) = reviews_of(alice)
 
-    assert answer["Location"] == f"/console/reviews/{review['id']}"
+    assert answer["Location"] == editor.at(f"reviews/{review['id']}")
     assert (review["n_items"], review["criteria"][0]["name"]) == (4, "Is it polite?")
     assert editor.get(f"reviews/{review['id']}/queue").status_code == 200
 
@@ -117,7 +117,7 @@ def test_evaluations_by_the_filters_of_an_address(alice: Caller, editor: Visitor
     kept(alice, "pii", app="shop", input="a", output="b")
     kept(alice, "pii", app="desk", input="a", output="b")
     text = editor.text("evaluations", app="shop")
-    address = html.unescape(re.findall(r'href="/console/(reviews/new[^"]*)"', text)[0])
+    address = html.unescape(re.findall(r'href="/console/\d+/(reviews/new[^"]*)"', text)[0])
 
     assert "shop" in editor.text(address)
     editor.post(address, **form(of="evaluations", **{f"c-{criteria['id']}": "on"}))

@@ -25,17 +25,17 @@ def save(who: Visitor, name: str, shared: bool = False, **query: str) -> int:
     fields = {"shared": "on"} if shared else {}
     answer = who.post("evaluations/searches", name=name, query=urlencode(query or FAILED), **fields)
     id = ids_on(who)[name]
-    assert (answer.status_code, answer["Location"]) == (302, address(id, query or FAILED))
+    assert (answer.status_code, answer["Location"]) == (302, address(who, id, query or FAILED))
     return id
 
 
-def address(id: int, query: dict[str, str]) -> str:
-    return f"/console/evaluations?{urlencode(query | {'saved': id})}"
+def address(who: Visitor, id: int, query: dict[str, str]) -> str:
+    return who.at(f"evaluations?{urlencode(query | {'saved': id})}")
 
 
 def offered(who: Visitor, id: int, **changed: str) -> bool:
     """Whether the list, opened by a search and left with other filters, offers to keep them in it."""
-    return f'action="/console/evaluations/searches/{id}"' in who.text("evaluations", **changed, saved=str(id))
+    return f'action="{who.at()}evaluations/searches/{id}"' in who.text("evaluations", **changed, saved=str(id))
 
 
 def ids_on(who: Visitor) -> dict[str, int]:
@@ -61,7 +61,7 @@ def test_one_click_opens_what_was_saved(reader: Visitor) -> None:
     id = save(reader, "failures")
     page = reader.text("evaluations", **FAILED)
 
-    assert f'href="{escape(address(id, FAILED))}" aria-current="page"><bdi>failures</bdi>' in page
+    assert f'href="{escape(address(reader, id, FAILED))}" aria-current="page"><bdi>failures</bdi>' in page
     assert "Save this search" not in page
     assert "Save this search" not in reader.text("evaluations")
 
@@ -115,7 +115,7 @@ def test_changed_filters_are_kept_in_the_search_that_was_opened(reader: Visitor,
     assert offered(reader, id, **day) and not offered(reader, id, **FAILED)
     answers = [reader.post(f"evaluations/searches/{id}", query=urlencode(day), _once="a word") for _ in range(2)]
 
-    assert [answer["Location"] for answer in answers] == [address(id, day)] * 2
+    assert [answer["Location"] for answer in answers] == [address(reader, id, day)] * 2
     assert not offered(reader, id, **day)
     assert audited(alice) == [f"user:{reader.user.pk} {verb} failures" for verb in ("created", "changed")]
     refused = reader.post(f"evaluations/searches/{id}", query="period=9d")
@@ -128,7 +128,7 @@ def test_a_shared_one_is_updated_by_editors_only(editor: Visitor, admin: Visitor
     assert offered(admin, id, app="shop") and not offered(reader, id, app="shop")
     assert reader.post(f"evaluations/searches/{id}", query="app=shop").status_code == 403
     assert admin.post(f"evaluations/searches/{id}", query="app=shop").status_code == 302
-    assert '<a href="/console/evaluations?app=shop&amp;saved=' in reader.text("evaluations/searches")
+    assert f'<a href="{reader.at()}evaluations?app=shop&amp;saved=' in reader.text("evaluations/searches")
 
 
 def test_who_saved_it_makes_it_their_own_again(editor: Visitor, admin: Visitor, alice: Caller) -> None:
@@ -168,7 +168,7 @@ def test_own_ones_go_with_the_member_and_shared_stay(admin: Visitor, alice: Call
 def test_a_form_sent_twice_saves_once_and_another_of_the_name_is_refused(reader: Visitor) -> None:
     form = {"name": "mine", "query": "app=shop", "_once": "a word of this form"}
     first, second = (reader.post("evaluations/searches", **form) for _ in range(2))
-    assert first["Location"] == second["Location"] == address(ids_on(reader)["mine"], {"app": "shop"})
+    assert first["Location"] == second["Location"] == address(reader, ids_on(reader)["mine"], {"app": "shop"})
     answer = reader.post("evaluations/searches", name="mine", query="app=other")
 
     assert answer.status_code == 422

@@ -58,9 +58,9 @@ def test_scores_stand_on_their_spans(reader: Visitor, alice: Caller) -> None:
     page = reader.text(f"traces/{trace}")
     before, _, after = page.partition(f'id="span-{a}"')
 
-    assert f"/console/evaluations/{on_trace}" in before
-    assert f"/console/evaluations/{on_span}" in after
-    assert f'href="/console/traces/{trace}#span-{a}"' in reader.text(f"evaluations/{on_span}")
+    assert reader.at(f"evaluations/{on_trace}") in before
+    assert reader.at(f"evaluations/{on_span}") in after
+    assert f'href="{reader.at()}traces/{trace}#span-{a}"' in reader.text(f"evaluations/{on_span}")
 
 
 def test_spans_that_go_round_in_a_circle_are_all_shown(reader: Visitor, alice: Caller) -> None:
@@ -86,7 +86,7 @@ def test_a_search_finds_traces_by_their_tops(reader: Visitor, alice: Caller) -> 
     sent(alice, made(second, new_id(8), "other", at=5), service="bot")
 
     def found(**query: str) -> list[str]:
-        return re.findall(r'<a href="/console/traces/([0-9a-f]{32})">', reader.text("traces", **query))
+        return re.findall(r'<a href="/console/\d+/traces/([0-9a-f]{32})">', reader.text("traces", **query))
 
     assert found() == [second, first]
     assert found(service="bot") == [second]
@@ -103,7 +103,7 @@ def test_pages_go_on_by_the_cursor(reader: Visitor, alice: Caller) -> None:
     following = re.search(r'rel="next" href="([^"]+)"', first)
     assert following
     second = reader.client.get(following[1].replace("&amp;", "&")).content.decode()
-    links = re.compile(r'<a href="/console/traces/([0-9a-f]{32})">')
+    links = re.compile(r'<a href="/console/\d+/traces/([0-9a-f]{32})">')
     assert links.findall(first) + links.findall(second) == ids[::-1]
 
 
@@ -122,7 +122,7 @@ def test_texts_of_strangers_stay_texts(reader: Visitor, alice: Caller) -> None:
 def test_a_trace_without_spans_shows_its_scores(reader: Visitor, alice: Caller) -> None:
     (id,) = kept(alice, "pii", output="x", trace_id="run/7 of today")
     page = reader.text("traces/run/7 of today")
-    assert f"/console/evaluations/{id}" in page
+    assert reader.at(f"evaluations/{id}") in page
     assert "No spans: they were not received" in page
 
 

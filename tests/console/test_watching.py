@@ -29,7 +29,7 @@ def running(caller: Caller, **plan: Any) -> Any:
 
 
 def poll(visitor: Visitor, made: Any, tag: str = "", **query: str) -> Any:
-    return visitor.client.get(f"/console/experiments/{made['id']}/live", query, HTTP_IF_NONE_MATCH=tag)
+    return visitor.client.get(visitor.at(f"experiments/{made['id']}/live"), query, HTTP_IF_NONE_MATCH=tag)
 
 
 def statements(visitor: Visitor, made: Any, tag: str) -> tuple[int, list[str]]:
@@ -117,7 +117,7 @@ def test_whatever_is_done_is_seen_by_the_next_read(
 def test_who_has_acted_is_not_shown_what_others_have_read_before(editor: Visitor, alice: Caller) -> None:
     made = running(alice)
     poll(editor, made)
-    path = f"/console/experiments/{made['id']}"
+    path = editor.at(f"experiments/{made['id']}")
     page = editor.client.post(f"{path}/act", {"stop": ids(made)[0]}, follow=True).content.decode()
     tag = page.split("If-None-Match&quot;:&quot;\\&quot;")[1].split("\\")[0]
 

@@ -100,7 +100,7 @@ def test_the_page_leads_further_back(alice: Caller, reader: Visitor, monkeypatch
         if f"evaluations/{old}" in shown:
             break
         assert "Looked back to" in shown
-        path = html.unescape(re.findall(r'href="/console/([^"]*)">Look further back', shown)[0])
+        path = html.unescape(re.findall(r'href="/console/\d+/([^"]*)">Look further back', shown)[0])
 
     assert f"evaluations/{old}" in shown and "period" not in path
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 from decimal import Decimal
+from uuid import UUID
 
 import pytest
 
@@ -89,6 +90,35 @@ def test_parquet(alice: Caller) -> None:
         },
         {"id": "2", "input": "r", "metadata": {"day": None, "price": None}},
     ]
+
+
+def test_types_of_parquet_that_json_lacks(alice: Caller) -> None:
+    """Release 0.4 refused UUIDs, kept JSON as text and read an empty map as a list."""
+    import pyarrow as pa
+
+    id = UUID("5ad0dd23-1e0e-4b9c-8a1c-8a5e22d8b1ab")
+    counts = pa.map_(pa.string(), pa.int64())
+    content = parquet(
+        id=pa.array([id.bytes, None], pa.uuid()),
+        input=pa.array(['{"q": [1, 2]}', '"text"'], pa.json_()),
+        tags=pa.array([[], [("a", 1)]], counts),
+        parts=pa.array([{"tags": []}, {"tags": [("b", 2)]}], pa.struct([("tags", counts)])),
+    )
+
+    rows = examples(alice, upload(alice, content, "x.parquet"))
+
+    assert rows == [
+        {"id": str(id), "input": {"q": [1, 2]}, "metadata": {"tags": {}, "parts": {"tags": {}}}},
+        {"id": "2", "input": "text", "metadata": {"tags": {"a": 1}, "parts": {"tags": {"b": 2}}}},
+    ]
+
+
+def test_broken_json_in_a_column_of_json_is_refused(alice: Caller) -> None:
+    import pyarrow as pa
+
+    found = refusals(upload(alice, parquet(input=pa.array(["1", "{"], pa.json_())), "x.parquet"))
+
+    assert list(found) == ["/file/row/2/input"]
 
 
 def test_a_bad_parquet_row_is_named(alice: Caller) -> None:

@@ -43,7 +43,7 @@ def send(caller: Caller, *rows: Any, **headers: str) -> dict[str, Any]:
     answer = caller.post(PATH, {"evaluation_results": list(rows)}, **headers)
     assert answer.status_code == 200, answer.content
     found = answer.json()
-    assert set(found) - {"warnings"} == {"evaluation_results", "errors"}
+    assert set(found) - {"warnings"} == {"evaluation_results", "n_new", "errors"}
     return found
 
 

@@ -29,7 +29,7 @@ def send(caller: Caller, *rows: Any) -> dict[str, Any]:
     answer = caller.post(PATH, {"evaluations": list(rows)})
     assert answer.status_code == 200, answer.content
     found = answer.json()
-    assert set(found) == {"evaluations", "errors"}
+    assert set(found) == {"evaluations", "n_new", "errors"}
     return found
 
 

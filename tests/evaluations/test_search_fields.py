@@ -128,7 +128,7 @@ def test_tags_are_looked_up_within_the_time_of_a_search(alice: Caller, monkeypat
     execute = psycopg.Cursor.execute
 
     def noted(self: Any, query: Any, *args: Any, **kwargs: Any) -> Any:
-        seen.append(str(query))
+        seen.append(f"{query} {args}")
         return execute(self, query, *args, **kwargs)
 
     monkeypatch.setattr(psycopg.Cursor, "execute", noted)

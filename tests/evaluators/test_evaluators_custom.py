@@ -162,6 +162,38 @@ def test_what_re2_lacks_is_named_when_the_profile_is_saved(pattern: str) -> None
     assert "lookaround or a backreference" in problem.detail
 
 
+@pytest.mark.parametrize("pattern", ["a{,3}", "[[:alpha:]]{,3}", r"[^]{,3}]\pL{,2}", r"\\{,3}"])
+def test_a_repetition_that_re2_takes_as_text_is_refused(pattern: str) -> None:
+    """Python takes `{,3}` as at most three, and so a pattern of Python looked for a brace."""
+    [problem] = FAMILY.check_settings({"type": "regex", "pattern": pattern})
+    assert "RE2 takes as text: write {0," in problem.detail
+
+
+@pytest.mark.parametrize("pattern", [r"\{,3}", "[{,3}]", r"\Q{,3}\E", "[]{,3}]", "[[:alpha:]{,3}]", "a{0,3}"])
+def test_braces_that_are_meant_as_text_are_taken(pattern: str) -> None:
+    assert pointers({"type": "regex", "pattern": pattern}) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "output", "passed"),
+    [
+        (r"\w{5}", "éàüöñ", False),
+        (r"(?u)\w{5}", "éàüöñ", True),
+        (r"(?u)[\w-]{5}", "éà-öñ", True),
+        (r"(?u)\d\s\D", "\u0661\u2028x", True),
+        (r"(?u)\W", "é", False),
+        (r"(?u)(?i)É\S", "éx", True),
+    ],
+)
+def test_classes_are_those_of_unicode_on_demand(pattern: str, output: str, passed: bool) -> None:
+    assert check({"type": "regex", "pattern": pattern, "mode": "fullmatch"}, output).passed is passed
+
+
+@pytest.mark.parametrize("pattern", [r"(?u)\bé", r"(?u)[\W_]"])
+def test_what_unicode_classes_cannot_say_is_refused(pattern: str) -> None:
+    assert pointers({"type": "regex", "pattern": pattern}) == ["/pattern"]
+
+
 @pytest.mark.parametrize("pattern", ["[", "a{2001}", "((a{1000}){1000})", r"\C", "\ud800", "", "x" * 5_001])
 def test_patterns_that_cannot_be_run_are_refused(pattern: str) -> None:
     assert pointers({"type": "regex", "pattern": pattern}) == ["/pattern"]

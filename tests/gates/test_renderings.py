@@ -105,6 +105,16 @@ def test_junit_has_a_case_for_each_rule(read: Any) -> None:
     assert cases[1][0].text.startswith("Where the candidate is worse:\n<script>")
     assert cases[1].get("name") == HOSTILE.replace("\x07", "\ufffd") + " not worse by 0.05"
     assert suite.get("timestamp") == "2026-11-26T00:00:00"
+    assert suites.get("skipped") is None
+
+
+def test_junit_names_are_those_of_the_last_run() -> None:
+    configs = [structs.replace(CONFIG, config=name) for name in ("new", "old")]
+    found = gate("pass", rule("pass"), candidate=configs[0], baseline=configs[1])
+    first, second = (ET.fromstring(gate_junit(structs.replace(found, id=id))) for id in ("7", "8"))
+
+    names = [[(case.get("classname"), case.get("name")) for case in run.iter("testcase")] for run in (first, second)]
+    assert names[0] == names[1] == [("new against old", "accuracy not worse by 0.05")]
 
 
 class Tags(HTMLParser):

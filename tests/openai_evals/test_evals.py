@@ -102,7 +102,7 @@ def test_azures_client_sends_its_key_by_another_name(web: str, alice: Caller) ->
             {"testing_criteria": [{"type": "score_model", "name": "m", "model": "no-such", "input": []}]},
             "testing_criteria[0].model",
         ),
-        ({"data_source_config": {"type": "logs"}}, "data_source_config.type"),
+        ({"data_source_config": {"type": "files"}}, "data_source_config.type"),
         ({"data_source_config": {"type": "custom"}}, "data_source_config.item_schema"),
         (
             {"data_source_config": {"type": "custom", "item_schema": {"type": "no"}}},

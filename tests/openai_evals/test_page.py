@@ -6,11 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from typing import Any
 
 from openai import OpenAI
 
 from tests.conftest import CHECKOUT, Caller
-from tests.openai_evals.shapes import make_eval, make_run, row
+from tests.openai_evals.shapes import SAME, make_eval, make_run, row
 
 
 def run_program(n: int, **env: str) -> str:
@@ -31,6 +32,8 @@ def test_the_first_program_of_the_page(web: str, alice: Caller) -> None:
 def test_evals_move_by_the_second(web: str, client: OpenAI, stranger: OpenAI) -> None:
     """What answers as the hosted service does is this service, with another account."""
     old = make_eval(client, name="moves", metadata={"a": "b"})
+    filters: Any = {"type": "logs", "metadata": {"team": "a"}}
+    stored = client.evals.create(name="logs", data_source_config=filters, testing_criteria=[SAME])  # type: ignore[list-item]
     run_program(
         1,
         OLD_BASE_URL=f"{web}/v1",
@@ -38,7 +41,8 @@ def test_evals_move_by_the_second(web: str, client: OpenAI, stranger: OpenAI) ->
         OPENAI_BASE_URL=f"{web}/v1",
         OPENAI_API_KEY=stranger.api_key,
     )
-    (new,) = stranger.evals.list()
+    new, logs = stranger.evals.list()
+    assert logs.to_dict()["data_source_config"] == stored.to_dict()["data_source_config"]
     assert (new.name, new.metadata, new.data_source_config) == (old.name, old.metadata, old.data_source_config)
     assert new.id != old.id
     assert make_run(stranger, new.id, [row("a", "a")]).result_counts.passed == 1

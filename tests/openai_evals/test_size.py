@@ -1,4 +1,4 @@
-"""Ten thousand rows: graded in one call, and once, also where the server is killed meanwhile."""
+"""Ten thousand rows: stored in one call and graded by workers, and once, also where the server is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from openai import OpenAI
 
 from evalsvc.local.supervisor.roster import listen_on_free_port
 from tests.conftest import Caller, stop_group, wait_until
+from tests.experiments.conftest import finish
 from tests.openai_evals.shapes import NUMBER, SAME, make_eval, row
 from tests.serving import CONFIGURED, answers, start_web
 
@@ -28,10 +29,19 @@ def make_source(client: OpenAI) -> Any:
     return {"type": "jsonl", "source": {"type": "file_id", "id": file.id}}
 
 
-def test_ten_thousand_rows_are_graded(client: OpenAI) -> None:
+def grade(client: OpenAI, alice: Caller, run: Any) -> Any:
+    finish(alice, run.model_extra["evalsvc"]["experiment_id"], seconds=300)
+    return client.evals.runs.retrieve(run.id, eval_id=run.eval_id)
+
+
+def test_ten_thousand_rows_are_graded_by_workers(client: OpenAI, alice: Caller) -> None:
     made = make_eval(client, SAME, NUMBER)
     run = client.evals.runs.create(made.id, data_source=make_source(client))
 
+    assert (run.status, run.per_testing_criteria_results, run.result_counts.total) == ("in_progress", [], 0)
+    assert list(client.evals.runs.output_items.list(run.id, eval_id=made.id)) == []
+    run = grade(client, alice, run)
+    assert run.status == "completed"
     assert run.result_counts.to_dict() == COUNTS
     items = client.evals.runs.output_items.list(run.id, eval_id=made.id, limit=100, status="fail")
     assert [item.datasource_item_id for item in items] == list(range(0, N, 4))
@@ -51,7 +61,7 @@ def test_a_server_that_is_killed_leaves_one_run(alice: Caller) -> None:
             time.sleep(2)
             stop_group(server)
             server = start_web(listener, log, CONFIGURED, EVALSVC_WEB_WORKERS="1")
-            run = call.result(timeout=300)
+            run = grade(client, alice, call.result(timeout=300))
             assert run.result_counts.to_dict() == COUNTS
             assert [row.id for row in client.evals.runs.list(made.id)] == [run.id]
             assert len(alice.get("/v1/experiments").json()["experiments"]) == 1

@@ -130,10 +130,10 @@ def test_metrics_count_routes_and_not_what_callers_write(web: Client) -> None:
     assert "BREW" not in text
 
 
-def test_the_front_door_leads_to_the_documentation(web: Client) -> None:
+def test_the_front_door_leads_to_the_sign_in_page(web: Client) -> None:
     answer = web.get("/")
 
-    assert (answer.status_code, answer["Location"]) == (302, "/docs/")
+    assert (answer.status_code, answer["Location"]) == (302, "/console/sign-in")
 
 
 def test_the_forms_need_no_other_host(web: Client) -> None:

@@ -27,12 +27,32 @@ def test_the_environment_names_the_home(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_it_lies_in_the_checkout_of_an_ordinary_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("EVALSVC_HOME", raising=False)
     monkeypatch.setattr(home_module, "running_as_root", lambda: False)
+    (tmp_path / "manage.py").touch()
     assert evalsvc_home(tmp_path) == tmp_path.resolve() / ".evalsvc"
+
+
+def test_of_an_installed_package_it_is_the_users_folder_for_data(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("EVALSVC_HOME", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    monkeypatch.setattr(home_module, "running_as_root", lambda: False)
+    assert evalsvc_home(tmp_path) == tmp_path / "me" / ".local" / "share" / "evalsvc"
+    monkeypatch.setenv("XDG_DATA_HOME", "data")
+    assert evalsvc_home(tmp_path) == tmp_path / "me" / ".local" / "share" / "evalsvc"
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert evalsvc_home(tmp_path) == tmp_path / "data" / "evalsvc"
+    monkeypatch.setattr(home_module, "running_as_root", lambda: True)
+    assert evalsvc_home(tmp_path) == Path("/var/lib/evalsvc/default")
 
 
 def test_root_gets_one_outside_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("EVALSVC_HOME", raising=False)
     monkeypatch.setattr(home_module, "running_as_root", lambda: True)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manage.py").touch()
     one, other = evalsvc_home(tmp_path / "a"), evalsvc_home(tmp_path / "b")
     assert one.parent == other.parent == Path("/var/lib/evalsvc")
     assert one != other

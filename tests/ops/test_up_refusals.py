@@ -132,6 +132,7 @@ def build_start(options: StartOptions, home: Path) -> Start:
 def test_a_checkout_for_reading_only_gets_no_file_for_shells(tmp_path: Path, is_writable: bool) -> None:
     checkout, home = tmp_path / "checkout", tmp_path / "home"
     checkout.mkdir()
+    (checkout / "manage.py").touch()
     home.mkdir()
     if not is_writable:
         (checkout / ".evalsvc").touch()  # for root, too, no folder can be made there
@@ -148,6 +149,7 @@ def test_a_second_service_of_a_checkout_leaves_the_file_for_shells_to_the_one_th
     checkout, first_home, second_home = (tmp_path / name for name in ("checkout", "first", "second"))
     for folder in (checkout, first_home, second_home):
         folder.mkdir()
+    (checkout / "manage.py").touch()
     first = build_start(StartOptions(checkout), first_home)
     second = build_start(StartOptions(checkout), second_home)
     named = build_start(StartOptions(checkout, demo_env=tmp_path / "named"), second_home)
@@ -160,6 +162,15 @@ def test_a_second_service_of_a_checkout_leaves_the_file_for_shells_to_the_one_th
     first.resources.close()
     assert second._write_demo_env("http://second", {}) == ".evalsvc/demo.env"
     assert read_env_file(checkout / ".evalsvc" / "demo.env")["EVALSVC_URL"] == "http://second"
+
+
+def test_an_installed_package_has_the_file_for_shells_in_its_home(tmp_path: Path) -> None:
+    packages, home = tmp_path / "site-packages", tmp_path / "home"
+    packages.mkdir()
+    home.mkdir()
+
+    assert build_start(StartOptions(packages), home)._write_demo_env("http://a", {}) == str(home / "demo.env")
+    assert list(packages.iterdir()) == []
 
 
 def test_benchmarks_start_the_service_with_a_file_for_shells_of_their_own(

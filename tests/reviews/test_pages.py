@@ -186,7 +186,10 @@ def test_it_opens_in_whichever_account_it_belongs_to(alice: Caller, charlie: Cal
     client.post("/console/accounts", {"account": charlie.account.pk})
 
     page = client.get(queue_of(review))
-    assert page.status_code == 200 and b"About this review" not in page.content
+    assert (
+        page.status_code == 200
+        and f'href="/console/{alice.account.pk}/reviews/{review["id"]}">About this review' in page.content.decode()
+    )
 
 
 def test_who_may_look_only_is_told_so(alice: Caller) -> None:

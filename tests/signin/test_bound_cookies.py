@@ -7,9 +7,8 @@ from django.test import Client, override_settings
 
 from tests.admin.conftest import Person, member
 from tests.conftest import Caller
-from tests.signin.conftest import Somebody
+from tests.signin.conftest import YOU, Somebody
 
-BOARD = "/console/experiments"
 SESSION, FORMER = "__Host-sessionid", "sessionid"
 BOUND = override_settings(
     SESSION_COOKIE_NAME=SESSION,
@@ -36,24 +35,24 @@ def test_a_session_from_before_goes_on_under_the_new_name(person: Person) -> Non
     before = person.client.cookies[FORMER].value
     with BOUND:
         client = browser({FORMER: before})
-        answer = client.get(BOARD)
+        answer = client.get(YOU)
 
         assert answer.status_code == 200
         cookie = answer.cookies[SESSION]
         assert (cookie.value, cookie["path"], cookie["domain"]) == (before, "/", "")
         assert cookie["secure"] and cookie["httponly"]
-        assert browser({SESSION: before}).get(BOARD).status_code == 200
-        assert SESSION not in client.get(BOARD).cookies, "it is written once"
+        assert browser({SESSION: before}).get(YOU).status_code == 200
+        assert SESSION not in client.get(YOU).cookies, "it is written once"
 
 
 def test_a_session_that_has_the_new_name_is_not_opened_by_the_former_one(person: Person) -> None:
     """A neighbour in the domain can set the former cookie, with a session that is good."""
     key = person.client.cookies[FORMER].value
     with BOUND:
-        browser({FORMER: key}).get(BOARD)
+        browser({FORMER: key}).get(YOU)
 
-        assert browser({FORMER: key}).get(BOARD).status_code == 302
-        assert browser({SESSION: "x" * 32, FORMER: key}).get(BOARD).status_code == 302
+        assert browser({FORMER: key}).get(YOU).status_code == 302
+        assert browser({SESSION: "x" * 32, FORMER: key}).get(YOU).status_code == 302
 
 
 def test_a_sign_in_is_bound_from_the_start(ann: Somebody) -> None:
@@ -64,8 +63,8 @@ def test_a_sign_in_is_bound_from_the_start(ann: Somebody) -> None:
 
         assert answer.status_code == 302
         assert FORMER not in answer.cookies
-        assert client.get(BOARD).status_code == 200
-        assert browser({FORMER: key}).get(BOARD).status_code == 302
+        assert client.get(YOU).status_code == 200
+        assert browser({FORMER: key}).get(YOU).status_code == 302
 
 
 def test_a_former_session_that_was_ended_opens_nothing(person: Person) -> None:
@@ -73,9 +72,9 @@ def test_a_former_session_that_was_ended_opens_nothing(person: Person) -> None:
     person.client.logout()
 
     with BOUND:
-        assert browser({FORMER: key}).get(BOARD).status_code == 302
+        assert browser({FORMER: key}).get(YOU).status_code == 302
 
 
 def test_without_https_the_names_stay(person: Person) -> None:
-    assert person.client.get(BOARD).status_code == 200
+    assert person.client.get(YOU).status_code == 200
     assert [name for name in person.client.cookies if name.startswith("__")] == []

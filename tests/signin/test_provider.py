@@ -300,7 +300,7 @@ def test_a_second_factor_at_the_provider_counts_where_it_says_so(
     ben.know(**said)
     ben.sign_in()
 
-    assert ben.client.get("/console/").status_code == status
+    assert ben.client.get(f"/console/{alice.account.pk}/").status_code == status
 
 
 def test_what_it_said_of_one_person_does_not_help_the_next(ben: Visitor, alice: Caller) -> None:

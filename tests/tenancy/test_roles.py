@@ -104,7 +104,7 @@ def test_the_password_of_nobody_is_for_the_application() -> None:
 @pytest.fixture
 def ann(alice: Caller) -> Person:
     person = member(alice.account, "reader")
-    assert person.client.get("/console/").status_code == 200
+    assert person.client.get("/console/", follow=True).status_code == 200
     return person
 
 

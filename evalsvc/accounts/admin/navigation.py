@@ -55,7 +55,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 
 def navigation(request: HttpRequest) -> list[dict[str, object]]:
     """Return the link to the console and the sidebar's groups; each entry checks its ModelAdmin's permission."""
-    console = {"title": "Console", "icon": "monitoring", "link": reverse("console_home")}
+    console = {"title": "Console", "icon": "monitoring", "link": reverse("console_start")}
     return [
         {"title": "", "separator": False, "items": [console]},
         *(

@@ -73,7 +73,7 @@ class SignInAdapter(DefaultAccountAdapter):
         begin_session(request, user)
         steps = [record.get("type") or record["method"] for record in get_authentication_records(request, user)]
         record_of_person(user, "signin.succeeded", address=caller_ip(request), by=" + ".join(steps))
-        return redirect(facts["redirect_url"] or reverse("console_home"))
+        return redirect(facts["redirect_url"] or reverse("console_start"))
 
 
 class FactorAdapter(DefaultMFAAdapter):

@@ -103,12 +103,17 @@ class GateFixture:
 
 
 @contextmanager
-def open_gate_fixture(node: pytest.Item, undecided: str) -> Iterator[GateFixture]:
-    """Yield the gate fixture; skip the test, with the reason, if no service is configured."""
+def open_gate_fixture(node: pytest.Item, undecided: str, *, required: bool) -> Iterator[GateFixture]:
+    """Yield the gate fixture; if no service is configured, skip the test, or fail it where the gate is required."""
     url = os.environ.get("EVALSVC_BASE_URL") or os.environ.get("EVALSVC_URL")
     try:
         credentials = require_credentials(url, os.environ.get("EVALSVC_API_KEY"), os.environ.get("EVALSVC_PROFILE"))
     except ClickException as exc:
-        pytest.skip(f"No evalsvc service is configured. {exc.message}")
+        reason = f"No evalsvc service is configured. {exc.message}"
+        if required:
+            pytest.fail(
+                f"{reason} A gate is required here: under CI, unless `evalsvc_required` says no.", pytrace=False
+            )
+        pytest.skip(reason)
     with Client(*credentials) as client:
         yield GateFixture(client, node, undecided)

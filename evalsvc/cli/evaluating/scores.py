@@ -11,6 +11,7 @@ from typing import Any
 from evalsvc.cli.evaluating.files import OutputFile, read_output_file
 from evalsvc.cli.evaluating.summary import Outcomes, count_outcomes, format_rows, format_summary, is_pass_rate
 from evalsvc.cli.options import INCOMPLETE, CommandError
+from evalsvc.cli.places import console_address
 from evalsvc.cli.report import Report
 from evalsvc.client import Client, Comparison, EvaluationResult
 from evalsvc.client.service.transport import add_params
@@ -82,13 +83,13 @@ def score_files(
     for file in files:
         for line in file.describe():
             report.say(line)
-    scored_files = [_score_file(client, file, evaluators, options) for file in files]
+    console = console_address(client)
+    scored_files = [_score_file(client, file, evaluators, options, console) for file in files]
     comparisons = _compare_files(client, scored_files)
-    base_url = client.experiments_api.transport.base_url.rstrip("/")
     lines = [line for scored in scored_files for line in _list_lines(scored, options, has_title=len(files) > 1)]
-    lines += [line for name, comparison in comparisons.items() for line in _list_comparison(client, name, comparison)]
+    lines += [line for name, comparison in comparisons.items() for line in _list_comparison(console, name, comparison)]
     if len(files) == 1:
-        lines += _list_comparable(base_url, scored_files[0].result)
+        lines += _list_comparable(console, scored_files[0].result)
     facts = {
         "files": [scored.to_json() for scored in scored_files],
         "comparisons": [dict(comparison.raw) for comparison in comparisons.values()],
@@ -105,13 +106,14 @@ def score_files(
         raise SystemExit(INCOMPLETE)
 
 
-def _score_file(client: Client, file: OutputFile, evaluators: Sequence[str], options: FileOptions) -> ScoredFile:
+def _score_file(
+    client: Client, file: OutputFile, evaluators: Sequence[str], options: FileOptions, console: str
+) -> ScoredFile:
     result = client.score_file(
         file.path, list(evaluators), mapping=options.mapping, metadata=options.kept, name=options.name,
         format=options.format, promote=options.promote,
     )  # fmt: skip
-    base_url = client.experiments_api.transport.base_url.rstrip("/")
-    return ScoredFile(file, result, f"{base_url}/console/experiments/{result.experiment_id}")
+    return ScoredFile(file, result, f"{console}/experiments/{result.experiment_id}")
 
 
 def _list_lines(scored: ScoredFile, options: FileOptions, *, has_title: bool) -> Iterator[str]:
@@ -128,16 +130,15 @@ def _compare_files(client: Client, scored_files: Sequence[ScoredFile]) -> dict[s
     return {name: client.compare(first, second, metric=name) for name in first.metrics}
 
 
-def _list_comparable(base_url: str, result: EvaluationResult) -> Iterator[str]:
+def _list_comparable(console: str, result: EvaluationResult) -> Iterator[str]:
     """Yield a line for each of the newest files over the same ids: how to compare this one with it."""
     for other in result.comparable[:N_COMPARABLE]:
         sides = {"a": result.experiment_id, "b": other["experiment_id"], "metric": other["metric"]}
         command = f"evalsvc compare {sides['a']} {sides['b']} --metric {shlex.quote(other['metric'])}"
         same = f"{other['n_common']} of {len(result.rows)} rows are those of {other['name']}"
-        yield f"{same}: {command} → {base_url}{add_params('/console/compare', sides)}"
+        yield f"{same}: {command} → {console}{add_params('/compare', sides)}"
 
 
-def _list_comparison(client: Client, name: str, comparison: Comparison) -> Iterator[str]:
-    base_url = client.experiments_api.transport.base_url.rstrip("/")
+def _list_comparison(console: str, name: str, comparison: Comparison) -> Iterator[str]:
     a, b = (comparison.raw[side]["config_id"] for side in ("a", "b"))
-    yield f"{comparison} → {base_url}{add_params('/console/compare', {'a': a, 'b': b, 'metric': name})}"
+    yield f"{comparison} → {console}{add_params('/compare', {'a': a, 'b': b, 'metric': name})}"

@@ -15,6 +15,7 @@ from evalsvc.cli.options import (
     CommandError,
     client_options,
     drop_none,
+    limit_options,
     read_key_values,
     read_mapping,
     report_options,
@@ -83,10 +84,10 @@ def benchmarks_create(
 
 
 @benchmarks_group.command("list", epilog="Example: evalsvc benchmarks list --limit 5")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="So many, the newest.")
+@limit_options
 @report_options
 @client_options
-def benchmarks_list(limit: int, report: Report, client: Client) -> None:
+def benchmarks_list(limit: int | None, report: Report, client: Client) -> None:
     """List benchmarks, newest first."""
     benchmarks = [*islice(client.benchmarks.list(), limit)]
     report.finish({"benchmarks": [benchmark.raw for benchmark in benchmarks]}, map(benchmark_line, benchmarks))

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.nouns.rankings import comparison_line, follow_ranking, ranking_lines
-from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, report_options
+from evalsvc.cli.options import INCOMPLETE, CommandError, client_options, drop_none, limit_options, report_options
 from evalsvc.cli.places import find_review, resolve_experiment, resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -81,10 +81,10 @@ def comparisons_create(
 
 @comparisons_group.command("list", epilog="Example: evalsvc comparisons list --experiment nightly")
 @click.option("--experiment", help="Only those of this experiment, by id or name.")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="So many, the newest.")
+@limit_options
 @report_options
 @client_options
-def comparisons_list(experiment: str | None, limit: int, report: Report, client: Client) -> None:
+def comparisons_list(experiment: str | None, limit: int | None, report: Report, client: Client) -> None:
     """List comparisons, newest first, with how far each has come."""
     of = resolve_experiment(client.experiments_api, experiment)["id"] if experiment else None
     comparisons = [*islice(client.comparisons.list(experiment_id=of), limit)]

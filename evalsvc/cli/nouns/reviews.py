@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from evalsvc.cli.nouns.answers import link_line, review_line, review_lines
-from evalsvc.cli.options import CommandError, client_options, drop_none, read_key_values, report_options
+from evalsvc.cli.options import CommandError, client_options, drop_none, limit_options, read_key_values, report_options
 from evalsvc.cli.places import find_review, resolve_experiment
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -83,10 +83,10 @@ def reviews_create(
 
 
 @reviews_group.command("list", epilog="Example: evalsvc reviews list --limit 5")
-@click.option("--limit", default=20, show_default=True, type=click.IntRange(1), help="So many, the newest.")
+@limit_options
 @report_options
 @client_options
-def reviews_list(limit: int, report: Report, client: Client) -> None:
+def reviews_list(limit: int | None, report: Report, client: Client) -> None:
     """List reviews, newest first, with how far each has come."""
     reviews = [*islice(client.reviews.list(), limit)]
     report.finish({"reviews": [review.raw for review in reviews]}, map(review_line, reviews))

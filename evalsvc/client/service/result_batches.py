@@ -22,6 +22,8 @@ class SendResult:
     """What became of rows, by the caller's own row: the id of the evaluation that there is, or why it was refused."""
 
     kept: list[tuple[JsonRow, str]] = field(default_factory=list)
+    n_new: int = 0
+    """How many of them the service did not have before."""
     refused: list[tuple[JsonRow, str]] = field(default_factory=list)
 
 
@@ -44,6 +46,7 @@ def send_rows(
             reasons.setdefault(error["index"], []).append(f"{at}: {error['detail']}")
         good = [row for index, (row, _) in enumerate(portion) if index not in reasons]
         result.kept += zip(good, [str(row["id"]) for row in body["evaluation_results"]], strict=True)
+        result.n_new += body["n_new"]
         result.refused += [(portion[index][0], " ".join(texts)) for index, texts in reasons.items()]
         advance(len(portion))
         # Requests and responses of httpx reference each other, and Python counts them as a few small objects: without

@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 
+from evalsvc.accounts.membership import CURRENT
 from evalsvc.rest.problems import NotFound
 
 PAGE_KEYS = ("cursor", "page")
@@ -77,10 +78,18 @@ def safe_next(request: HttpRequest, default: str) -> str:
 
 
 def page_address(view: str, *args: object, **query: object) -> str:
-    """Return the URL of a page with query parameters; empty values are left out."""
-    address = reverse(view, args=args)
+    """Return the URL of a page of the current account with query parameters; empty values are left out."""
+    membership = CURRENT.get()
+    if membership is None:
+        raise LookupError(f"{view} is a page of an account, and there is none here.")
+    address = reverse(view, args=(membership.account_id, *args))
     encoded = urlencode({name: str(value) for name, value in query.items() if value not in (None, "")})
     return f"{address}?{encoded}" if encoded else address
+
+
+def home_address() -> str:
+    """Return the URL of the current account's start page; without one, the URL that redirects to it."""
+    return page_address("console_home") if CURRENT.get() else reverse("console_start")
 
 
 def trace_address(trace_id: str) -> str:

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from evalsvc.console.parts.addresses import address_with
+from evalsvc.console.parts.addresses import address_with, home_address, page_address
 from evalsvc.console.parts.calls import ApiCall, as_curl, as_python
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
@@ -39,6 +39,10 @@ def currency() -> str:
 def moment_tag(at: datetime | None) -> SafeString:
     """Show a time: how long ago, and when exactly, with its zone."""
     return time_tag(at, timezone.now())
+
+
+register.simple_tag(page_address)
+register.simple_tag(home_address)
 
 
 @register.simple_tag(takes_context=True, name="address")

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, BinaryIO
+from uuid import UUID
 
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation, require_package
 from evalsvc.datasets.importers.summary import UploadSummary
-from evalsvc.datasets.importers.table import check_header, read_cells
+from evalsvc.datasets.importers.table import check_header, read_cells, read_json_cell
 
 BATCH_ROWS = 100
 INDEX_NAME = re.compile(r"__index_level_[0-9]+__|Unnamed: [0-9]+(\.[0-9]+)?")
@@ -52,7 +53,7 @@ def read_parquet(
                 location = SourceLocation(f"/file/row/{number}", f"Row {number}")
                 # Convert a single row at a time: a value that the file stores once can occur in every row.
                 cells = [
-                    plain_value(location, refusals, name, column[i].as_py())
+                    _read_cell(location, refusals, name, column[i])
                     for name, column in zip(header, [batch.columns[i] for i in kept], strict=True)
                 ]
                 yield location, read_cells(location, header, cells, refusals)
@@ -61,8 +62,15 @@ def read_parquet(
         raise refusals.stop(file_location, f"Not valid Parquet: {reason.rstrip('.')}.") from None
 
 
+def _read_cell(location: SourceLocation, refusals: Refusals, name: str, cell: Any) -> object:
+    value = cell.as_py(maps_as_pydicts="lossy")
+    if isinstance(value, str) and getattr(cell.type, "extension_name", "") == "arrow.json":
+        return read_json_cell(location, name, value, refusals)
+    return plain_value(location, refusals, name, value)
+
+
 def plain_value(location: SourceLocation, refusals: Refusals, name: str, value: object) -> object:
-    """Return a cell as JSON has it: times as ISO 8601, decimals as their text, maps as objects."""
+    """Return a cell as JSON has it: times as ISO 8601, decimals and UUIDs as their text."""
     match value:
         case None | bool() | str() | int():
             return value
@@ -70,14 +78,14 @@ def plain_value(location: SourceLocation, refusals: Refusals, name: str, value: 
             if math.isfinite(value):
                 return value
             refusals.add(location, f"`{name}` holds {value}, which is no number in JSON.", name)
+        case UUID():
+            return str(value)
         case Decimal():
             return format(value, "f")
         case datetime() | date() | time():
             return value.isoformat()
         case dict():
             return {str(key): plain_value(location, refusals, name, part) for key, part in value.items()}
-        case list() if value and all(isinstance(part, tuple) and len(part) == 2 for part in value):
-            return {str(key): plain_value(location, refusals, name, part) for key, part in value}
         case list():
             return [plain_value(location, refusals, name, part) for part in value]
         case _:

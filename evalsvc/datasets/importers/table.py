@@ -172,11 +172,16 @@ def read_cells(location: SourceLocation, header: Sequence[str], cells: Sequence[
     record: Record = {}
     for name, cell in zip(header, cells, strict=True):
         field = name.removesuffix(JSON_SUFFIX).rstrip()
-        record[field] = cell
-        if field != name and isinstance(cell, str):
-            try:
-                value = decode_json(cell)
-                record[field] = JsonText(value) if isinstance(value, str) else value
-            except ValueError as exc:
-                refusals.add(location, f"`{name}` is not valid JSON: {exc}.", name)
+        is_json = field != name and isinstance(cell, str)
+        record[field] = read_json_cell(location, name, str(cell), refusals) if is_json else cell
     return record
+
+
+def read_json_cell(location: SourceLocation, name: str, cell: str, refusals: Refusals) -> object:
+    """Return the value of a cell of JSON; None after refusing one that is not."""
+    try:
+        value = decode_json(cell)
+    except ValueError as exc:
+        refusals.add(location, f"`{name}` is not valid JSON: {exc}.", name)
+        return None
+    return JsonText(value) if isinstance(value, str) else value

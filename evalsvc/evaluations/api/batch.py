@@ -43,6 +43,7 @@ class EvaluationBatchView(AccountView):
         body = read_body(request)
         rows = read_score_batch(self.account.pk, body)
         self.warn_of(list_body_keys(body), ScoreBatchBody.__struct_fields__, rows.warnings)
-        evaluations, unplaced = keep_scores(account=self.account, scores=rows.scores)
-        errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        return Response(KeptEvaluations(evaluations=[evaluation_out(row) for row in evaluations], errors=errors))
+        kept = keep_scores(account=self.account, scores=rows.scores)
+        errors = sorted([*rows.errors, *kept.errors], key=lambda error: error.index)
+        evaluations = [evaluation_out(row) for row in kept.evaluations]
+        return Response(KeptEvaluations(evaluations=evaluations, n_new=kept.n_new, errors=errors))

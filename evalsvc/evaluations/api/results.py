@@ -82,9 +82,10 @@ class ResultBatchView(AccountView):
         body = read_body(request)
         rows = read_results(self.account.pk, body, since=self._since(request))
         self.warn_of(list_body_keys(body), ResultBatch.__struct_fields__, rows.warnings)
-        evaluations, unplaced = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
-        errors = sorted([*rows.errors, *unplaced], key=lambda error: error.index)
-        return Response(EvaluationResults(evaluation_results=[result_out(row) for row in evaluations], errors=errors))
+        kept = keep_scores(account=self.account, scores=rows.scores, name="evaluation_results")
+        errors = sorted([*rows.errors, *kept.errors], key=lambda error: error.index)
+        results = [result_out(row) for row in kept.evaluations]
+        return Response(EvaluationResults(evaluation_results=results, n_new=kept.n_new, errors=errors))
 
     def _since(self, request: Request) -> int:
         """Return the lowest id of a request that this call may repeat."""

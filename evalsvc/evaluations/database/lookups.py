@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import CharField, Lookup, TextField
+from django.db.models import BigIntegerField, CharField, Func, Lookup, TextField, Value
 
 
 def bigints(ids: Iterable[int]) -> str:
     """Write a parameter for `bigint[]`: psycopg dumps a list number by number, which takes longer than to find them."""
     return f"{{{','.join(map(str, ids))}}}"
+
+
+class UnseenAccount(Func):
+    """An account id that the planner does not see, so that it expects the rows of an average account.
+
+    Of an account that had no rows when the table was analyzed it would expect one row, and any index of the account
+    would look as good as any other.
+    """
+
+    template = "(SELECT %(expressions)s)"
+
+    def __init__(self, account_id: int) -> None:
+        super().__init__(Value(account_id, output_field=BigIntegerField()), output_field=BigIntegerField())
 
 
 class Like(Lookup):

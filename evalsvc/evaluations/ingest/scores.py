@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import connection
+from django.db.models import F
 
 from evalsvc.accounts.models import Account
+from evalsvc.evaluations.database.lookups import AnyOf
 from evalsvc.evaluations.database.round_trips import dump_jsonb, raw_connection
 from evalsvc.evaluations.ingest.rows import ClientScore, PlacementRequest
-from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.wire.shapes import RowError
 from evalsvc.infra.locks import CLIENT_SCORES
 from evalsvc.projects.services import Placement, lock_placement, remember_app
@@ -19,20 +23,40 @@ from evalsvc.tenancy.scope import account_scope
 MAX_PLACEMENTS = 100
 
 
-def keep_scores(
-    *, account: Account, scores: Sequence[ClientScore], name: str = "evaluations"
-) -> tuple[list[Evaluation], list[RowError]]:
-    """Store each score once; return the evaluations in the order of the rows, and the errors of rows without a place.
+@dataclass(frozen=True, slots=True)
+class KeptScores:
+    """The evaluations of rows in their order, how many of them are new, and the errors of rows without a place."""
+
+    evaluations: list[Evaluation]
+    n_new: int
+    errors: list[RowError]
+
+
+def keep_scores(*, account: Account, scores: Sequence[ClientScore], name: str = "evaluations") -> KeptScores:
+    """Store each score once.
 
     A row that was stored before is not stored again: its existing evaluation is returned. `name` is the name of the
     list of rows in the body.
     """
     with account_scope(account.pk):
-        take_turns(account.pk)
+        start = take_turns(account.pk)
         placed_scores, errors = _assign_placements(account, scores, name)
         ids = keep_client_scores(account.pk, placed_scores) if placed_scores else []
-        rows = Evaluation.objects.filter(account=account, id__in=ids).select_related("request").in_bulk()
-    return [rows[id] for id in ids], errors
+        rows = _read_with_requests(account, ids)
+    n_new = sum(row.completed_at is not None and row.completed_at >= start for row in rows.values())
+    return KeptScores([rows[id] for id in ids], n_new, errors)
+
+
+def _read_with_requests(account: Account, ids: Sequence[int]) -> dict[int, Evaluation]:
+    """Read evaluations and their requests, each by its ids: a join would read whole tables by stale statistics."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('enable_seqscan', 'off', true)")
+    evaluations = Evaluation.objects.filter(AnyOf(F("id"), ids), account=account).in_bulk()
+    request_ids = [evaluation.request_id for evaluation in evaluations.values()]
+    requests = EvaluationRequest.objects.filter(AnyOf(F("id"), request_ids), account=account).in_bulk()
+    for evaluation in evaluations.values():
+        evaluation.request = requests[evaluation.request_id]
+    return evaluations
 
 
 def _assign_placements(
@@ -86,13 +110,17 @@ def _placement(account: Account, asked: PlacementRequest) -> Placement | list[tu
         return [(error.pointer, error.detail) for error in problem.errors]
 
 
-def take_turns(account_id: int) -> None:
+def take_turns(account_id: int) -> datetime:
     """Serialize the batches of an account until the transaction ends, as `keep_client_scores` does.
 
-    Call it before creating a batch's apps and projects: two batches with the same new ones in different order deadlock.
+    Return the time since when no other batch can write. Call it before creating a batch's apps and projects: two
+    batches with the same new ones in different order deadlock.
     """
     with connection.cursor() as cursor:
         CLIENT_SCORES.take(cursor, account_id)
+        cursor.execute("SELECT clock_timestamp()")
+        (start,) = cursor.fetchone() or ()
+    return start
 
 
 def keep_client_scores(account_id: int, scores: Sequence[ClientScore]) -> list[int]:

@@ -36,10 +36,10 @@ OF_INPUTS = " + ".join([OF_TAGS, *map(_text_size_sql, (*INPUTS, "contexts")), _d
 KEPT = """
 WITH evaluation AS MATERIALIZED (
   SELECT id, request_id, {of_row} AS n_bytes FROM evaluations_evaluation
-  WHERE account_id = %s AND id = ANY(%s::bigint[])
+  WHERE account_id = (SELECT %s::bigint) AND id = ANY(%s::bigint[])
 ), request AS MATERIALIZED (
   SELECT id, {of_request} AS n_bytes FROM evaluations_evaluationrequest
-  WHERE account_id = %s AND id = ANY(ARRAY(SELECT request_id FROM evaluation))
+  WHERE account_id = (SELECT %s::bigint) AND id = ANY(ARRAY(SELECT request_id FROM evaluation))
 ), weighed AS (
   SELECT evaluation.id, place, evaluation.n_bytes + coalesce(request.n_bytes, 0) AS n_bytes
   FROM unnest(%s::bigint[]) WITH ORDINALITY AS page(id, place)

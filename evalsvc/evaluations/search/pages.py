@@ -27,9 +27,10 @@ from psycopg.pq import Format
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.evaluations.database.columns import SHOWN
-from evalsvc.evaluations.database.lookups import AnyOf
+from evalsvc.evaluations.database.lookups import AnyOf, UnseenAccount
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.budget import PageIds, build_budget_condition
+from evalsvc.evaluations.search.plans import BY_INDEX, IN_INDEX_ORDER, allow_sorts, has_index_order
 from evalsvc.evaluations.search.tags import HasTag, split_leading_tag
 from evalsvc.judges.calls.endings import STOP
 from evalsvc.rest.answering.pagination import TimeCursor, order_by_time, read_time_cursor, write_time_cursor
@@ -83,14 +84,24 @@ def search_evaluations(
     after = read_time_cursor(cursor, of=f"{of}:{account.pk}") if cursor else None
     if not limit:
         return Page([], cursor)
-    with in_time(seconds or TIMEOUT_SECONDS, what="Looking through the account's evaluations"):
-        rows = _ids_by_time(account, condition or Q(), after, oldest_first)
+    condition = condition or Q()
+    in_order = has_index_order(condition)
+    with in_time(
+        seconds or TIMEOUT_SECONDS,
+        what="Looking through the account's evaluations",
+        settings=IN_INDEX_ORDER if in_order else BY_INDEX,
+    ):
+        rows = _ids_by_time(account, condition, after, oldest_first)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
         start = offset or 0
         id_rows = fetch_rows(rows[start : start + limit + 1])
         ids = [id for id, _ in id_rows[:limit]]
+        if in_order:
+            allow_sorts()
         page_rows = (
-            Evaluation.objects.filter(AnyOf(F("id"), ids), account=account) if ids else Evaluation.objects.none()
+            Evaluation.objects.filter(AnyOf(F("id"), ids), account=UnseenAccount(account.pk))
+            if ids
+            else Evaluation.objects.none()
         )
         if shows != "nothing":
             page_ids = PageIds(account.pk, ids, with_inputs=shows == "inputs", by_offset=offset is not None)
@@ -108,18 +119,19 @@ def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldes
     """Return the (id, created_at) of evaluations that meet a condition, from the newest or the oldest on."""
 
     def ids_with(tag: HasTag, most: int) -> list[int]:
-        return [id for (id,) in fetch_rows(tag.rows.filter(account=account).values_list("evaluation_id")[:most])]
+        return [id for (id,) in fetch_rows(tag.rows.filter(account=unseen).values_list("evaluation_id")[:most])]
 
+    unseen = UnseenAccount(account.pk)
     tag, other_conditions = split_leading_tag(condition, ids_with)
     rows = order_by_time(
-        Evaluation.objects.filter(other_conditions, account=account, captured=True),
+        Evaluation.objects.filter(other_conditions, account=unseen, captured=True),
         after=after,
         oldest_first=oldest_first,
     )
     if tag is None:
         return rows.values_list("id", "created_at")
     # In the order of the tag's index: that of evaluations would be walked past all that have another.
-    tag_rows = tag.rows.filter(account=account)
+    tag_rows = tag.rows.filter(account=unseen)
     if other_conditions:
         tag_rows = tag_rows.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))))
     in_order = order_by_time(tag_rows, after=after, oldest_first=oldest_first, id="evaluation_id")

@@ -14,7 +14,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.selectors import list_evaluators, spellings
 from evalsvc.evaluations.database.columns import PLACE, SHOWN
-from evalsvc.evaluations.database.lookups import AnyOf
+from evalsvc.evaluations.database.lookups import AnyOf, UnseenAccount
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, Evaluation
 from evalsvc.evaluations.search.budget import PageIds, build_budget_condition
 from evalsvc.evaluations.search.indirect import build_indirect_condition
@@ -113,7 +113,9 @@ def _search_by_sample(
     ids = _sort_by_sample([(sample, id) for id, _created_at, sample in newest], descends)
     page = ids[start : start + limit]
     page_ids = PageIds(account.pk, page, with_inputs=True, by_offset=offset is not None)
-    evaluations = Evaluation.objects.filter(AnyOf(F("id"), page), build_budget_condition(page_ids), account=account)
+    evaluations = Evaluation.objects.filter(
+        AnyOf(F("id"), page), build_budget_condition(page_ids), account=UnseenAccount(account.pk)
+    )
     by_id = {row.id: row for row in fetch_rows(evaluations.values_list(*RESULT_COLUMNS))}
     page_rows = [by_id[id] for id in page if id in by_id]
     rows = _attach_inputs(account, page_rows)

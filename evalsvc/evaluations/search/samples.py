@@ -10,7 +10,7 @@ from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Left
 
 from evalsvc.accounts.models import Account
-from evalsvc.evaluations.database.lookups import AnyOf
+from evalsvc.evaluations.database.lookups import AnyOf, UnseenAccount
 from evalsvc.evaluations.database.partitions import lookups_for_requests
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.pages import fetch_rows, search_evaluations
@@ -82,7 +82,7 @@ def list_siblings(*, account: Account, evaluation: Evaluation) -> list[Any]:
 
 def _find_sibling_ids(account: Account, evaluation: Evaluation) -> list[int]:
     """Return ids by two indexes; one condition with `or` would use neither."""
-    rows = Evaluation.objects.filter(account=account, captured=True)
+    rows = Evaluation.objects.filter(account=UnseenAccount(account.pk), captured=True)
     beside = set(
         rows.filter(**lookups_for_requests([evaluation.request_id])).values_list("id", flat=True)[: MAX_SIBLINGS + 1]
     )
@@ -117,7 +117,9 @@ def _verdicts(account: Account, request_ids: Collection[int]) -> dict[int, list[
     if not request_ids:
         return {}
     rows = _annotate_metric(
-        Evaluation.objects.filter(account=account, captured=True, **lookups_for_requests(list(request_ids)))
+        Evaluation.objects.filter(
+            account=UnseenAccount(account.pk), captured=True, **lookups_for_requests(list(request_ids))
+        )
     )
     verdict_rows = rows.order_by("request_id", "position").values_list(*VERDICT_COLUMNS, "metric")[:MAX_VERDICTS]
     verdicts_by_request: dict[int, list[Any]] = {}

@@ -168,6 +168,7 @@ class EvaluationResults(AnswerWithWarnings):
     """What was kept of a batch, and which rows were left out."""
 
     evaluation_results: list[EvaluationVerdict]
+    n_new: int
     errors: list[RowError]
 
 
@@ -246,6 +247,7 @@ class KeptEvaluations(AnswerWithWarnings):
     """What was kept of a batch, and which rows were left out."""
 
     evaluations: list[StoredEvaluation]
+    n_new: int
     errors: list[RowError]
 
 

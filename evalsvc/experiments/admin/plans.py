@@ -12,7 +12,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.http import urlencode
 from unfold.decorators import display
 
-from evalsvc.accounts.admin.base import READER, ScopedAdmin, is_operator, shorten
+from evalsvc.accounts.admin.base import READER, ScopedAdmin, shorten
 from evalsvc.experiments.admin.changelist import PlanList, StateFilter
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.words import number
@@ -99,23 +99,20 @@ class ExperimentPlanAdmin(ScopedAdmin):
 
     # --- One experiment ----------------------------------------------------------------------------------------------
     def redirect_to_board(self, request: HttpRequest, object_id: str, config_id: int | None = None) -> HttpResponse:
-        """Redirect to the board; for an operator, to the row, where a button opens the board in the row's account."""
-        plan = self.readable(request, object_id)
-        return redirect(change_page(plan) if is_operator(request) else board_page(plan))
+        """Redirect to the board."""
+        return redirect(board_page(self.readable(request, object_id)))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the row, and the way to its board."""
         plan = self.readable(request, object_id)
-        ways = {"board": board_page(plan), "plan": plan, "chooses_account": is_operator(request)}
+        ways = {"board": board_page(plan), "plan": plan}
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), **ways})
 
     def outputs_page(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Redirect to the console's outputs of the requested config."""
         plan = self.readable(request, object_id)
-        if is_operator(request):
-            return redirect(change_page(plan))
         config = request.GET.get("config", "")
         return redirect(outputs_page(plan) + (f"?{urlencode({'config': config})}" if config else ""))
 
@@ -142,16 +139,11 @@ def address(name: str) -> str:
     return f"experiments_experimentplan_{name}"
 
 
-def change_page(plan: ExperimentPlan) -> str:
-    """Return the address of an experiment's row."""
-    return reverse(f"admin:{address('change')}", args=[plan.pk])
-
-
 def board_page(plan: ExperimentPlan) -> str:
     """Return the address of an experiment's board."""
-    return reverse("console_experiment", args=[plan.pk])
+    return reverse("console_experiment", args=[plan.account_id, plan.pk])
 
 
 def outputs_page(plan: ExperimentPlan) -> str:
     """Return the address of an experiment's answers."""
-    return reverse("console_experiment_outputs", args=[plan.pk])
+    return reverse("console_experiment_outputs", args=[plan.account_id, plan.pk])

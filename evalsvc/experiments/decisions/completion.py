@@ -19,6 +19,7 @@ from evalsvc.experiments.inference.confirmation import find_confirmed
 from evalsvc.experiments.inference.estimates.looks import write_looks
 from evalsvc.experiments.inference.pairs.evidence import bring_up_to_date
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.notices import ended
 from evalsvc.infra.locks import PLANNER
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import JSONValue
@@ -132,5 +133,6 @@ def _write(plan: ExperimentPlan, state: str, *, has_ended: bool, is_closed: bool
         return
     data: dict[str, JSONValue] = {"experiment_id": str(plan.experiment_id), "state": str(state)}
     record_event(account_id=plan.account_id, type=EventType.EXPERIMENT_FINISHED, data=data)
+    ended.send(sender=None, plan=plan)
     if state == State.DONE:
         promote_leader(plan)

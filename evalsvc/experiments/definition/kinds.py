@@ -7,6 +7,7 @@ from typing import Any
 
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA, schema_problems
 from evalsvc.experiments.definition.fields.pointers import is_pointer
+from evalsvc.experiments.definition.messages import messages_problem
 from evalsvc.experiments.definition.prompt_sources import PROMPT_FROM, prompt_source_problems
 from evalsvc.experiments.definition.templates import problem_with, template_names
 from evalsvc.outbound.guard import why_not_called
@@ -75,15 +76,8 @@ def _chat_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from prompt_source_problems(parameters)
     if ("prompt" in parameters or PROMPT_FROM in parameters) == ("messages" in parameters):
         yield "/parameters", f"Give either `prompt` or `{PROMPT_FROM}` (with `system`, if you like), or `messages`."
-    messages = parameters.get("messages", [])
-    if "messages" in parameters and not (
-        isinstance(messages, list) and messages and all(_is_message(message) for message in messages)
-    ):
-        yield "/parameters/messages", "`messages` is a list of objects with `role` and `content`, both texts."
-
-
-def _is_message(message: Any) -> bool:
-    return isinstance(message, Mapping) and set(message) == {"role", "content"} and isinstance(message["content"], str)
+    if "messages" in parameters and (why := messages_problem(parameters["messages"])):
+        yield "/parameters/messages", why
 
 
 def _http_problems(parameters: Mapping[str, Any], *, is_node: bool) -> Iterator[tuple[str, str]]:

@@ -61,6 +61,12 @@ def fill_json(template: object, fields: Mapping[str, object]) -> object:
     return template
 
 
+def get_sole_name(template: str) -> str | None:
+    """Return the name that a text consists of, or None where there is more to it."""
+    match = _token.fullmatch(template.strip())
+    return match[1].strip() if match else None
+
+
 def field_value(name: str, fields: Mapping[str, object]) -> object:
     """Return the value at a dotted name; list items are named by their index. Raises UnknownField."""
     value: Any = fields

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters
+from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, count_clusters, count_pairs
 from evalsvc.experiments.inference.estimates.figures import Tally, build_figures, needs_series
 from evalsvc.experiments.inference.estimates.watched import watch_all
 from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
-from evalsvc.experiments.inference.pairs.comparisons import read_comparisons
+from evalsvc.experiments.inference.pairs.comparisons import Comparisons, read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
+from evalsvc.experiments.inference.pairs.versus import find_baseline
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
+from evalsvc.experiments.reporting.conclusion import Conclusion, conclude, find_next_best
 from evalsvc.experiments.reporting.live.scene import select_estimates, tally_in
-from evalsvc.experiments.reporting.live.view import count_queries
+from evalsvc.experiments.reporting.live.view import compare_configs, count_queries, is_better_than_all
 from evalsvc.experiments.reporting.words import level_names
+from evalsvc.stats.pairs.common import between
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,10 @@ class ExperimentOverview:
     ahead: Sequence[Config]
     """The leader, or the configs that are tied, in the order of arrival."""
     figures: Mapping[str, Any] | None
-    """The leader's numbers of the primary metric, as the live view has them; None without a leader."""
+    """The leader's numbers of the primary metric, as the live view has them; None without a leader.
+
+    With a conclusion only those of an experiment with a single config: the conclusion of others is a comparison.
+    """
     n: int
     n_configs: int
     n_running: int
@@ -34,6 +40,8 @@ class ExperimentOverview:
     n_to_do: int
     n_queries: int
     cost: float
+    conclusion: Conclusion | None = None
+    """Only where it was asked for."""
 
     @property
     def leading(self) -> str:
@@ -47,8 +55,12 @@ class ExperimentOverview:
         return f"{first.n_error} failed" if first and first.n_error else ""
 
 
-def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOverview]:
-    """Return the overview of each experiment: five queries, and one for each that names clusters, or a new leader."""
+def build_overviews(plans: Sequence[ExperimentPlan], *, concludes: bool = False) -> dict[int, ExperimentOverview]:
+    """Return the overview of each experiment: five queries, and one for each that names clusters, or a new leader.
+
+    `concludes`: with the sentence of each, which compares its leader with the others, and without the estimates that
+    the sentence does not need.
+    """
     ever: dict[int, list[Config]] = {plan.pk: [] for plan in plans}
     for config in Config.objects.filter(experiment__in=list(ever)).order_by("arrival"):
         ever[config.experiment_id].append(config)
@@ -57,11 +69,12 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
     commons = read_comparisons(*configs)
     leading = {plan.pk: find_leading_configs(plan, configs[plan.pk], tallies, commons) for plan in plans}
     leaders = {id: found.reference for id, found in leading.items()}
-    intervals = watch_all(_iter_series_leaders(plans, leaders))
-    selected = select_estimates((plan, leading[plan.pk], len(ever[plan.pk]), tallies) for plan in plans)
+    estimated = [plan for plan in plans if not concludes or len(configs[plan.pk]) == 1]
+    intervals = watch_all(_iter_series_leaders(estimated, leaders))
+    selected = select_estimates((plan, leading[plan.pk], len(ever[plan.pk]), tallies) for plan in estimated)
     overviews = {}
     for plan in plans:
-        leader, metric = leaders[plan.pk], primary_metric(plan)
+        leader, metric = leaders[plan.pk] if plan in estimated else None, primary_metric(plan)
         tally = tallies[leader.pk] if leader else None
         leader_intervals = intervals.get((leader.pk, metric.name)) if leader else None
         clusters = count_clusters(plan, [leader], [metric], most=MOST_WATCHED) if leader else {}
@@ -71,8 +84,45 @@ def build_overviews(plans: Sequence[ExperimentPlan]) -> dict[int, ExperimentOver
             if tally and leader
             else None
         )
-        overviews[plan.pk] = _overview(plan, configs[plan.pk], leading[plan.pk], leader_figures, tallies)
+        overview = _overview(plan, configs[plan.pk], leading[plan.pk], leader_figures, tallies)
+        if concludes:
+            found = _conclude(plan, configs[plan.pk], len(ever[plan.pk]), overview, tallies, commons)
+            overview = replace(overview, conclusion=found)
+        overviews[plan.pk] = overview
     return overviews
+
+
+def _conclude(
+    plan: ExperimentPlan,
+    configs: Sequence[Config],
+    n_ever: int,
+    overview: ExperimentOverview,
+    tallies: Mapping[int, Tally],
+    commons: Comparisons,
+) -> Conclusion:
+    """Return the same conclusion as that of the experiment's live view."""
+    metric, leader, baseline = primary_metric(plan), overview.leader, find_baseline(plan, configs)
+    others = [config for config in configs if leader is not None and config.pk != leader.pk]
+    pairs = [(config, leader) for config in others if leader is not None]
+    if leader is not None and baseline is not None and baseline.pk != leader.pk:
+        pairs.append((leader, baseline))
+    starts = [(one, other, common.upto) for one, other in pairs if (common := between(commons, one.pk, other.pk))]
+    clusters = count_pairs(plan, metric, starts, most=MOST_WATCHED)
+
+    def compare(config: Config, other: Config | None = leader) -> Mapping[str, Any] | None:
+        return compare_configs(plan, config, other, commons, n_ever, clusters) if other is not None else None
+
+    rival = None
+    if leader is not None and baseline is not None and baseline.pk != leader.pk:
+        found = compare(leader, baseline)
+        rival = (str(baseline.pk), found) if found is not None else None
+    elif leader is not None:
+        rival = find_next_best((str(config.pk), found) for config in others if (found := compare(config)) is not None)
+    scored = [config for config in configs if tallies[config.pk].sums.n]
+    is_settled = is_better_than_all(metric, leader, scored, compare) if configs else None
+    names = {str(config.pk): config.name for config in configs}
+    best = [str(config.pk) for config in overview.ahead]
+    return conclude(metric.name, names, best, overview.figures, rival, is_settled=is_settled)
 
 
 def _tallies(plans: Sequence[ExperimentPlan], configs: Mapping[int, Sequence[Config]]) -> dict[int, Tally]:

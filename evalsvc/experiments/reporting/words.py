@@ -9,7 +9,7 @@ from django.utils.text import Truncator
 
 from evalsvc.digits import digits_text, format_places, level_text
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
-from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE
+from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE, WORSE
 from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC
 
 MINUS = "\N{MINUS SIGN}"
@@ -210,18 +210,24 @@ def format_outlook(found: Mapping[str, Any]) -> str:
     return f"about {found['about_n_more']} more like these would settle it{beyond}"
 
 
+NO_VERDICT = "inconclusive (no significant difference yet)"
+
+
 def verdict_sentence(found: Mapping[str, Any], first: str, second: str) -> str:
-    """Return the verdict on two configs as a sentence, from the side of the better one."""
+    """Return the verdict on two configs as a sentence, from the side of the one that is better or ahead."""
     difference = found["mean"] or found
-    if found["word"] == INCONCLUSIVE or difference["delta"] is None:
-        return f"{first} against {second}: inconclusive (no significant difference yet)."
+    if difference["delta"] is None:
+        return f"{first} against {second}: {NO_VERDICT}."
     ends = difference["new_data"] or {"lower": None, "upper": None}
     delta, lower, upper = difference["delta"], ends["lower"], ends["upper"]
-    if found["word"] != BETTER:
+    if found["word"] == WORSE or (found["word"] == INCONCLUSIVE and delta < 0):
         first, second = second, first
-        delta, lower, upper = (None if end is None else -end for end in (delta, upper, lower))
+        delta, lower, upper = (None if end is None else 0.0 - end for end in (delta, upper, lower))
     bounds = f" {interval(lower, upper)}" if lower is not None else ""
-    return f"{first} is better than {second} by {number(delta)}{bounds}."
+    if found["word"] == BETTER or found["word"] == WORSE:
+        return f"{first} is better than {second} by {number(delta)}{bounds}."
+    ahead = f"{first} is ahead of {second} by {number(delta)}{bounds}" if delta else f"{first} and {second} are level"
+    return f"{ahead}: {NO_VERDICT}."
 
 
 def number(value: float | None, *, signed: bool = False) -> str:

@@ -12,6 +12,7 @@ import orjson
 
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evalsvc.experiments.definition.kinds import STRIP_THINKING, THINKING
+from evalsvc.experiments.definition.messages import fill_messages
 from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
 from evalsvc.experiments.runner.endings import close_answer
 from evalsvc.infra.cache import BoundedCache
@@ -186,13 +187,13 @@ def _ask_chat(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutp
     )
 
 
-def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> list[dict[str, str]]:
+def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Fill a chat config's templates from an example. Raises UnknownField."""
     fields = dict(example)
     if parameters.get("top_k") is not None and isinstance(fields.get("contexts"), list):
         fields["contexts"] = fields["contexts"][: parameters["top_k"]]
     if "messages" in parameters:
-        return [{**message, "content": fill_text(message["content"], fields)} for message in parameters["messages"]]
+        return fill_messages(parameters["messages"], fields)
     messages = [{"role": "user", "content": fill_text(parameters["prompt"], fields)}]
     if parameters.get("system"):
         messages.insert(0, {"role": "system", "content": fill_text(parameters["system"], fields)})

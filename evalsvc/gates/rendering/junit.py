@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET  # nosec B405  only written, never read
 from datetime import UTC
 
 from evalsvc.gates.answers import GateOut, Regression, RuleResult
-from evalsvc.gates.words import ends_words, number_words, rule_name
+from evalsvc.gates.words import ends_words, gate_title, number_words, rule_name
 
 # Characters that XML 1.0 cannot represent, not even escaped.
 _unsayable = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,11 +20,13 @@ def gate_junit(gate: GateOut) -> str:
     """Return the gate as an XML document."""
     errors = sum(_is_trouble(rule) for rule in gate.rules)
     failures = sum(rule.outcome != "pass" for rule in gate.rules) - errors
-    counts = {"tests": str(len(gate.rules)), "failures": str(failures), "errors": str(errors), "skipped": "0"}
+    counts = {"tests": str(len(gate.rules)), "failures": str(failures), "errors": str(errors)}
     moment = gate.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    name = _clean(gate.name or f"gate {gate.id}")
+    name = _clean(gate_title(gate))
     suites = ET.Element("testsuites", counts | {"name": "evalsvc", "time": "0"})
-    suite = ET.SubElement(suites, "testsuite", counts | {"name": name, "time": "0", "timestamp": moment})
+    # The schema has `skipped` here, and not above.
+    own = {"name": name, "skipped": "0", "time": "0", "timestamp": moment}
+    suite = ET.SubElement(suites, "testsuite", counts | own)
     properties = ET.SubElement(suite, "properties")
     for key in ("id", "outcome", "level", "looks", "covers"):
         ET.SubElement(properties, "property", {"name": key, "value": str(getattr(gate, key))})

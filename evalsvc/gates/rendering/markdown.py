@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import re
 
-from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
-from evalsvc.gates.words import VERDICTS, ends_words, gate_reason, interval_words, number_words, rows_words, rule_name
+from evalsvc.gates.answers import GateOut, RegressedSide, Regression, RuleResult
+from evalsvc.gates.words import (
+    VERDICTS,
+    ends_words,
+    gate_reason,
+    gate_title,
+    interval_words,
+    number_words,
+    rows_words,
+    rule_name,
+)
 from evalsvc.stats.basics.words import ONE_LOOK, WATCHED
 
 MARKS = {"pass": "✅", "fail": "❌", "undecided": "❔"}
@@ -33,7 +42,7 @@ _unseen = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\
 def gate_markdown(gate: GateOut) -> str:
     """Return the gate as Markdown."""
     parts = [
-        f"## {MARKS[gate.outcome]} {VERDICTS[gate.outcome]}: {_subject(gate)}",
+        f"## {MARKS[gate.outcome]} {VERDICTS[gate.outcome]}: {escaped_text(gate_title(gate))}",
         gate_reason(gate.outcome, gate.rules, gate.about_n_more, escaped_text),
         _table(gate),
         _unsettled(gate),
@@ -51,15 +60,6 @@ def escaped_text(text: str) -> str:
 def _escaped(found: re.Match[str]) -> str:
     # A backslash does not stop a host from finding mentions, references and links; an entity does.
     return ENTITIES.get(found[0], f"\\{found[0]}")
-
-
-def _subject(gate: GateOut) -> str:
-    if gate.name:
-        return escaped_text(gate.name)
-    if gate.history is not None:
-        return escaped_text(f"history of {gate.history.evaluator_id}")
-    names = [escaped_text(side.config) for side in (gate.candidate, gate.baseline) if isinstance(side, GatedConfig)]
-    return " against ".join(names)
 
 
 def _table(gate: GateOut) -> str:

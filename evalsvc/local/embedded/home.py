@@ -20,17 +20,35 @@ def running_as_root() -> bool:
     return os.geteuid() == 0
 
 
-def evalsvc_home(checkout: Path) -> Path:
-    """The data folder of this checkout: ``EVALSVC_HOME``, or ``.evalsvc`` next to the code.
+def is_checkout(folder: Path) -> bool:
+    """Whether `folder` is a checkout or a copy of one; False for the folder in which `pip` installs packages."""
+    return (folder / "manage.py").is_file()
 
-    For root it is in ``/var/lib/evalsvc``: PostgreSQL then runs as ``nobody``, who cannot enter every checkout.
+
+def start_command(folder: Path) -> str:
+    """What starts the service of this folder, for messages."""
+    return "make up" if is_checkout(folder) else "evalsvc up"
+
+
+def evalsvc_home(folder: Path) -> Path:
+    """The data folder: ``EVALSVC_HOME``, or ``.evalsvc`` in the checkout, or the user's own for an installed package.
+
+    For root it is in ``/var/lib/evalsvc``: PostgreSQL then runs as ``nobody``, who cannot enter every folder. `folder`
+    is the checkout, or the one in which the package is installed.
     """
     configured = os.environ.get("EVALSVC_HOME")
     if configured:
         return Path(configured).expanduser().absolute()
-    if not running_as_root():
-        return checkout.resolve() / ".evalsvc"
-    return ROOT_HOMES / hashlib.sha256(os.fsencode(checkout.resolve())).hexdigest()[:12]
+    if running_as_root():
+        name = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12] if is_checkout(folder) else "default"
+        return ROOT_HOMES / name
+    return folder.resolve() / ".evalsvc" if is_checkout(folder) else user_data_folder() / "evalsvc"
+
+
+def user_data_folder() -> Path:
+    """The folder for data of the XDG specification, which ignores a relative one."""
+    named = Path(os.environ.get("XDG_DATA_HOME") or "")
+    return named if named.is_absolute() else Path.home() / ".local" / "share"
 
 
 def prepare_home(home: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`manage.py up`, implemented independently of Django: the supervisor needs none of it and would use 100 MB more."""
+"""`manage.py up` and `evalsvc up`, implemented without Django: the supervisor would use 100 MB more with it."""
 
 import os
 import sys
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsvc.local.drain import MalformedDrain
+from evalsvc.local.embedded.home import is_checkout
 from evalsvc.local.embedded.server import ServerFailed
 from evalsvc.local.supervisor.front.caddyfile import UnfitName
 from evalsvc.local.supervisor.lock import AlreadyRunning
@@ -15,6 +16,7 @@ from evalsvc.local.supervisor.run import StartOptions, run_service
 from evalsvc.local.supervisor.supervisor import ServiceFailed
 
 CHECKOUT = Path(__file__).resolve().parents[3]
+"""Or the folder in which the package is installed."""
 HELP = (
     "Start the whole service here and stay in the foreground: PostgreSQL and Valkey (unless DATABASE_URL "
     "and REDIS_URL name others), migrations, a demo account, web, workers and clock. Ctrl-C stops all of it."
@@ -39,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=port_or_off,
         help="first port to try for OTLP over gRPC, 0 for any, or `off` (EVALSVC_OTLP_GRPC_PORT; default 4317)",
     )
-    parser.add_argument("--https", action="store_true", help="let Caddy end TLS before the service (make up HTTPS=1)")
+    parser.add_argument("--https", action="store_true", help="let Caddy end TLS before the service (extra `https`)")
     parser.add_argument(
         "--https-port",
         default=os.environ.get("EVALSVC_HTTPS_PORT") or None,
@@ -81,7 +83,7 @@ def run_until_stopped(options: StartOptions, write: Callable[[str], None]) -> st
 
 
 def run_command(arguments: list[str]) -> None:
-    parser = ArgumentParser(prog="manage.py up", description=HELP)
+    parser = ArgumentParser(prog="manage.py up" if is_checkout(CHECKOUT) else "evalsvc up", description=HELP)
     add_arguments(parser)
     sys.exit(run_until_stopped(build_options(vars(parser.parse_args(arguments))), _write))
 

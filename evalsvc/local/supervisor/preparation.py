@@ -36,7 +36,7 @@ class Preparation:
             return values
         with self.progress.step("database migrated" + (", demo account" if self.has_demo else "")):
             flags = ["--prepare"] if self.has_demo else ["--prepare", "--no-demo"]
-            command = roster.python("manage.py", "up", *flags, checkout=self.checkout, env=env)
+            command = roster.manage("up", *flags, checkout=self.checkout, env=env)
             output = self.supervisor.run_step("migrate", command)
             if digest:
                 run_in_child(lambda: note_migrated(urls.owner, digest))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from evalsvc.local.disk import explain_shortage
 from evalsvc.local.drain import REQUESTS_SECONDS, drain_seconds
+from evalsvc.local.embedded.home import is_checkout
 from evalsvc.local.process import Command
 from evalsvc.local.supervisor.children.child import ChildSpec
 
@@ -49,7 +50,16 @@ PARTS = (WEB, *map(worker_name, WORKERS), OTLP)
 
 
 def python(*arguments: str, checkout: Path, env: Mapping[str, str], death: signal.Signals = signal.SIGKILL) -> Command:
-    return Command([sys.executable, *arguments], env=env, cwd=checkout, death_signal=death)
+    """Describe a run of this Python, which finds the service: in the checkout, or where it is installed."""
+    if is_checkout(checkout):
+        return Command([sys.executable, *arguments], env=env, cwd=checkout, death_signal=death)
+    # The folder of packages, as the current one, would come before the standard library.
+    return Command([sys.executable, "-P", *arguments], env=env, cwd=Path(env["EVALSVC_HOME"]), death_signal=death)
+
+
+def manage(*arguments: str, checkout: Path, env: Mapping[str, str]) -> Command:
+    """Describe a run of a management command."""
+    return python("-m", "evalsvc.local.manage", *arguments, checkout=checkout, env=env)
 
 
 def service(

@@ -1,4 +1,4 @@
-"""`make up`: every process of the service on one machine, from an empty folder to the first answer."""
+"""`make up` or `evalsvc up`: every process of the service on one machine, from an empty folder to the first answer."""
 
 import contextlib
 import importlib.util
@@ -12,7 +12,14 @@ from pathlib import Path
 
 from evalsvc.local.disk import DiskWatch, reserve_ballast
 from evalsvc.local.drain import DRAIN_FILE_VARIABLE, refuse_malformed_drain
-from evalsvc.local.embedded.home import evalsvc_home, load_secrets, prepare_home, write_env_file
+from evalsvc.local.embedded.home import (
+    evalsvc_home,
+    is_checkout,
+    load_secrets,
+    prepare_home,
+    start_command,
+    write_env_file,
+)
 from evalsvc.local.embedded.urls import DatabaseUrls
 from evalsvc.local.process import kill_tree, spawn
 from evalsvc.local.supervisor import roster
@@ -31,6 +38,7 @@ from evalsvc.local.supervisor.lock import HomeLock, hold_demo_env, hold_home
 from evalsvc.local.supervisor.preparation import Preparation
 from evalsvc.local.supervisor.progress import StartProgress
 from evalsvc.local.supervisor.supervisor import ServiceFailed, StopRequested, Supervisor
+from evaluators.minilm.files import REMEDY, is_installed
 
 FIRST_PORT = 8000
 START_SECONDS = 300  # for each of web and workers
@@ -42,6 +50,7 @@ SILENCE_SECONDS = 20  # for the first sign of life of a worker that has reported
 @dataclass(frozen=True)
 class StartOptions:
     checkout: Path
+    """Or the folder in which the package is installed."""
     host: str = "127.0.0.1"
     port: int | None = None
     """The port that was named; None for the first free one from 8000 on."""
@@ -53,7 +62,7 @@ class StartOptions:
     https_port: int | None = None
     """The port that was named for it; None for the first free one from 8443 on."""
     demo_env: Path | None = None
-    """The folder for `demo.env`; None for the checkout's."""
+    """The folder for `demo.env`; None for `.evalsvc` in the checkout, or the home of an installed package."""
 
 
 def run_service(options: StartOptions, write: Callable[[str], None] = print) -> None:
@@ -79,7 +88,7 @@ def run_service(options: StartOptions, write: Callable[[str], None] = print) -> 
             supervisor.watch()
         except StopRequested:
             write("\nStopping ...")
-    write("Stopped. The data is kept; `make up` starts again.")
+    write(f"Stopped. The data is kept; `{start_command(options.checkout)}` starts again.")
 
 
 @dataclass
@@ -133,7 +142,7 @@ class Start:
         env = {name: value for name, value in env.items() if name != "DATABASE_MIGRATION_URL"}
         options = ["--url", url, "--wanted", str(wanted)]
         options += ["--ca-file", str(self._front.ca_file)] if self._front else []
-        command = roster.python("manage.py", "seed_demo_history", *options, checkout=self.options.checkout, env=env)
+        command = roster.manage("seed_demo_history", *options, checkout=self.options.checkout, env=env)
         process = spawn(command, self.home / "logs" / "demo-history.log")
         os.setpriority(os.PRIO_PROCESS, process.pid, POLITENESS)
         self.resources.callback(kill_tree, process)
@@ -152,6 +161,8 @@ class Start:
             authority = f" Its authority: EVALSVC_CA_FILE={trust['EVALSVC_CA_FILE']}" if trust else ""
             self.progress.write(f"\n{url} is ready.{authority} Ctrl-C stops it.")
         self._tell_otlp(url)
+        if not is_installed():
+            self.progress.write(f"Not installed: the models of toxicity, PHI and relevance. {REMEDY}")
         self.progress.write(f"Ready after {time.monotonic() - self.progress.started:.1f} s.")
 
     def _wait_for_front(self, front: Child) -> str:
@@ -168,6 +179,8 @@ class Start:
         """
         if self.options.demo_env:
             return str(evaluation.write_demo_env(self.options.demo_env, url, values))
+        if not is_checkout(self.options.checkout):
+            return str(evaluation.write_demo_env(self.home, url, values))
         with contextlib.suppress(OSError):
             folder = self.options.checkout / evaluation.DEMO_FOLDER
             if self.resources.enter_context(hold_demo_env(folder)):

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsvc.datasets.models import Example
+from evalsvc.experiments.definition.messages import show_messages
 from evalsvc.experiments.definition.templates import UnknownField
 from evalsvc.experiments.models import Config, Output, Score
 from evalsvc.experiments.runner.generate import messages_for
 from evalsvc.openai_evals.api.base import to_seconds
+from evalsvc.openai_evals.criteria import read_settings
 from evalsvc.openai_evals.models import EvalRun
 from evalsvc.openai_evals.prompts import asks_model
 from evalsvc.openai_evals.results import (
@@ -18,37 +20,28 @@ from evalsvc.openai_evals.results import (
     build_pass_rate,
     compare_with_earlier,
     count_by_criterion,
-    count_statuses,
     load_outputs,
     load_scores,
     read_asked_usage,
-    read_statuses,
     read_usage,
+    summarize_run,
 )
-from evalsvc.openai_evals.selectors import EVAL, ITEM, RUN, get_run_config
+from evalsvc.openai_evals.selectors import EVAL, ITEM, RUN, get_run_config, get_status
+from evaluators.base import CannotScore, Sample
+from evaluators.checks.graders import ANSWER_TOKENS, model_grader
+from evaluators.samples import build_sample
 
 NO_USAGE = {"total_tokens": 0, "completion_tokens": 0, "prompt_tokens": 0, "cached_tokens": 0}
 ASKING = ("score_model", "label_model")
-
-
-def get_status(config: Config) -> str:
-    """Return the status of a run by the state of its config."""
-    if config.state == Config.State.STOPPED:
-        return "canceled" if config.stop_reason == Config.StopReason.USER else "failed"
-    if config.state == Config.State.RUNNING:
-        return "in_progress" if config.n_ok or config.n_error else "queued"
-    return {Config.State.COMPLETED: "completed", Config.State.QUEUED: "queued"}.get(
-        Config.State(config.state), "failed"
-    )
 
 
 def run_out(run: EvalRun, report_url: str, compares: bool) -> dict[str, Any]:
     """Return a run. `versus` is null where it does not compare: in lists."""
     config = get_run_config(run)
     status = get_status(config)
-    statuses = read_statuses(run, config)
-    counts = count_statuses(list(statuses.values()))
-    versus = compare_with_earlier(run, config, statuses) if compares else None
+    summary = summarize_run(run, config)
+    counts = summary.counts
+    versus = compare_with_earlier(run, config, summary.statuses) if compares else None
     return {
         "id": f"{RUN}{run.pk}",
         "object": "eval.run",
@@ -72,7 +65,7 @@ def run_out(run: EvalRun, report_url: str, compares: bool) -> dict[str, Any]:
         "evalsvc": {
             "experiment_id": str(run.experiment_id),
             "config_id": str(config.pk),
-            "pass_rate": build_pass_rate(counts),
+            "pass_rate": summary.pass_rate,
             "versus": versus and {**versus, "run_id": f"{RUN}{versus['run_id']}"},
         },
     }
@@ -124,8 +117,12 @@ def _item_out(
     examples: Mapping[int, Example],
     scores: Mapping[tuple[int, str], Score],
 ) -> dict[str, Any]:
+    text = (output.output or {}).get("output")
+    item_sample = build_sample(
+        {"item": examples[output.example_id].input, **({} if text is None else {"output": text})}
+    )
     results = [
-        _result_out(criterion, scores[output.pos, metric["name"]])
+        _result_out(criterion, scores[output.pos, metric["name"]], item_sample)
         for criterion, metric in zip(run.eval.criteria, run.eval.metrics, strict=True)
     ]
     return {
@@ -142,7 +139,7 @@ def _item_out(
     }
 
 
-def _result_out(criterion: Mapping[str, Any], score: Score) -> dict[str, Any]:
+def _result_out(criterion: Mapping[str, Any], score: Score, sample: Sample) -> dict[str, Any]:
     is_error = score.error_code is not None
     extra = score.extra or {}
     return {
@@ -150,26 +147,40 @@ def _result_out(criterion: Mapping[str, Any], score: Score) -> dict[str, Any]:
         "type": criterion["type"],
         "score": None if is_error else extra.get("score", score.value),
         "passed": None if is_error else score.passed,
-        "sample": _grading_out(score, extra) if criterion["type"] in ASKING else None,
+        "sample": _grading_out(criterion, score, sample) if criterion["type"] in ASKING else None,
         "evalsvc": {"explanation": score.explanation, "error": _error_out(score.error_code, score.error_message)},
     }
 
 
-def _grading_out(score: Score, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer of a model that grades, in the form in which programs parse it."""
+def _grading_out(criterion: Mapping[str, Any], score: Score, sample: Sample) -> dict[str, Any]:
+    """Return what a model that grades was asked, and its answer in the form in which programs parse it."""
+    extra = score.extra or {}
     judge = extra.get("judge") or {}
-    steps = [{"description": score.explanation or "", "conclusion": ""}]
-    answer = json.dumps({"steps": steps, "result": extra.get("score", score.value)})
+    said: Mapping[str, Any] = next(iter(extra.get("answers") or ()), {})
+    steps = [{"description": said.get("reasoning") or score.explanation or "", "conclusion": score.explanation or ""}]
+    answer = json.dumps({"steps": steps, "result": said.get("label", extra.get("score", score.value))})
     n_in, n_out = (int(judge.get(name) or 0) for name in ("input_tokens", "output_tokens"))
+    settings = read_settings(criterion)
+    sampling = settings.get("sampling_params") or {}
+    longest = next((sampling[name] for name in ANSWER_TOKENS if name in sampling), None)
     return {
-        "input": [],
+        "input": _list_grader_messages(settings, sample),
         "output": [] if score.error_code else [{"role": "assistant", "content": answer}],
         "finish_reason": "stop",
-        "model": next(iter(judge.get("models") or ()), ""),
+        "model": judge.get("model") or next(iter(judge.get("models") or ()), ""),
         "usage": NO_USAGE | {"prompt_tokens": n_in, "completion_tokens": n_out, "total_tokens": n_in + n_out},
         "error": _error_out(score.error_code, score.error_message),
-        **dict.fromkeys(("temperature", "top_p", "seed", "max_completion_tokens")),
+        "temperature": sampling.get("temperature"),
+        "max_completion_tokens": longest,
+        **dict.fromkeys(("top_p", "seed")),
     }
+
+
+def _list_grader_messages(settings: Mapping[str, Any], sample: Sample) -> list[dict[str, str]]:
+    try:
+        return [{"role": role, "content": text} for role, text in model_grader(settings, sample).messages]
+    except CannotScore:
+        return []
 
 
 def _error_out(code: str | None, message: str | None) -> dict[str, Any] | None:
@@ -196,6 +207,6 @@ def _list_messages(config: Config, example: Example) -> list[dict[str, str]]:
     if config.kind != Config.Kind.CHAT:
         return []
     try:
-        return messages_for(config.parameters, {"input": example.input})
+        return show_messages(messages_for(config.parameters, {"input": example.input}))
     except UnknownField:
         return []

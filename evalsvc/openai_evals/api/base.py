@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
 
-import orjson
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpResponse
 from rest_framework import serializers
@@ -17,14 +16,9 @@ from evalsvc.accounts.access.authentication import ApiKeyAuthentication, Caller,
 from evalsvc.accounts.selectors import KeyRow
 from evalsvc.accounts.views import AccountView, get_query_params
 from evalsvc.openai_evals.selectors import parse_id
-from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem, as_problem, log
+from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem, as_problem, log, openai_response
 
 MAX_PAGE = 100
-CODES = {
-    "unauthenticated": "invalid_api_key",
-    "validation_failed": "invalid_value",
-    "rate_limited": "rate_limit_exceeded",
-}
 
 
 class AzureKeyAuthentication(ApiKeyAuthentication):
@@ -43,37 +37,13 @@ def get_body(request: Request) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", request.data)
 
 
-def to_param(pointer: str) -> str | None:
-    """Return a JSON pointer as OpenAI's errors name a field: `testing_criteria[0].operation`."""
-    param = ""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        param += f"[{name}]" if name.isdigit() else f".{name}" if param else name
-    return param or None
-
-
-def error_response(problem: Problem) -> HttpResponse:
-    """Write a problem as an error of OpenAI's API."""
-    status = 400 if problem.row.status == 422 else problem.row.status
-    error = {
-        "message": problem.detail,
-        "type": "server_error" if status >= 500 else "invalid_request_error",
-        "param": to_param(problem.errors[0].pointer) if problem.errors else None,
-        "code": CODES.get(problem.code, problem.code),
-    }
-    response = HttpResponse(orjson.dumps({"error": error}), status=status, content_type="application/json")
-    for name, value in problem.headers.items():
-        response[name] = value
-    return response
-
-
 def handle_error(exc: Exception, context: Mapping[str, object]) -> HttpResponse:
     """DRF's hook, as `evalsvc.rest.problems.exception_handler`."""
     problem = as_problem(exc)
     if problem is None:
         log.error("unhandled exception", exc_info=exc)
         problem = Problem()
-    return error_response(problem)
+    return openai_response(problem)
 
 
 class OpenAIView(AccountView):
@@ -90,7 +60,7 @@ class OpenAIView(AccountView):
 class UnknownView(OpenAIView):
     """Addresses that are none, below those that are; a key is asked for first."""
 
-    def get(self, request: Request, rest: str) -> Response:
+    def get(self, request: Request, rest: str = "") -> Response:
         """Answer 404."""
         raise NotFound(f"There is no {request.method} {request.path[:200]}.")
 

@@ -21,6 +21,7 @@ from evalsvc.openai_evals.api.base import (
     take_page,
     to_seconds,
 )
+from evalsvc.openai_evals.captures import ITEM_SCHEMA, STORED, check_metadata
 from evalsvc.openai_evals.models import Eval
 from evalsvc.openai_evals.selectors import EVAL, get_eval, list_evals
 from evalsvc.rest.problems import FieldError, Invalid
@@ -99,10 +100,11 @@ def read_config(config: Any) -> dict[str, Any]:
     """Return the checked configuration of the rows."""
     if not isinstance(config, dict):
         raise Invalid(FieldError(CONFIG, "An object with `type` and `item_schema`."))
+    if config.get("type") in STORED:
+        check_metadata(config.get("metadata"), f"{CONFIG}/metadata")
+        return config
     if config.get("type") != "custom":
-        kind = config.get("type")
-        detail = "It is `custom`; rows are not taken from stored answers." if kind else "It is `custom`."
-        raise Invalid(FieldError(f"{CONFIG}/type", detail))
+        raise Invalid(FieldError(f"{CONFIG}/type", f"It is `custom`, {' or '.join(f'`{name}`' for name in STORED)}."))
     schema = config.get("item_schema")
     if not isinstance(schema, dict):
         raise Invalid(FieldError(f"{CONFIG}/item_schema", "A JSON Schema, which is an object."))
@@ -116,16 +118,18 @@ def read_config(config: Any) -> dict[str, Any]:
 def eval_out(row: Eval) -> dict[str, Any]:
     """Return an eval as clients read it: of the rows, the schema that criteria may name."""
     config = row.data_source_config
-    properties = {"item": config["item_schema"]}
-    if config.get("include_sample_schema"):
+    is_stored = config["type"] in STORED
+    properties = {"item": ITEM_SCHEMA if is_stored else config["item_schema"]}
+    if is_stored or config.get("include_sample_schema"):
         properties["sample"] = SAMPLE_SCHEMA
     schema = {"type": "object", "properties": properties, "required": list(properties)}
+    filters = {"metadata": config.get("metadata") or {}} if is_stored else {}
     return {
         "id": f"{EVAL}{row.pk}",
         "object": "eval",
         "name": row.name,
         "created_at": to_seconds(row.created_at),
         "metadata": row.metadata or {},
-        "data_source_config": {"type": "custom", "schema": schema},
+        "data_source_config": {"type": config["type"], "schema": schema, **filters},
         "testing_criteria": row.criteria,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.urls import reverse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,12 +24,15 @@ from evalsvc.openai_evals.api.base import (
     read_query,
     take_page,
 )
+from evalsvc.openai_evals.captures import CAPTURED, check_filters
 from evalsvc.openai_evals.models import Eval, EvalRun
+from evalsvc.openai_evals.prompts import SOURCE
 from evalsvc.openai_evals.results import FAIL, PASS, find_item, list_items
 from evalsvc.openai_evals.selectors import ITEM, RUN, STATUSES, get_eval, get_run, get_run_config, list_runs, parse_id
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
 
-SOURCE = "/data_source"
+BY_TYPE = {"stored_completions": ("completions", "responses"), "responses": ("responses",)}
+"""Which data sources take which rows of captured evaluations."""
 
 
 class RunsQuery(PageQuery):
@@ -56,7 +60,8 @@ class RunBaseView(OpenAIView):
 
     def show(self, run: EvalRun, *, compares: bool = True) -> dict[str, Any]:
         """Return a run as clients read it."""
-        return run_out(run, self.request.build_absolute_uri(f"/console/experiments/{run.experiment_id}"), compares)
+        page = reverse("console_experiment", args=[self.account.pk, run.experiment_id])
+        return run_out(run, self.request.build_absolute_uri(page), compares)
 
     def cancel(self, eval_id: str, run_id: str) -> Response:
         """Stop a run, and return it."""
@@ -161,6 +166,11 @@ def read_source(source: Any) -> dict[str, Any]:
     if not isinstance(rows, dict):
         raise Invalid(FieldError(f"{SOURCE}/source", "An object with `type`, and `content` or `id`."))
     _check_source(rows)
+    if rows["type"] in CAPTURED:
+        if source["type"] not in BY_TYPE[rows["type"]]:
+            kinds = ", ".join(BY_TYPE[rows["type"]])
+            raise Invalid(FieldError(f"{SOURCE}/source/type", f"It is for data sources of type {kinds}."))
+        check_filters(rows)
     return source
 
 
@@ -172,5 +182,6 @@ def _check_source(rows: Mapping[str, Any]) -> None:
     elif kind == "file_id":
         if not isinstance(rows.get("id"), str):
             raise Invalid(FieldError(f"{SOURCE}/source/id", "The id of a file."))
-    else:
-        raise Invalid(FieldError(f"{SOURCE}/source/type", "It is `file_content` or `file_id`."))
+    elif kind not in CAPTURED:
+        kinds = ", ".join(f"`{name}`" for name in ("file_content", "file_id", *CAPTURED))
+        raise Invalid(FieldError(f"{SOURCE}/source/type", f"It is one of {kinds}."))

@@ -113,7 +113,7 @@ def _trace(calls: DemoCalls, texts: Mapping[str, Any], began_at: datetime) -> No
         trace, top = _hex(f"trace {i}", 32), _hex(f"top {i}", 16)
         calls.post("/v1/traces", _spans(trace, top, example["input"], output, at, is_broken=i == N_TRACES - 1))
         sample = {"input": example["input"], "output": output, "gold_answer": example["expected"]}
-        sample |= {"task_context": example["contexts"]}
+        sample |= {"contexts": example["contexts"]}
         evaluators = [{"evaluator": name} for name in ("retrieval-hallucination", "exact-match-contains", "pii")]
         where = {"app": APP, "trace_id": trace, "span_id": top, "log_id": f"demo-{i}"}
         calls.post("/v1/evaluate", {"evaluators": evaluators, **sample, **where})

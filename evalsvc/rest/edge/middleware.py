@@ -21,7 +21,7 @@ from evalsvc.rest.basics.metrics import count_request, get_method_label, get_rou
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
 from evalsvc.rest.edge.policy import FEATURES_HEADER, NO_FEATURES, get_policy
 from evalsvc.rest.edge.policy import HEADER as POLICY_HEADER
-from evalsvc.rest.problems import Problem, problem_response
+from evalsvc.rest.problems import Problem, refuse
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 API_PREFIX = "/v1/"
@@ -56,7 +56,7 @@ class RequestMiddleware:
         start_time = time.perf_counter()
         request_id = begin_request_id(request.META.get("HTTP_X_REQUEST_ID"))
         refusal = refuse_request(request)
-        response = problem_response(refusal) if refusal else self.get_response(request)
+        response = refuse(request, refusal) if refusal else self.get_response(request)
         response.headers[HEADER] = request_id
         response.headers[POLICY_HEADER] = get_policy(request, response)
         response.headers[FEATURES_HEADER] = NO_FEATURES

@@ -63,6 +63,10 @@ CUSTOM = {
         (
             KnownMiss("It knows characters, not meaning: `not_contains` is passed by any disguise."),
             KnownMiss("JSON that keeps a schema can still be wrong."),
+            KnownMiss(
+                "Patterns are RE2's, not Python's: `$` is the very end, `\\w`, `\\d`, `\\s` and `\\b` know ASCII only. "
+                "With `(?u)` first, the three classes are Unicode's."
+            ),
             KnownMiss("Languages of short or mixed texts are not told, and such a check has no score."),
             KnownMiss("Criteria in words are as right as the model that they ask."),
         ),

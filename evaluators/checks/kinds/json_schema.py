@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
+from fractions import Fraction
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -91,6 +92,7 @@ def _kinds() -> tuple[Any, Any]:
         "pattern": _pattern,
         "patternProperties": _pattern_properties,
         "additionalProperties": _additional_properties,
+        "multipleOf": _check_multiple,
         "uniqueItems": _unique_items,
     }
     plain = (jsonschema.Draft202012Validator, jsonschema.Draft7Validator)
@@ -142,6 +144,13 @@ def _additional_properties(validator: Any, extra: Any, instance: Any, schema: An
     elif isinstance(extra, Mapping):
         for name in others:
             yield from validator.descend(instance[name], extra, path=name)
+
+
+def _check_multiple(validator: Any, divisor: float, instance: Any, schema: Any) -> Iterator[Any]:
+    # The library divides floats, and finds that 19.99 is no multiple of 0.01.
+    is_number = isinstance(instance, int | float) and not isinstance(instance, bool)
+    if is_number and Fraction(repr(instance)) % Fraction(repr(divisor)):
+        yield _error(f"is not a multiple of {divisor}")
 
 
 def _unique_items(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:

@@ -72,6 +72,11 @@ class CompiledPattern(Protocol):
 
 
 _accepted: ContextVar[dict[str, int] | None] = ContextVar("accepted", default=None)
+# A part of a pattern: an escape, the start of a class or its members, or a repetition that RE2 reads as text.
+_part = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[:\^?[a-z]+:\]|\[\^?\]?|\]|\{,[0-9]*\}|.", re.DOTALL)
+UNICODE = "(?u)"
+"""At the start of a pattern: classes are those of Unicode, as in Python. RE2 has no such flag."""
+_UNICODE_CLASSES = {"w": r"\pL\pN_", "d": r"\p{Nd}", "s": r"\s\v\x{1c}-\x{1f}\x{85}\pZ"}
 _not_in_re2 = re.compile(r"\(\?(?:[=!>(]|<[=!]|P[=>])|\\[1-9kgG]")
 
 
@@ -149,6 +154,9 @@ def accept_pattern(pattern: str) -> None:
     accepted_patterns = _accepted.get()
     if accepted_patterns is not None and sum(accepted_patterns.values()) > MAX_PROGRAM:
         raise BadPattern("is too large together with the other patterns: make their counted repetitions smaller")
+    # Patterns that were saved before go on; Python reads this repetition, and RE2 took it as text.
+    if repetition := next((part for part, in_class in _split(pattern) if part[:2] == "{," and not in_class), None):
+        raise BadPattern(f"has {repetition}, which RE2 takes as text: write {{0{repetition[1:]}, or \\{repetition}")
     size = compile_pattern(pattern).programsize
     if accepted_patterns is not None:
         accepted_patterns[pattern] = size
@@ -177,18 +185,53 @@ def _compile(pattern: str) -> CompiledPattern:
 
     if len(pattern) > MAX_PATTERN_CHARS:
         raise BadPattern(f"must be at most {MAX_PATTERN_CHARS} characters")
+    plain = _translate_classes(pattern.removeprefix(UNICODE)) if pattern.startswith(UNICODE) else pattern
     if _single_byte.search(pattern):
         raise BadPattern("cannot use \\C, which is a byte and not a character")
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_MEMORY
     try:
-        compiled: CompiledPattern = re2.compile(pattern, options)
+        compiled: CompiledPattern = re2.compile(plain, options)
     except re2.error as exc:
         raise BadPattern(_sentence(pattern, exc)) from None
     except UnicodeEncodeError:
         raise BadPattern("holds half a character (a lone surrogate)") from None
     return compiled
+
+
+def _split(pattern: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a pattern, and whether each stands within brackets."""
+    in_class = False
+    for part in _part.findall(pattern):
+        is_class = part.endswith(":]")
+        if in_class and not is_class:
+            # A bracket within brackets is itself.
+            in_class = not part.endswith("]") or part.startswith("\\")
+        elif not is_class:
+            in_class = part[0] == "["
+        yield part, in_class
+
+
+def _translate_classes(pattern: str) -> str:
+    """Return a pattern of `(?u)` as RE2 takes it."""
+    return "".join(_translate_class(part, in_class) for part, in_class in _split(pattern))
+
+
+def _translate_class(part: str, in_class: bool) -> str:
+    if part in (r"\b", r"\B") and not in_class:
+        raise BadPattern(
+            rf"has {part}, which in RE2 knows ASCII only: with (?u), write (?:^|[^\pL\pN_]) before a word and "
+            r"(?:[^\pL\pN_]|$) after it"
+        )
+    name = part[1:].lower()
+    if part[0] != "\\" or name not in _UNICODE_CLASSES:
+        return part
+    if part[1:].islower():
+        return _UNICODE_CLASSES[name] if in_class else f"[{_UNICODE_CLASSES[name]}]"
+    if in_class:
+        raise BadPattern(f"has {part} within brackets, which (?u) does not translate")
+    return f"[^{_UNICODE_CLASSES[name]}]"
 
 
 def readable(text: str) -> str:

@@ -15,6 +15,7 @@ from tests.browser.conftest import Browser
 from tests.browser.console.furnishing import FURNISHERS
 from tests.browser.console.pages import PAGES, ROLES, Found
 from tests.conftest import Caller
+from tests.console.addresses import console_address
 
 
 @dataclass
@@ -29,7 +30,7 @@ class Signed:
         return self.browser.page
 
     def open(self, path: str = "") -> Any:
-        return self.browser.open(f"/console/{path.format(**self.found)}")
+        return self.browser.open(console_address(self.found["account"], path.format(**self.found)))
 
 
 def sign_in_by_cookie(browser: Browser, user: Any, account: Any = None) -> None:
@@ -44,7 +45,7 @@ def sign_in_by_cookie(browser: Browser, user: Any, account: Any = None) -> None:
 
 @pytest.fixture
 def furnished(alice: Caller) -> Found:
-    found: Found = {}
+    found: Found = {"account": alice.account.pk}
     for furnish in FURNISHERS:
         found |= furnish(alice)
     return found

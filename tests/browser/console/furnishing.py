@@ -18,6 +18,7 @@ from tests.evaluations.histories import insert
 from tests.events.shapes import new_endpoint, send_test_event, told
 from tests.factories import ok
 from tests.gates.shapes import ask
+from tests.nightly.shapes import execute, new_benchmark
 from tests.reviews.shapes import answered_experiment, new_review, pairs_of
 
 
@@ -93,6 +94,14 @@ def gated(caller: Any) -> Found:
     return {"gate": ask(caller, {"history": history}, {"metric": "pass", "at_least": 0.5}, name="traffic")["id"]}
 
 
+def benchmarked(caller: Any) -> Found:
+    """A benchmark that was executed twice."""
+    benchmark = new_benchmark(caller, n=20)
+    for wrong in (set(range(6)), {1}):
+        execute(caller, benchmark, wrong, model=f"m-{len(wrong)}")
+    return {"benchmark": benchmark["id"]}
+
+
 def ranked(caller: Any) -> Found:
     """A ranking of two configs that is done."""
     made = compare(caller, answered(caller))
@@ -111,6 +120,7 @@ FURNISHERS: tuple[Callable[[Any], Found], ...] = (
     reviewed,
     judges,
     gated,
+    benchmarked,
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):
     FURNISHERS += (ranked,)

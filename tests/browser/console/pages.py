@@ -10,7 +10,8 @@ ROLES = ("reader", "editor", "admin", "operator")
 Found = dict[str, Any]
 """What `furnished` (conftest.py) has made in the account: the ids that addresses are filled with."""
 
-# Address below /console/, filled from what the account holds, and the role that it needs.
+# Address below that of the account, or below /console/ for pages about the person (`tests/console/addresses.py`),
+# filled from what the account holds, and the role that it needs.
 PAGES: tuple[tuple[str, str], ...] = (
     ("", "reader"),
     ("kit", "reader"),
@@ -49,6 +50,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("connections/{connection}", "reader"),
     ("connections/new", "admin"),
     ("gates/{gate}", "reader"),
+    ("benchmarks/{benchmark}", "reader"),
     ("operator", "operator"),
 )
 
@@ -74,6 +76,7 @@ ALIKE: tuple[tuple[str, str], ...] = (
     ("connections", "reader"),
     ("gates", "reader"),
     ("gates/new", "editor"),
+    ("benchmarks", "reader"),
     ("connections/{connection}/edit", "admin"),
     ("webhooks/deliveries/{delivery}", "reader"),
     ("webhooks/{webhook}/edit", "admin"),

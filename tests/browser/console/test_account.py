@@ -26,5 +26,9 @@ def test_twelve_keys_issue_a_key(signed: Signed, alice: Caller) -> None:
     assert ok(Caller(alice.account, text).get("/v1/whoami"))["caller"]["api_key"]["scope"] == "write"
     page.reload()
     page.wait_for_selector("main a:has-text('Issue a key')")  # the list is there, and not the answer before it
-    assert page.url.endswith("/console/keys") and text not in page.content() and "ci" in page.inner_text("main")
+    assert (
+        page.url.endswith(f"/console/{alice.account.pk}/keys")
+        and text not in page.content()
+        and "ci" in page.inner_text("main")
+    )
     signed.browser.assert_quiet()

@@ -23,7 +23,7 @@ def test_a_dropped_file_leads_to_its_intervals(signed: Signed) -> None:
     page.get_by_role("heading", name="Evaluate answers.csv").wait_for()
     assert page.get_by_label("Output", exact=True).input_value() == "answer"
     page.get_by_role("button", name="Evaluate 200 rows").click()
-    page.wait_for_url("**/console/experiments/*")
+    page.wait_for_url("**/console/*/experiments/*")
     page.locator("figure.chart").first.wait_for()
     assert "hallucination" in signed.browser.text()
     assert not signed.browser.errors

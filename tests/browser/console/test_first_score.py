@@ -59,7 +59,7 @@ def test_a_newcomer_gets_from_the_door_to_a_score_of_their_own(browser: Browser)
 
     page.get_by_role("link", name="Home", exact=True).first.click()
     assert "first-steps" in browser.text()
-    page.get_by_role("link", name="History", exact=True).first.click()
+    page.get_by_role("link", name="Quality", exact=True).first.click()
     page.get_by_role("link", name=re.compile("exact-match")).first.click()
     chart = page.locator(".chart", has_text="how sure it is")
     assert chart.locator(".point").count() == 1, "the mean until then"

@@ -61,6 +61,7 @@ def test_an_operator_s_morning(
     home = operator.text()
     assert "judge fails" in home and "does not deliver" in home
 
+    operator.follow("nav >> text=Settings")
     operator.follow("nav >> text=Operator")
     wrong = operator.text()
     assert "Judges fail" in wrong and "Webhooks do not deliver" in wrong

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import BinaryIO
 
 CHUNK = 1 << 20
 MAX_ITEM = 16 << 20
 """Characters of an item. What the service takes of one is four megabytes."""
-LISTS = ("data", "examples")
+LISTS: Sequence[str] = ("data", "examples")
 """Members that are the list which a document is about: a page of an API, a dataset."""
 Members = dict[str, object]
 
@@ -91,7 +91,7 @@ class JsonCursor:
         self._at = 0
 
 
-def read_document(stream: BinaryIO) -> Iterator[tuple[int, object, Members]]:
+def read_document(stream: BinaryIO, lists: Sequence[str] = LISTS) -> Iterator[tuple[int, object, Members]]:
     """Yield each item of the document's list with its line and the members that stood before the list.
 
     A document that is an object without such a list is one item. Raises NotJson where it cannot be read any further.
@@ -100,7 +100,7 @@ def read_document(stream: BinaryIO) -> Iterator[tuple[int, object, Members]]:
     about: Members = {}
     if document.peek() == "[":
         yield from _items(document, about)
-    elif (yield from _members(document, about)) == 0:
+    elif (yield from _members(document, about, lists)) == 0:
         yield 1, about, {}
     if document.peek():
         raise NotJson(document.line, "Nothing is expected after the end of the document.")
@@ -119,7 +119,9 @@ def _items(document: JsonCursor, about: Members) -> Iterator[tuple[int, object, 
             return
 
 
-def _members(document: JsonCursor, about: Members) -> Generator[tuple[int, object, Members], None, int]:
+def _members(
+    document: JsonCursor, about: Members, lists: Sequence[str]
+) -> Generator[tuple[int, object, Members], None, int]:
     """Read an object's members, and return how many of them were lists of items."""
     n_lists = 0
     document.take("{")
@@ -129,11 +131,11 @@ def _members(document: JsonCursor, about: Members) -> Generator[tuple[int, objec
     while True:
         name = str(document.value())
         document.take(":")
-        if name in LISTS and document.peek() == "[":
+        if name in lists and document.peek() == "[":
             n_lists += 1
             yield from _items(document, about)
-        elif name in LISTS and document.peek() == "{":
-            n_lists += yield from _members(document, about)
+        elif name in lists and document.peek() == "{":
+            n_lists += yield from _members(document, about, lists)
         else:
             about[name] = document.value()
         if document.take(",", "}") == "}":

@@ -76,7 +76,8 @@ def build_summary(intake: Intake, wish: ImportOptions) -> dict[str, object]:
         "scores": staging.count("scores"),
         "duplicates": intake.n_duplicates,
         "without_score": staging.count("empty"),
-        "beside": dict(intake.beside),
+        "beside": dict(+intake.beside),
+        "unjoined": dict(+intake.unjoined),
         "n_left_out": intake.n_faults,
         "left_out": [fault.as_json() for fault in intake.faults],
     }
@@ -88,9 +89,10 @@ def send_all(intake: Intake, wish: ImportOptions, report: Report, target: Transp
     # Datasets are all or nothing and written first: a key without write access fails before anything is stored.
     datasets = _send_datasets(staging, target)
     with report.progress("scores sent", staging.count("scores")) as advance:
-        n_kept, refusals = _send_scores(intake, target, advance)
-    result = {**build_summary(intake, wish), "kept": n_kept, "refused_by_service": refusals, "datasets": datasets}
-    report.finish(result, [*_lines(intake, wish), *_format_imported(n_kept, datasets)])
+        n_kept, n_new, refusals = _send_scores(intake, target, advance)
+    counts = {"kept": n_kept, "new": n_new}
+    result = {**build_summary(intake, wish), **counts, "refused_by_service": refusals, "datasets": datasets}
+    report.finish(result, [*_lines(intake, wish), *_format_imported(n_kept, n_new, datasets)])
     if refusals:
         lines = [
             f"  {refusal['file']}, line {refusal['line']}: {refusal['reason']}" for refusal in refusals[:MOST_TOLD]
@@ -110,14 +112,18 @@ def _send_datasets(staging: Staging, target: Transport) -> list[dict[str, object
     return datasets
 
 
-def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[int, list[dict[str, object]]]:
-    """Send the scores, some at a time, so that neither they nor the answers are in memory together."""
-    n_kept, refusals = 0, []
+def _send_scores(intake: Intake, target: Transport, advance: Advance) -> tuple[int, int, list[dict[str, object]]]:
+    """Send the scores, some at a time, so that neither they nor the answers are in memory together.
+
+    Return how many are in the account, how many of them are new, and what was refused.
+    """
+    n_kept, n_new, refusals = 0, 0, []
     for portion in _portions(intake.staging):
         result = send_rows(target, portion, advance=advance)
         n_kept += len(result.kept)
+        n_new += result.n_new
         refusals += [_build_refusal(intake, dict(row), reason) for row, reason in result.refused]
-    return n_kept, refusals
+    return n_kept, n_new, refusals
 
 
 def _portions(staging: Staging) -> Iterator[list[JsonRow]]:
@@ -154,14 +160,15 @@ def _lines(intake: Intake, wish: ImportOptions) -> Iterator[str]:
         "repeated, counted once": intake.n_duplicates,
         "without a score, left out": intake.staging.count("empty"),
         **{f"{what}, not brought along": n for what, n in intake.beside.items()},
+        **intake.unjoined,
         "broken, left out": intake.n_faults,
     }
     yield from (f"{n} {what}" for what, n in counts.items() if n)
     yield from _format_faults(intake.faults, intake.n_faults)
 
 
-def _format_imported(n_kept: int, datasets: Sequence[dict[str, object]]) -> Iterator[str]:
+def _format_imported(n_kept: int, n_new: int, datasets: Sequence[dict[str, object]]) -> Iterator[str]:
     for dataset in datasets:
         state = "is new" if dataset["created"] else "was there"
         yield f"dataset {dataset['name']}: version {dataset['version']} {state}, {dataset['examples']} examples"
-    yield click.style(f"{n_kept} scores are in the account.", bold=True)
+    yield click.style(f"{n_new} new scores; {n_kept - n_new} were in the account already.", bold=True)

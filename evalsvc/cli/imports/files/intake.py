@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalsvc.cli.imports.files.checks import MOST_EXAMPLE_BYTES, TEXTS, check_json, check_row
+from evalsvc.cli.imports.files.documents import LISTS
 from evalsvc.cli.imports.files.records import FileRecord, read_file_records
 from evalsvc.cli.imports.files.staging_area import Staging
 from evalsvc.cli.imports.files.values import Fault, InvalidRecord, Place, Values, name_of_file
@@ -24,6 +25,8 @@ class FileShape:
     name: str
     fits: Callable[[FileRecord], bool]
     take: Callable[[FileRecord, Intake], None]
+    origin: str = ""
+    """The product that writes it, where a source has files of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Source:
     title: str
     shapes: Sequence[FileShape]
     fields: Mapping[str, Sequence[str]]
+    lists: Sequence[str] = LISTS
+    """Members of a JSON document that are, or hold, the list of its records."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,12 +62,21 @@ class FoundScore:
 
 
 @dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table as the caller has named them: of fields of a sample, and of scores by their names."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    scores: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Destination:
-    """Where imported data belongs, as given by the caller."""
+    """Where imported data belongs, and how its columns are read, as given by the caller."""
 
     app: str
     project: str | None = None
     dataset: str | None = None
+    columns: Columns = Columns()
 
 
 class Intake:
@@ -73,8 +87,13 @@ class Intake:
         self.faults: list[Fault] = []
         self.n_faults = self.n_rows = self.n_duplicates = 0
         self.is_fatal = False
+        self.number = 0
+        """Of the record in its file."""
         self.beside: Counter[str] = Counter()
+        self.unjoined: Counter[str] = Counter()
         self.files: list[dict[str, object]] = []
+        self.origin = source.name
+        """The product that has written the file."""
         self.named: dict[str, str] = {}
         """Datasets that are named as a file, and which."""
         self.memory: dict[str, object] = {}
@@ -85,8 +104,8 @@ class Intake:
         shape: FileShape | None = None
         n_rows = 0
         self.memory = {}
-        for record in read_file_records(path):
-            n_rows += 1
+        for record in read_file_records(path, self.source.lists):
+            self.number = n_rows = n_rows + 1
             advance(1)
             if isinstance(record, Fault):
                 self.refuse(record)
@@ -108,6 +127,8 @@ class Intake:
             problem = f"This is no file of {self.source.title} that is known."
             reason = f"{problem} Expected are {names}; the fields that are found are {field_names}."
             self.refuse(Fault(record.place, "", reason, is_fatal=True))
+        else:
+            self.origin = shape.origin or self.source.name
         return shape
 
     def _take(self, shape: FileShape, record: FileRecord) -> None:
@@ -143,8 +164,8 @@ class Intake:
             "trace_id": score.trace_id,
             "span_id": score.span_id,
             "dataset_sample_id": score.sample_id,
-            "tags": {"source": self.source.name},
-            "evaluation_metadata": {"source": self.source.name, **_filled(score.metadata)},
+            "tags": {"source": self.origin},
+            "evaluation_metadata": {"source": self.origin, **_filled(score.metadata)},
             "app": self.belongs.app,
             "project_name": self.belongs.project,
             **score.texts,
@@ -153,7 +174,7 @@ class Intake:
 
     def log_id(self, key: str) -> str:
         """Return the id under which the service stores a score only once."""
-        return f"{self.source.name}:{key}"
+        return f"{self.origin}:{key}"
 
     def add_texts(
         self, key: str, texts: Mapping[str, object], record: FileRecord, *, is_first_enough: bool = False
@@ -192,6 +213,7 @@ class Intake:
         invalid_keys: list[str] = []
         for staged in self.staging.rows():
             advance(1)
+            self.unjoined["scores without texts"] += not any(name in staged.row for name in TEXTS)
             try:
                 check_row(staged.row)
             except InvalidRecord as exc:

@@ -51,8 +51,11 @@ def take_score(record: FileRecord, intake: Intake) -> None:
 def _add_score(values: Values, record: FileRecord, intake: Intake) -> None:
     id = read_name(values, "id")
     trace_id, observation_id = _subject(values)
+    subject = read_object(values, "subject")
     score, passed, text = _verdict(values)
     refs = [f"observation:{observation_id}"] if observation_id else []
+    # The client of Langfuse 5 reads no traces: their texts are those of the root observation.
+    refs += [f"trace:{trace_id}", f"root:{trace_id}"] if trace_id else []
     intake.add_score(
         FoundScore(
             key=id,
@@ -67,9 +70,14 @@ def _add_score(values: Values, record: FileRecord, intake: Intake) -> None:
             metadata={
                 "score_id": id,
                 **{name: field_text(values, *names) for name, names in KEPT.items()},
+                **(
+                    {f"{subject['kind']}_id": subject.get("id")}
+                    if subject.get("kind") in ("session", "experiment")
+                    else {}
+                ),
                 "metadata": read_object(values, "metadata"),
             },
-            refs=[*refs, *([f"trace:{trace_id}"] if trace_id else [])],
+            refs=refs,
         ),
         record,
     )
@@ -80,7 +88,7 @@ def _subject(values: Values) -> tuple[str | None, str | None]:
     subject = read_object(values, "subject")
     kind, id = subject.get("kind"), as_text(subject.get("id"))
     if kind == "observation":
-        return as_text(subject.get("traceId")), id
+        return field_text(subject, *TRACE), id
     return (id, None) if kind == "trace" else (field_text(values, *TRACE), field_text(values, *OBSERVATION))
 
 
@@ -126,7 +134,11 @@ def _nested(scores: object) -> list[Values]:
 def take_observation(record: FileRecord, intake: Intake) -> None:
     """Take the texts of an observation in."""
     values = _plain(record)
-    intake.add_texts(f"observation:{read_name(values, 'id')}", _texts(values), record)
+    texts = _texts(values)
+    intake.add_texts(f"observation:{read_name(values, 'id')}", texts, record)
+    trace_id = field_text(values, *TRACE)
+    if trace_id and pick(values, "parentObservationId", "parent_observation_id")[1] is None:
+        intake.add_texts(f"root:{trace_id}", texts, record, is_first_enough=True)
 
 
 def _texts(values: Values) -> dict[str, object]:

@@ -12,9 +12,11 @@ from evalsvc.cli.imports.files.values import (
     InvalidRecord,
     Values,
     as_text,
+    digest,
     field_text,
     name_of_file,
     parse_if_json,
+    parse_literal,
     pick,
     read_moment,
     read_name,
@@ -27,6 +29,13 @@ SPAN, TRACE = ("span_id", "context.span_id"), ("trace_id", "context.trace_id")
 NAME = ("annotation_name", "name")
 POSITION = ("document_position", "position")
 PARTS = ("score", "label", "explanation")
+RAN = "_execution_details"
+EVALUATED = {
+    "evaluated_model_input": ("input", "attributes.input.value", "question", "query"),
+    "evaluated_model_output": ("output", "attributes.output.value", "response", "answer"),
+    "evaluated_model_gold_answer": ("expected", "expected_output", "reference"),
+}
+"""Columns of a frame that phoenix-evals has evaluated: its evaluators name them as they like."""
 _wide = re.compile(r"(?:eval\.(?P<span>.+)\.|annotation_(?P<run>.+)_)(?:score|label|explanation)")
 
 
@@ -39,6 +48,11 @@ def take_annotation(record: FileRecord, intake: Intake) -> None:
     id = field_text(values, "id")
     evaluator = read_name(values, *NAME)
     subject = _subject(values)
+    # The client's data frame has the span as its index, which pandas writes into no record of JSON.
+    if not subject and id and "result.score" in values:
+        intake.unjoined["annotations without their span: write the frame with reset_index()"] += 1
+    elif not subject:
+        raise InvalidRecord("span_id", "An annotation is of a span, a trace or a session, and none is named.")
     key = id or ":".join([*subject.values(), evaluator, field_text(values, "identifier") or ""])
     _add(values, FoundScore(key=key, evaluator=evaluator, metadata={"annotation_id": id, **subject}), record, intake)
 
@@ -53,17 +67,37 @@ def _subject(values: Values) -> dict[str, str]:
     """Return what an annotation is of."""
     names = {"span_id": SPAN, "trace_id": TRACE, "session_id": ("session_id",), "document_position": POSITION}
     subject = {name: text for name, spellings in names.items() if (text := field_text(values, *spellings))}
-    if not subject.keys() - {"document_position"}:
-        raise InvalidRecord("span_id", "An annotation is of a span, a trace or a session, and none is named.")
-    return subject
+    return subject if subject.keys() - {"document_position"} else {}
 
 
 def take_evaluation(record: FileRecord, intake: Intake) -> None:
     """Take a row of a frame of evaluations in, which is named as its file is."""
     values, evaluator = record.values, name_of_file(record.place)
     subject = _subject(values)
+    if not subject:
+        raise InvalidRecord("span_id", "An evaluation is of a span, a trace or a session, and none is named.")
     key = ":".join([*subject.values(), evaluator])
     _add(values, FoundScore(key=key, evaluator=evaluator, metadata=subject), record, intake)
+
+
+def take_evaluated(record: FileRecord, intake: Intake) -> None:
+    """Take a row of `evaluate_dataframe` in: each evaluator has a column with its score, and one with how it ran."""
+    values = record.values
+    subject = _subject(values)
+    texts = {field: as_text(pick(values, *names)[1]) for field, names in EVALUATED.items()}
+    documents = list(_documents(values, intake))
+    place = subject.get("span_id") or f"{digest(texts)}:{intake.number}"
+    for column in filter(lambda column: column.endswith(RAN), values):
+        name = column.removesuffix(RAN)
+        parts, ran = read_object(values, f"{name}_score"), read_object(values, column)
+        score = FoundScore(
+            key=f"{place}:{name}",
+            evaluator=name,
+            texts={**texts, **({"evaluated_model_retrieved_context": documents} if documents else {})},
+            metadata={**subject, "status": ran.get("status"), "exceptions": ran.get("exceptions")},
+        )
+        about = {"annotator_kind": as_text(parts.get("kind")), "metadata": parts.get("metadata")}
+        _add({**parts, **subject, **about}, score, record, intake)
 
 
 def _add(values: Values, score: FoundScore, record: FileRecord, intake: Intake) -> None:
@@ -83,12 +117,18 @@ def _add(values: Values, score: FoundScore, record: FileRecord, intake: Intake) 
 def take_span(record: FileRecord, intake: Intake) -> None:
     """Add the texts of a span, and the evaluations in its columns."""
     values = {**record.values, **read_object(record.values, "context")}
+    if pick(values, *SPAN)[1] is None:
+        raise InvalidRecord(
+            "span_id", "It is missing: where it is the index of a data frame, call reset_index() first."
+        )
     id = read_name(values, *SPAN)
     texts = {
         "evaluated_model_input": as_text(_attribute(values, "input.value")),
         "evaluated_model_output": as_text(_attribute(values, "output.value")),
         "evaluated_model_name": as_text(_attribute(values, "llm.model_name")),
-        "evaluated_model_retrieved_context": list(_documents(values)),
+        "evaluated_model_retrieved_context": list(_documents(values, intake)),
+        # Annotations name their span alone.
+        "trace_id": field_text(values, *TRACE),
     }
     intake.add_texts(f"span:{id}", texts, record)
     place = {"span_id": id, "trace_id": field_text(values, *TRACE)}
@@ -121,11 +161,12 @@ def _attribute(values: Values, path: str) -> object:
     return value
 
 
-def _documents(values: Values) -> Iterator[str]:
+def _documents(values: Values, intake: Intake) -> Iterator[str]:
     """Yield the texts of what a span retrieved."""
     documents = _attribute(values, "retrieval.documents")
     if isinstance(documents, str):
-        documents = parse_if_json(documents)
+        documents = parse_literal(documents)
+        intake.unjoined["spans with retrieved documents that stayed one text"] += isinstance(documents, str)
     if documents is None:
         documents = list(_iter_numbered_documents(values))
     for document in documents if isinstance(documents, list) else [documents]:
@@ -232,6 +273,10 @@ def _is_span(record: FileRecord) -> bool:
     return {"span_kind", "start_time"} <= record.values.keys()
 
 
+def _is_evaluated(record: FileRecord) -> bool:
+    return any(f"{name.removesuffix(RAN)}_score" in record.values for name in record.values if name.endswith(RAN))
+
+
 def _is_evaluation(record: FileRecord) -> bool:
     keys = record.values.keys()
     return bool(keys & {*SPAN, *TRACE}) and bool(keys & set(PARTS))
@@ -250,6 +295,7 @@ PHOENIX = Source(
     shapes=(
         FileShape("experiment runs", _is_run, take_run),
         FileShape("annotations", _is_annotation, take_annotation),
+        FileShape("results of evaluate_dataframe", _is_evaluated, take_evaluated),
         FileShape("spans", _is_span, take_span),
         FileShape("evaluations", _is_evaluation, take_evaluation),
         FileShape("dataset examples", _is_example, take_example),

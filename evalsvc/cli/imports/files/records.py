@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from evalsvc.cli.imports.files.archives import is_inspect_log, read_inspect_log
 from evalsvc.cli.imports.files.documents import LISTS, MAX_ITEM, NotJson, read_document
 from evalsvc.cli.imports.files.values import Fault, Place, Values
 
@@ -28,21 +31,28 @@ class FileRecord:
     is_csv: bool = False
 
 
-def read_file_records(path: Path) -> Iterator[FileRecord | Fault]:
+def read_file_records(path: Path, lists: Sequence[str] = LISTS) -> Iterator[FileRecord | Fault]:
     """Yield each record or what is wrong with it. A fault that is fatal is the last: nothing after it can be read."""
     name = str(path)
     try:
         head = _head(path)
         foreign = next((what for start, what in FOREIGN.items() if head.startswith(start)), None)
-        if foreign:
+        if is_inspect_log(path):
+            for entry, item, about in read_inspect_log(path):
+                yield _record(Place(f"{name}:{entry}", 1), item, about)
+        elif foreign:
             what = "JSON lines, JSON and CSV can be read (.gz as well): export it again as one of them."
             yield Fault(Place(name, 1), "", f"This is {foreign}. {what}", is_fatal=True)
         elif not head.strip():
             yield Fault(Place(name, 1), "", "The file is empty.", is_fatal=True)
         else:
-            read = _read_csv if head[:1] not in (b"{", b"[") else _read_document if _is_document(head) else _read_lines
+            is_whole = _is_document(head, lists)
+            read_whole = partial(_read_document, lists=lists)
+            read = _read_csv if head[:1] not in (b"{", b"[") else read_whole if is_whole else _read_lines
             with _open(path) as stream:
                 yield from read(stream, name)
+    except NotJson as exc:
+        yield Fault(Place(name, exc.line), "", exc.reason, is_fatal=True)
     except (OSError, EOFError, gzip.BadGzipFile) as exc:
         yield Fault(Place(name, 1), "", f"The file cannot be read: {exc}.", is_fatal=True)
 
@@ -62,7 +72,7 @@ def _head(path: Path) -> bytes:
     return b""
 
 
-def _is_document(head: bytes) -> bool:
+def _is_document(head: bytes, lists: Sequence[str]) -> bool:
     """Return whether a file that begins with this line is one JSON document, not a record a line."""
     if head[:1] == b"[":
         return True
@@ -73,16 +83,16 @@ def _is_document(head: bytes) -> bool:
         return len(head) == MAX_ITEM or head[-1:] in (b"{", b"[", b",")
     except RecursionError:
         return False
-    return any(_holds_list(record.get(name)) for name in LISTS)
+    return any(_holds_list(record.get(name), lists) for name in lists)
 
 
-def _holds_list(value: object) -> bool:
-    return isinstance(value, list) or (isinstance(value, dict) and any(name in value for name in LISTS))
+def _holds_list(value: object, lists: Sequence[str]) -> bool:
+    return isinstance(value, list) or (isinstance(value, dict) and any(name in value for name in lists))
 
 
-def _read_document(stream: BinaryIO, name: str) -> Iterator[FileRecord | Fault]:
+def _read_document(stream: BinaryIO, name: str, lists: Sequence[str]) -> Iterator[FileRecord | Fault]:
     try:
-        for line, item, about in read_document(stream):
+        for line, item, about in read_document(stream, lists):
             yield _record(Place(name, line), item, about)
     except NotJson as exc:
         yield Fault(Place(name, exc.line), "", f"{exc.reason} What follows cannot be read.", is_fatal=True)
@@ -112,6 +122,10 @@ def _line(place: Place, line: bytes) -> FileRecord | Fault:
 
 
 def _record(place: Place, item: object, about: Mapping[str, object] | None = None) -> FileRecord | Fault:
+    columns = (about or {}).get("columns")
+    if isinstance(item, list) and isinstance(columns, list) and len(item) == len(columns):
+        # A table that pandas or MLflow has split into its header and its rows.
+        item = dict(zip(map(str, columns), item, strict=True))
     if not isinstance(item, dict):
         return Fault(place, "", "An object is expected.")
     return FileRecord(place, item, dict(about or {}))
@@ -125,7 +139,7 @@ def _read_csv(stream: BinaryIO, name: str) -> Iterator[FileRecord | Fault]:
     try:
         for cells in rows:
             if not header:
-                header = cells
+                header = _number_repeated(cells)
             elif cells:
                 yield _row(Place(name, begin), header, cells)
             begin = rows.line_num + 1
@@ -133,6 +147,16 @@ def _read_csv(stream: BinaryIO, name: str) -> Iterator[FileRecord | Fault]:
         yield Fault(Place(name, begin), "", "It is not UTF-8. What follows cannot be read.", is_fatal=True)
     except csv.Error as exc:
         yield Fault(Place(name, begin), "", f"This is not CSV: {exc}. What follows cannot be read.", is_fatal=True)
+
+
+def _number_repeated(header: list[str]) -> list[str]:
+    """Return the names of columns, the second of a name as `name.1`, so that none hides another."""
+    seen: Counter[str] = Counter()
+    names = []
+    for name in header:
+        names.append(f"{name}.{seen[name]}" if seen[name] else name)
+        seen[name] += 1
+    return names
 
 
 def _texts(stream: BinaryIO) -> Iterator[str]:

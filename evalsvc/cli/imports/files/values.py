@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -12,6 +14,7 @@ from pathlib import PurePath
 from evalsvc.cli.report import shorten
 
 Values = Mapping[str, object]
+MOST_LITERAL_CHARS = 1_000_000
 MILLISECONDS_FROM = 1e11
 """A time that is a number is of seconds below this, of milliseconds above: seconds would be after the year 5000."""
 
@@ -140,7 +143,7 @@ def read_object(values: Values, *names: str) -> dict[str, object]:
     """Return an object, also from JSON text as in CSV. Any other value is stored under the field's name."""
     name, value = pick(values, *names)
     if isinstance(value, str):
-        value = parse_if_json(value)
+        value = parse_literal(value)
     if isinstance(value, dict):
         return value
     return {} if value is None else {name: value}
@@ -154,6 +157,44 @@ def parse_if_json(text: str) -> object:
         return json.loads(text, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return text
+
+
+def parse_literal(text: str) -> object:
+    """Parse a text that contains an object or a list as JSON or Python writes it; return any other text unchanged.
+
+    Data frames write cells as Python does, with arrays of NumPy and `nan`, which becomes null.
+    """
+    value = parse_if_json(text)
+    if not isinstance(value, str) or text[:1] not in ("{", "[", "a") or len(text) > MOST_LITERAL_CHARS:
+        return value
+    try:
+        return _read_node(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text
+
+
+def _read_node(node: ast.expr) -> object:
+    match node:
+        case ast.Constant(value=None | bool() | int() | float() | str() as value):
+            return value
+        case ast.Name(id="nan"):
+            return None
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return [_read_node(part) for part in parts]
+        case ast.Dict(keys=keys, values=values) if None not in keys:
+            names = [_read_node(key) for key in keys if key is not None]
+            return dict(zip(map(str, names), map(_read_node, values), strict=True))
+        case ast.Call(func=ast.Name(id="array"), args=[array, *_]):
+            return _read_node(array)
+    raise ValueError("not a value")
+
+
+def digest(values: object) -> str:
+    """Return what tells values apart from others, where a source has no id for them."""
+    text = json.dumps(values, ensure_ascii=False, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def quoted(value: object) -> str:

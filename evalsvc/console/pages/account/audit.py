@@ -11,14 +11,13 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.accounts.models import Account, AuditEntry
 from evalsvc.accounts.selectors import audit_choices, list_audit
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.pagination import paginate_newest
-from evalsvc.console.parts.addresses import datetime_param
+from evalsvc.console.parts.addresses import datetime_param, page_address
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.spreadsheets import csv_answer
@@ -70,7 +69,7 @@ def audit_page(request: PageRequest) -> HttpResponse:
     context = {
         "fields": _fields(request, query),
         "table": PageTable("Audit trail", COLUMNS, rows, next_cursor=cursor, empty="No entries match these filters."),
-        "file": f"{reverse('console_audit_csv')}?{request.GET.urlencode()}",
+        "file": f"{page_address('console_audit_csv')}?{request.GET.urlencode()}",
         "most": MAX_ROWS,
     }
     return render(request, "console/account/audit.html", context)

@@ -15,6 +15,7 @@ from evalsvc.accounts.models import Account, Member
 from evalsvc.accounts.signing_in.provider import is_configured
 from evalsvc.accounts.signing_in.rule import list_without_factor, require_factor, stop_requiring_factor
 from evalsvc.console.access import ADMIN, PageRequest, console_page
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.rest.problems import Invalid
 
@@ -63,7 +64,7 @@ def factor_rule_page(request: PageRequest) -> HttpResponse:
     else:
         stop_requiring_factor(account=request.visitor.account, actor=request.visitor.actor)
         messages.success(request, "This account's pages no longer require a second factor.")
-    return redirect("console_members")
+    return redirect(page_address("console_members"))
 
 
 def _require(request: PageRequest) -> None:

@@ -37,6 +37,7 @@ from evalsvc.console.access import (
 )
 from evalsvc.console.once import OneTimeSecretResponse, format_once_message
 from evalsvc.console.pages.account.members import ROLES
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.rest.basics.links import link_for_others
 from evalsvc.rest.problems import Invalid, NotFound, Problem
@@ -73,7 +74,9 @@ def _create_invitation(request: PageRequest) -> HttpResponse:
     )
     link = link_for_others(request, reverse("console_invitation", args=[token]))
     context = {"invitation": invitation, "link": link}
-    return OneTimeSecretResponse(request, "console/account/invited.html", context, lands_at=reverse("console_members"))
+    return OneTimeSecretResponse(
+        request, "console/account/invited.html", context, lands_at=page_address("console_members")
+    )
 
 
 def _fields(sent: Mapping[str, str], errors: Mapping[str, str]) -> list[FormField]:
@@ -94,7 +97,7 @@ def withdrawal_page(request: PageRequest) -> HttpResponse:
         raise NotFound
     email = withdraw_invitation(account=request.visitor.account, id=int(text), actor=request.visitor.actor)
     messages.success(request, f"The invitation of {email} is withdrawn; its link no longer works.")
-    return redirect("console_members")
+    return redirect(page_address("console_members"))
 
 
 @require_http_methods(["GET", "POST"])
@@ -177,4 +180,4 @@ def _render_invitation(
 def _welcome(request: HttpRequest, invited: PendingInvitation) -> HttpResponseRedirect:
     request.session[SESSION_KEY] = invited.account_id
     messages.success(request, f"Welcome to {invited.account_name}: you are {invited.role} here.")
-    return redirect("console_home")
+    return redirect("console_home", invited.account_id)

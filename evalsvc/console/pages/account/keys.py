@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from evalsvc.accounts.models import ApiKey
@@ -18,7 +17,7 @@ from evalsvc.accounts.services import issue_key, revoke_key
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
 from evalsvc.console.once import OneTimeSecretResponse, format_once_message
 from evalsvc.console.pages.account.pagination import paginate_newest
-from evalsvc.console.parts.addresses import choice
+from evalsvc.console.parts.addresses import choice, page_address
 from evalsvc.console.parts.calls import KEY, ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
@@ -81,7 +80,7 @@ def _row(key: Any, now: datetime) -> TableRow:
         time_tag(key.created_at, now),
         time_tag(key.expires_at, now) if key.expires_at else "never",
     )
-    return TableRow(cells, reverse("console_key", args=[key.pk]))
+    return TableRow(cells, page_address("console_key", key.pk))
 
 
 @require_http_methods(["GET", "POST"])
@@ -97,7 +96,7 @@ def new_key_page(request: PageRequest) -> HttpResponse:
         else:
             details = {"key": key, "text": str(text), "variable": KEY, "call": WHOAMI}
             return OneTimeSecretResponse(
-                request, "console/account/issued.html", details, lands_at=reverse("console_keys")
+                request, "console/account/issued.html", details, lands_at=page_address("console_keys")
             )
     context = {"fields": _fields(request.POST, errors), "call": WHOAMI}
     return render(request, "console/account/new_key.html", context, status=422 if errors else 200)
@@ -135,7 +134,7 @@ def key_page(request: PageRequest, id: int) -> HttpResponse:
         if is_confirmed(request, key.name):
             revoke_key(account=visitor.account, key=key, now=visitor.now, actor=visitor.actor)
             messages.success(request, f"The key {key.name} is revoked. Requests with it are refused from now on.")
-            return redirect("console_keys")
+            return redirect(page_address("console_keys"))
         error = "Nothing was revoked: the name does not match."
     state = key.state(visitor.now)
     context = {

@@ -15,6 +15,7 @@ from evalsvc.accounts import services
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.uses import limit_uses, list_spends, spends_table
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
@@ -96,7 +97,7 @@ def refusal_page(request: PageRequest) -> HttpResponse:
     is_refused = request.POST.get("refusal") == "refused"
     services.change_refusal(account=visitor.account, refuse_unrunnable=is_refused, actor=visitor.actor)
     messages.success(request, f"From now on such a request {dict(REFUSALS)['refused' if is_refused else '']}.")
-    return redirect("console_limits")
+    return redirect(page_address("console_limits"))
 
 
 @require_POST
@@ -106,7 +107,7 @@ def deletion_page(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     if not is_confirmed(request, visitor.account.name):
         messages.error(request, "Nothing was deleted: the name does not match this account.")
-        return redirect("console_limits")
+        return redirect(page_address("console_limits"))
     by = services.OPERATOR if visitor.is_operator else services.ADMIN
     services.begin_deletion(account=visitor.account, ordered_by=by, actor=visitor.actor)
     messages.success(request, "The account is deleted. Nobody can use it or see its data.")

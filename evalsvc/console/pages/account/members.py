@@ -18,6 +18,7 @@ from evalsvc.accounts.services import change_role, remove_member
 from evalsvc.accounts.signing_in.rule import annotate_factors
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.account.factor_rule import factor_text, load_factor_rule
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
@@ -76,7 +77,7 @@ def _row(member: Member, own_id: int, now: datetime) -> TableRow:
         time_tag(member.created_at, now),
         time_tag(user.last_login, now),
     )
-    return TableRow(cells, reverse("console_member", args=[member.pk]))
+    return TableRow(cells, page_address("console_member", member.pk))
 
 
 def _invitation_row(one: Any, now: datetime) -> TableRow:
@@ -111,7 +112,7 @@ def member_page(request: PageRequest, id: int) -> HttpResponse:
             error = exc.detail
         else:
             messages.success(request, f"{member.user.email} is {changed.role} here from the next page on.")
-            return redirect("console_members")
+            return redirect(page_address("console_members"))
     return _member(request, member, role_error=error)
 
 
@@ -129,7 +130,7 @@ def removal_page(request: PageRequest, id: int) -> HttpResponse:
     except Invalid as exc:
         return _member(request, member, confirm_error=exc.detail)
     messages.success(request, f"{email} is no longer a member and cannot open this account.")
-    return redirect("console_home" if member.user_id == visitor.user.pk else "console_members")
+    return redirect(reverse("console_start") if member.user_id == visitor.user.pk else page_address("console_members"))
 
 
 def _member(request: PageRequest, member: Member, *, role_error: str = "", confirm_error: str = "") -> HttpResponse:

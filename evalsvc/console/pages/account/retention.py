@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from evalsvc.accounts.services import change_own_retention, change_retention
 from evalsvc.console.access import ADMIN, PageRequest, Visitor, console_page
 from evalsvc.console.pages.account.limits import days_text
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.evaluations.rollups.read import scores_before
@@ -40,7 +41,7 @@ def retention_page(request: PageRequest) -> HttpResponse:
         errors = _keep(request, rule)
         if not errors:
             messages.success(request, "Saved. Older data is deleted within the next minutes.")
-            return redirect("console_limits")
+            return redirect(page_address("console_limits"))
     is_tried = rule is not None and not errors.keys() - {"confirm"}
     context = {
         "fields": _fields(visitor, data, errors),

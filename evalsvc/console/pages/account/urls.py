@@ -20,5 +20,5 @@ urlpatterns = [
     path("limits/retention", retention.retention_page, name="console_retention"),
     path("limits/refusal", limits.refusal_page, name="console_refusal"),
     path("limits/deletion", limits.deletion_page, name="console_account_deletion"),
-    path("invitations/<str:token>", invitations.invitation_page, name="console_invitation"),
 ]
+personal = [path("invitations/<str:token>", invitations.invitation_page, name="console_invitation")]

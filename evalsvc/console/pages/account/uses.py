@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from django.urls import reverse
-
 from evalsvc.accounts.access.authentication import get_limits
 from evalsvc.accounts.access.rate_limiter import requests_so_far
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.connections.words import format_state
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.judges.ledger.status import ConnectionStatus, list_connection_statuses
 from evalsvc.judges.selectors import list_connections
@@ -58,4 +57,4 @@ def _spend_row(one: ConnectionStatus) -> TableRow:
         "none set" if budget is None else number_text(float(budget)),
         element("span", state, class_=f"badge {tone}"),
     )
-    return TableRow(cells, reverse("console_connection", args=[one.connection.pk]), tone)
+    return TableRow(cells, page_address("console_connection", one.connection.pk), tone)

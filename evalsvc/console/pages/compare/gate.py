@@ -5,13 +5,12 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.gates.form import gate_errors, gate_fields, parse_gate_form
-from evalsvc.console.parts.addresses import safe_next
+from evalsvc.console.parts.addresses import page_address, safe_next
 from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.gates.services import decide_about
 from evalsvc.rest.problems import Problem
@@ -22,7 +21,7 @@ from evalsvc.rest.problems import Problem
 def gate_from_here(request: PageRequest) -> HttpResponse:
     """Decide about the first config against the second, and show the result next to the comparison."""
     visitor = request.visitor
-    back = safe_next(request, reverse("console_compare"))
+    back = safe_next(request, page_address("console_compare"))
     try:
         body = parse_gate_form(request)
         gate = decide_about(account=visitor.account, epoch=None, body=body, actor=visitor.actor)

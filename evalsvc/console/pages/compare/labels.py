@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.accounts.models import Account
@@ -17,7 +16,7 @@ from evalsvc.annotations.selectors import get_criteria, list_criteria
 from evalsvc.annotations.services import annotate
 from evalsvc.annotations.values import LabelledThing
 from evalsvc.console.access import EDITOR, PageRequest, console_page
-from evalsvc.console.parts.addresses import safe_next
+from evalsvc.console.parts.addresses import page_address, safe_next
 from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.console.parts.forms.labels import make_first_question, read_label
 from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
@@ -48,7 +47,7 @@ def save_label(request: PageRequest) -> HttpResponse:
     visitor = request.visitor
     text = request.POST.get("output", "")
     output, key = get_output(account=visitor.account, id=int(text) if is_bigint(text) else 0)
-    back = safe_next(request, reverse("console_compare"))
+    back = safe_next(request, page_address("console_compare"))
     try:
         criteria = _criteria(visitor.account, request.POST.get("criteria", ""))
         row = annotate(
@@ -85,4 +84,4 @@ def first_question(request: PageRequest) -> HttpResponse:
         make_first_question(account=visitor.account, project_id=plan.experiment.project_id, actor=visitor.actor)
     except Problem as problem:
         messages.error(request, problem.detail)
-    return redirect(safe_next(request, reverse("console_compare")))
+    return redirect(safe_next(request, page_address("console_compare")))

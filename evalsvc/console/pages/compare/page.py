@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
@@ -16,7 +15,7 @@ from evalsvc.console.pages.compare.selection import SHOWN, ComparisonSelection, 
 from evalsvc.console.pages.compare.slices import slice_rows
 from evalsvc.console.pages.compare.verdict import build_verdict
 from evalsvc.console.pages.gates.form import gate_fields, load_gate
-from evalsvc.console.parts.addresses import address_with
+from evalsvc.console.parts.addresses import address_with, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.forms.labels import label_options
@@ -89,7 +88,7 @@ def _context(request: PageRequest, account: Account, chosen: ComparisonSelection
         "here": address_with(request, gate=None, page=chosen.page if chosen.page > 1 else None),
         "turned": address_with(request, a=second.config.pk, b=first.config.pk, gate=None, show=None),
         "call": ApiCall("GET", "/v1/compare", {"a": first.config.pk, "b": second.config.pk, "metric": metric}),
-        "experiment_address": reverse("console_experiment", args=[first.plan.pk]),
+        "experiment_address": page_address("console_experiment", first.plan.pk),
     }
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.connections.words import REMEDIES
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.judges.questions.trial import describe_trial, try_connection
 from evalsvc.judges.selectors import get_connection
@@ -32,7 +33,7 @@ def test_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         messages.success(request, describe_trial(trial))
     else:
         messages.error(request, f"{describe_trial(trial)} {REMEDIES.get(trial.error_code or '', '')}")
-    return redirect("console_connection", id=id)
+    return redirect(page_address("console_connection", id))
 
 
 @require_POST
@@ -43,7 +44,7 @@ def switch_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     row = get_connection(account=visitor.account, id=id)
     revise_connection(account=visitor.account, connection=row, changes={"is_enabled": is_on}, actor=visitor.actor)
     messages.success(request, f"{row.name} is switched {'on' if is_on else 'off'}.")
-    return redirect("console_connection", id=id)
+    return redirect(page_address("console_connection", id))
 
 
 @require_POST
@@ -53,7 +54,7 @@ def forget_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor = request.visitor
     row = get_connection(account=visitor.account, id=id)
     if not check_confirmation(request, row.name):
-        return redirect("console_connection", id=id)
+        return redirect(page_address("console_connection", id))
     delete_connection(account=visitor.account, connection=row, now=visitor.now, actor=visitor.actor)
     messages.success(request, f"{row.name} and its key are deleted.")
-    return redirect("console_connections")
+    return redirect(page_address("console_connections"))

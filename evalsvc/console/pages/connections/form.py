@@ -16,6 +16,7 @@ from rest_framework.exceptions import ValidationError
 from evalsvc.accounts.views import validate_strict
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields
 from evalsvc.console.parts.forms.json_fields import format_json, read_json_object
@@ -84,7 +85,7 @@ def new_connection(request: PageRequest) -> HttpResponse:
     except (Invalid, ValidationError) as exc:
         return _form(request, None, errors_at(exc))
     messages.success(request, f"{connection.name} is there. {TEST_IT}{_hint(connection)}")
-    return redirect("console_connection", id=connection.pk)
+    return redirect(page_address("console_connection", connection.pk))
 
 
 @require_http_methods(["GET", "POST"])
@@ -101,7 +102,7 @@ def edit_connection(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     except (Invalid, ValidationError) as exc:
         return _form(request, row, errors_at(exc))
     messages.success(request, f"Connection updated. {TEST_IT}{_hint(after)}")
-    return redirect("console_connection", id=id)
+    return redirect(page_address("console_connection", id))
 
 
 def _fields(request: PageRequest) -> ConnectionFields:

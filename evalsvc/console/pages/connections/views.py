@@ -9,7 +9,6 @@ import orjson
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -22,6 +21,7 @@ from evalsvc.console.pages.connections.words import (
     format_state,
     format_times,
 )
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -73,7 +73,7 @@ def _row(one: ConnectionStatus, now: datetime) -> TableRow:
         time_tag(one.health.last_at if one.health else None, now),
         format_cause(one) or "—",
     )
-    return TableRow(cells, href=reverse("console_connection", args=[row.pk]), tone=tone if tone != "good" else "")
+    return TableRow(cells, href=page_address("console_connection", row.pk), tone=tone if tone != "good" else "")
 
 
 @require_safe

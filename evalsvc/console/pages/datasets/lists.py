@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow, paginate
@@ -41,7 +41,7 @@ def datasets(request: PageRequest) -> HttpResponse:
             version.get_format_display(),
             time_tag(version.created_at, request.visitor.now),
         )
-        rows.append(TableRow(cells, href=reverse("console_dataset", args=[dataset.pk])))
+        rows.append(TableRow(cells, href=page_address("console_dataset", dataset.pk)))
     context = {
         "table": PageTable("Datasets", COLUMNS, rows, is_walked=True),
         **links,

@@ -9,13 +9,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.rows import build_row
-from evalsvc.console.parts.addresses import choice, int_param
+from evalsvc.console.parts.addresses import choice, int_param, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField, errors_at
@@ -143,7 +142,7 @@ def edit_example(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         return _form(request, version, example, problem)
     text = f"That is version {new_version.number}." if is_new else f"No changes: this is version {new_version.number}."
     messages.success(request, text)
-    return redirect(f"{reverse('console_dataset', args=[id])}?version={new_version.number}")
+    return redirect(f"{page_address('console_dataset', id)}?version={new_version.number}")
 
 
 def _form_number(request: PageRequest) -> int:
@@ -236,7 +235,7 @@ def delete(request: PageRequest, id: uuid.UUID) -> HttpResponse:
                 error = problem.detail
             else:
                 messages.success(request, f"{dataset.name} is deleted.")
-                return redirect("console_datasets")
+                return redirect(page_address("console_datasets"))
         else:
             error = "The name does not match."
     field = FormField("confirm", f"Type {dataset.name} to confirm", error=error, is_required=True)

@@ -10,7 +10,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.accounts.models import Account
@@ -18,7 +17,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.pages.evaluations.results import evaluator_options
-from evalsvc.console.parts.addresses import uuid_or_missing
+from evalsvc.console.parts.addresses import page_address, uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.captured import COLUMNS, build_example
 from evalsvc.console.parts.forms.fields import FormField
@@ -69,7 +68,7 @@ def from_traffic(request: PageRequest) -> HttpResponse:
         except Problem as problem:
             error = problem.detail
         else:
-            return redirect(f"{reverse('console_dataset', args=[version.dataset_id])}?version={version.number}")
+            return redirect(f"{page_address('console_dataset', version.dataset_id)}?version={version.number}")
     context = {
         "fields": _fields(account, query),
         "n": len(examples),

@@ -12,12 +12,12 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import filesizeformat
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.datasets.rows import build_row
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
 from evalsvc.datasets.importers import reader
@@ -117,7 +117,7 @@ def _save_upload(request: PageRequest, dataset: Dataset | None, upload: Upload) 
         )
         outcome = f"is version {version.number}" if is_new else f"already existed, as version {version.number}"
         messages.success(request, f"What you sent {outcome}.")
-    return redirect(f"{reverse('console_dataset', args=[version.dataset_id])}?version={version.number}")
+    return redirect(f"{page_address('console_dataset', version.dataset_id)}?version={version.number}")
 
 
 def _form(

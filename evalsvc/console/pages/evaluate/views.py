@@ -7,7 +7,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from evalsvc.accounts.access.throttling import admit_member
@@ -17,6 +16,7 @@ from evalsvc.console.pages.datasets.rows import build_row
 from evalsvc.console.pages.evaluate.choices import build_metrics, list_choices
 from evalsvc.console.pages.evaluate.columns import ColumnChoice, read_columns
 from evalsvc.console.pages.evaluate.content import FileContent, read_content
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
 from evalsvc.console.parts.moments import time_tag
@@ -79,7 +79,7 @@ class FileSetup:
             actor=visitor.actor,
         )
         enqueue_after_commit()
-        return redirect("console_experiment", id=plan.pk)
+        return redirect(page_address("console_experiment", plan.pk))
 
     def show(self, errors: Sequence[FieldError] = ()) -> HttpResponse:
         """Show the columns, the first rows as they would be scored, the evaluators, and what is wrong."""
@@ -155,7 +155,7 @@ def _build_recent(plans: Sequence[Any], request: PageRequest) -> PageTable:
                 ", ".join(row["name"] for row in plan.metrics),
                 time_tag(plan.started_at, request.visitor.now),
             ),
-            href=reverse("console_experiment", args=[plan.pk]),
+            href=page_address("console_experiment", plan.pk),
         )
         for plan in plans
     ]

@@ -8,14 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
-from django.urls import reverse
 from django.utils.http import urlencode
 
 from evalsvc.accounts.models import Account, AuditEntry
 from evalsvc.accounts.selectors import annotate_actors
 from evalsvc.annotations.search import query_labels
 from evalsvc.console.pages.evaluations.verdicts import evaluation_address
-from evalsvc.console.parts.addresses import trace_address
+from evalsvc.console.parts.addresses import page_address, trace_address
 from evalsvc.datasets.models import Example
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.samples import SampleRow
@@ -135,7 +134,7 @@ def _load_output_texts(
                     None if row.asked is None else readable_text(row.asked),
                     get_answer_text(row),
                     f"the answer of {row.config.name} in {row.experiment.name}",
-                    f"{reverse('console_experiment_outputs', args=[row.experiment_id])}?config={row.config_id}",
+                    f"{page_address('console_experiment_outputs', row.experiment_id)}?config={row.config_id}",
                 ),
             )
 
@@ -159,7 +158,7 @@ def _load_evaluation_texts(account: Account, kind: str, wanted: Mapping[int, str
 
 def _place(kind: str, reference: str, id: int) -> tuple[str, str]:
     if kind == "log":
-        return f"log {reference}", f"{reverse('console_evaluations')}?{urlencode({'log': reference})}"
+        return f"log {reference}", f"{page_address('console_evaluations')}?{urlencode({'log': reference})}"
     if kind == "trace":
         return f"trace {reference}", trace_address(reference)
     return f"evaluation {id}", evaluation_address(id)

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
 from django.utils.http import urlencode
 
 from evalsvc.accounts.selectors import annotate_actors
 from evalsvc.console.access import Visitor
-from evalsvc.console.parts.addresses import PAGE_KEYS
+from evalsvc.console.parts.addresses import PAGE_KEYS, page_address
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.evaluations.models import SavedSearch
 from evalsvc.evaluations.saved.parser import read_search
@@ -52,7 +51,7 @@ class SavedRow:
 
 def search_address(row: SavedSearch) -> str:
     """Return the page that a search opens: the list, with all its filters in the address, and which search it was."""
-    return f"{reverse('console_evaluations')}?{urlencode(row.query | {OPENED: row.pk})}"
+    return f"{page_address('console_evaluations')}?{urlencode(row.query | {OPENED: row.pk})}"
 
 
 def list_chips(visitor: Visitor, address: Mapping[str, str]) -> list[SavedChip]:

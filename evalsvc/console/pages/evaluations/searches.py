@@ -12,6 +12,7 @@ from evalsvc.accounts.models import Member
 from evalsvc.console.access import READER, PageError, PageRequest, Visitor, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.evaluations.saved_searches import list_rows, saving_fields, search_address
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.evaluations.models import SavedSearch
@@ -47,7 +48,7 @@ def change_saved(request: PageRequest, id: int) -> HttpResponse:
     except Invalid as problem:
         return _render_searches(request, problem)
     if query is None:
-        return redirect("console_searches")
+        return redirect(page_address("console_searches"))
     messages.success(request, f"{row.name} updated with these filters.")
     return redirect(search_address(row))
 
@@ -62,7 +63,7 @@ def share_saved(request: PageRequest, id: int) -> HttpResponse:
     except Invalid as problem:
         return _render_searches(request, problem)
     messages.success(request, f"Everyone in the account can see {row.name} now.")
-    return redirect("console_searches")
+    return redirect(page_address("console_searches"))
 
 
 @require_POST
@@ -71,13 +72,13 @@ def unshare_saved(request: PageRequest, id: int) -> HttpResponse:
     """Make a shared search one's own again, once its name was typed: others lose it."""
     row, visitor = _changeable(request, id), request.visitor
     if not check_confirmation(request, row.name):
-        return redirect("console_searches")
+        return redirect(page_address("console_searches"))
     try:
         services.unshare_search(account=visitor.account, search=row, owner=_owner(visitor))
     except Invalid as problem:
         return _render_searches(request, problem)
     messages.success(request, f"{row.name} is private again.")
-    return redirect("console_searches")
+    return redirect(page_address("console_searches"))
 
 
 @require_POST
@@ -86,10 +87,10 @@ def delete_saved(request: PageRequest, id: int) -> HttpResponse:
     """Forget a search; one that others use, once its name was typed."""
     row, visitor = _changeable(request, id), request.visitor
     if row.owner_id is None and not check_confirmation(request, row.name):
-        return redirect("console_searches")
+        return redirect(page_address("console_searches"))
     services.delete_search(account=visitor.account, search=row, actor=visitor.actor)
     messages.success(request, f"{row.name} is deleted. Evaluations are not affected.")
-    return redirect("console_searches")
+    return redirect(page_address("console_searches"))
 
 
 def _save_search(request: PageRequest) -> SavedSearch:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.marks import one_line
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.wire.scores import to_client_score
@@ -42,7 +42,7 @@ def get_score(row: Any) -> float | None:
 
 def evaluation_address(id: int) -> str:
     """Return the page of an evaluation."""
-    return reverse("console_evaluation", args=[id])
+    return page_address("console_evaluation", id)
 
 
 def format_evaluator_name(row: Any) -> str:

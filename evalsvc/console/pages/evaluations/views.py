@@ -8,7 +8,6 @@ from typing import Any, cast
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -28,7 +27,7 @@ from evalsvc.console.pages.evaluations.results import (
 )
 from evalsvc.console.pages.evaluations.saved_searches import OPENED, list_chips, saveable
 from evalsvc.console.pages.evaluations.verdicts import format_evaluator_name, outcome_mark, verdict_chip
-from evalsvc.console.parts.addresses import address_with
+from evalsvc.console.parts.addresses import address_with, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, read_fields, search_refusal
 from evalsvc.datasets.selectors import list_datasets
@@ -125,7 +124,7 @@ def label_evaluation(request: PageRequest, id: int) -> HttpResponse:
     except Problem as problem:
         return _render_evaluation(request, row, problem.row.status, label_errors=_words(problem))
     messages.success(request, f"Your label by {criteria.name} is saved. It replaces your earlier label, if any.")
-    return redirect("console_evaluation", row.pk)
+    return redirect(page_address("console_evaluation", row.pk))
 
 
 @require_POST
@@ -137,7 +136,7 @@ def ask_first_question(request: PageRequest, id: int) -> HttpResponse:
         acts.question_for_evaluations(account=visitor.account, row=row, actor=visitor.actor)
     except Problem as problem:
         return _render_evaluation(request, row, problem.row.status, label_errors=_words(problem))
-    return redirect(f"{reverse('console_evaluation', args=[row.pk])}#h-labels")
+    return redirect(f"{page_address('console_evaluation', row.pk)}#h-labels")
 
 
 @require_POST
@@ -154,7 +153,7 @@ def keep_example(request: PageRequest, id: int) -> HttpResponse:
     name = version.dataset.name
     text = f"Added to {name}: version {version.number} has {version.n_examples} examples."
     messages.success(request, text if is_new else f"{name} already contains this example, in version {version.number}.")
-    return redirect("console_evaluation", row.pk)
+    return redirect(page_address("console_evaluation", row.pk))
 
 
 def _words(problem: Problem) -> list[str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from django.urls import reverse
-
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.facts import EvaluatorOut, EvaluatorWithCard, evaluator_out, evaluator_with_card
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.runnable import get_available_judges
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element, join_parts
@@ -110,7 +109,7 @@ def _row(one: EvaluatorOut) -> TableRow:
     description = join_parts([element("span", one.description, dir="auto"), old])
     return TableRow(
         (name, one.question or "—", description, field_words(one.required_input_fields), runs, can),
-        href=reverse("console_evaluator", args=[one.id]),
+        href=page_address("console_evaluator", one.id),
         tone="" if one.evaluation_enabled else "warn",
     )
 

@@ -9,12 +9,12 @@ import orjson
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsvc.accounts.views import validate_strict
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.forms.json_fields import format_json, read_json_object
@@ -84,7 +84,7 @@ def _ids(texts: Sequence[str]) -> list[int]:
 
 def _back(request: PageRequest, plan: ExperimentPlan) -> str:
     """Lead back to the same view of the board, at the config that the act was about."""
-    address = reverse("console_experiment", args=[plan.pk])
+    address = page_address("console_experiment", plan.pk)
     query = request.GET.urlencode()
     place = request.POST.get("stop") or request.POST.get("resume") or ""
     return f"{address}{f'?{query}' if query else ''}{f'#config-{place}' if place.isdecimal() else ''}"
@@ -106,7 +106,7 @@ def delete_config(request: PageRequest, id: int, config_id: int) -> HttpResponse
             actor=visitor.actor,
         )
         messages.success(request, f"{config.name} is deleted.")
-        return redirect("console_experiment", id=id)
+        return redirect(page_address("console_experiment", id))
     detail = "It is stopped and hidden, and cannot be restored. Its cost and evidence are kept."
     return _confirm(request, plan, config.name, f"Delete {config.name}", detail)
 
@@ -121,7 +121,7 @@ def delete_all(request: PageRequest, id: int) -> HttpResponse:
     if request.method == "POST" and is_confirmed(request, name):
         delete_experiment(account=visitor.account, experiment=plan.experiment, actor=visitor.actor)
         messages.success(request, f"{name} is deleted.")
-        return redirect("console_experiments")
+        return redirect(page_address("console_experiments"))
     detail = "Its configs, outputs, scores and decisions are deleted. Scores promoted to a history stay."
     return _confirm(request, plan, name, f"Delete {name}", detail)
 
@@ -132,7 +132,7 @@ def _confirm_many(request: PageRequest, plan: ExperimentPlan) -> HttpResponse:
     configs = [row for row in list_configs(account=request.visitor.account, experiment_id=plan.pk) if row.pk in ids]
     if not configs:
         messages.error(request, "Nothing was done: select a config first.")
-        return redirect("console_experiment", id=plan.pk)
+        return redirect(page_address("console_experiment", plan.pk))
     names = ", ".join(config.name for config in configs)
     detail = f"{names}: they are stopped and hidden, and cannot be restored. Cost and evidence are kept."
     title = f"Delete {len(configs)} config{'' if len(configs) == 1 else 's'}"
@@ -146,7 +146,7 @@ def _confirm(
     field = FormField(
         "confirm", f"Type {name} to confirm", is_required=True, error="The name does not match." if is_wrong else ""
     )
-    action = reverse("console_experiment_act", args=[plan.pk]) if configs else request.path
+    action = page_address("console_experiment_act", plan.pk) if configs else request.path
     context = {"plan": plan, "title": title, "detail": detail, "field": field, "configs": configs, "action": action}
     return render(request, "console/experiments/delete.html", context, status=422 if is_wrong else 200)
 
@@ -171,7 +171,7 @@ def clone_config(request: PageRequest, id: int, config_id: int) -> HttpResponse:
         else:
             enqueue_after_commit()
             messages.success(request, f"{new_config.name} was made from {config.name}.")
-            return redirect(f"{reverse('console_experiment', args=[id])}#config-{new_config.pk}")
+            return redirect(f"{page_address('console_experiment', id)}#config-{new_config.pk}")
     context = {
         "plan": plan,
         "config": config,

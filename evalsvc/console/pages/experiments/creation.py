@@ -24,6 +24,7 @@ from evalsvc.console.pages.experiments.form_fields import (
     metric_fields,
     plan_fields,
 )
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.console.parts.forms.json_fields import read_json_object
@@ -76,7 +77,7 @@ def _create_experiment(request: PageRequest, planned: PlannedExperiment) -> Http
     if start:
         enqueue_after_commit()
     messages.success(request, f"{experiment.name} {'runs' if start else 'is a draft; start it when it is ready'}.")
-    return redirect("console_experiment", id=experiment.pk)
+    return redirect(page_address("console_experiment", experiment.pk))
 
 
 def _form(

@@ -7,11 +7,10 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.experiments.words import ENDED, STATES, state_markup
-from evalsvc.console.parts.addresses import choice
+from evalsvc.console.parts.addresses import choice, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
@@ -77,7 +76,7 @@ def _row(plan: ExperimentPlan, seen: ExperimentOverview, now: datetime) -> Table
         format_cost(seen.cost) if seen.cost else "—",
         time_tag(plan.started_at, now),
     )
-    return TableRow(cells, href=reverse("console_experiment", args=[plan.pk]))
+    return TableRow(cells, href=page_address("console_experiment", plan.pk))
 
 
 def _leader(plan: ExperimentPlan, seen: ExperimentOverview) -> Any:

@@ -9,13 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from evalsvc.codes import EVALUATION_ERRORS
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.diff import cut_text
 from evalsvc.console.pages.compare.examples import ScoreMark, build_mark
-from evalsvc.console.parts.addresses import address_with, choice, trace_address
+from evalsvc.console.parts.addresses import address_with, choice, page_address, trace_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -142,7 +141,7 @@ def _compare_address(plan: ExperimentPlan, config: Config | None, configs: Seque
     if config is None or not others:
         return ""
     other = next((candidate for candidate in others if candidate.name == plan.baseline), others[0])
-    return f"{reverse('console_compare')}?a={config.pk}&b={other.pk}"
+    return f"{page_address('console_compare')}?a={config.pk}&b={other.pk}"
 
 
 def _get_push_names(configs: Sequence[Config]) -> set[str]:

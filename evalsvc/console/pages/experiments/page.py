@@ -9,7 +9,6 @@ import orjson
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.http import urlencode
 
 from evalsvc.accounts.membership import Membership
@@ -39,7 +38,10 @@ from evalsvc.experiments.decisions.promotion import count_promoted_scores
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
+from evalsvc.experiments.reporting.words import interval, number
 from evalsvc.experiments.selectors import get_plan
+from evalsvc.openai_evals.results import summarize_run
+from evalsvc.openai_evals.selectors import EVAL_TAG, find_run, get_run_config
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
 
@@ -145,7 +147,7 @@ def _build_context(
     request: PageRequest, plan: ExperimentPlan, board: LiveBoard, ever: Sequence[Config], tag: BoardTag, look: BoardView
 ) -> dict[str, Any]:
     query = urlencode(look.query)
-    address = reverse("console_experiment_live", args=[plan.pk])
+    address = page_address("console_experiment_live", plan.pk)
     return {
         "plan": plan,
         "board": board,
@@ -158,7 +160,23 @@ def _build_context(
         "tradeoff": build_front(plan, board, ever),
         "decisions": [decision_words(decision) for decision in board.decisions],
         "promoted": _promoted(plan, ever) if plan.state in ENDED else None,
+        "run": _describe_run(request, plan),
     }
+
+
+def _describe_run(request: PageRequest, plan: ExperimentPlan) -> dict[str, str] | None:
+    """Return the pass rate of the eval's run that the experiment is; None where it is none."""
+    if EVAL_TAG not in (plan.experiment.tags or {}):
+        return None
+    run = find_run(account=request.visitor.account, experiment_id=plan.pk)
+    if run is None:
+        return None
+    summary = summarize_run(run, get_run_config(run))
+    counts, rate = summary.counts, summary.pass_rate
+    n_scored = counts.passed + counts.failed
+    value = "" if rate["value"] is None else f"{number(rate['value'])} {interval(rate['lower'], rate['upper'])}"
+    left_out = f"; {counts.errored} left out as errors" if counts.errored else ""
+    return {"value": value, "counts": f"{counts.passed} of {n_scored} items pass all criteria{left_out}"}
 
 
 def _promoted(plan: ExperimentPlan, ever: Sequence[Config]) -> list[dict[str, object]]:

@@ -23,6 +23,7 @@ from evalsvc.console.pages.gates.form import (
     parse_rule,
     rule_limit,
 )
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
 from evalsvc.evaluations.history.read import list_histories
@@ -60,7 +61,7 @@ def new_gate(request: PageRequest) -> HttpResponse:
     except Problem as problem:
         return _form(request, plan, gate_errors(problem, OF_HISTORY if plan is None else OF_CONFIGS))
     messages.success(request, f"Gate: {gate.outcome}.")
-    return redirect("console_gate", id=gate.pk)
+    return redirect(page_address("console_gate", gate.pk))
 
 
 def _plan(request: PageRequest) -> ExperimentPlan | None:

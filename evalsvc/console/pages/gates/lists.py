@@ -9,13 +9,12 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.gates.form import TONES
-from evalsvc.console.parts.addresses import choice
+from evalsvc.console.parts.addresses import choice, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.moments import time_tag
@@ -79,7 +78,7 @@ def _row(gate: Gate, now: datetime) -> TableRow:
         element("span", f"{gate.benchmark}, attempt {gate.attempt}" if gate.benchmark else "—", dir="auto"),
         time_tag(gate.created_at, now),
     )
-    return TableRow(cells, href=reverse("console_gate", args=[gate.pk]), tone=TONES[gate.outcome])
+    return TableRow(cells, href=page_address("console_gate", gate.pk), tone=TONES[gate.outcome])
 
 
 def outcome_badge(outcome: str) -> SafeString:

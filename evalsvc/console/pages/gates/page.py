@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -137,7 +136,7 @@ def _runs(request: PageRequest, row: Gate) -> PageTable:
             element("span", describe_subject(evidence), dir="auto"),
             element("span", rules, dir="auto"),
         )
-        table_rows.append(TableRow(cells, "" if gate.pk == row.pk else reverse("console_gate", args=[gate.pk])))
+        table_rows.append(TableRow(cells, "" if gate.pk == row.pk else page_address("console_gate", gate.pk)))
     return PageTable("Runs of this gate", RUNS, table_rows)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.core import signing
-from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
@@ -14,6 +13,7 @@ from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
 from evalsvc.console.pages.history.reader import to_display_interval, value_limits
 from evalsvc.console.pages.history.words import format_warning_list
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.scorers import scorer_names
@@ -90,7 +90,7 @@ def _row(
     newest = datetime_from_id(history.ids[0]) if history and len(history.ids) else None
     says = f"Course of {name}, {pair[1]}: {len(points)} parts"
     course_cell: SafeString | str = sparkline(points, says=says, low=low, high=high) if len(points) > 1 else FEW
-    address = f"{reverse('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
+    address = f"{page_address('console_history')}?{urlencode({'evaluator': pair[0], 'profile': pair[1]})}"
     cells = (name, pair[1] or "—", number_markup(number), course_cell, time_tag(newest, request.visitor.now),
              format_warning_list(interval))  # fmt: skip
     return TableRow(cells, address)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from evalsvc.accounts.models import Account
@@ -69,4 +68,4 @@ def _render_sources(
 
 
 def _linked(experiment: int, name: SafeString) -> SafeString:
-    return element("a", name, href=reverse("console_experiment", args=[experiment]))
+    return element("a", name, href=page_address("console_experiment", experiment))

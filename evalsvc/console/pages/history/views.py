@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
@@ -56,7 +55,7 @@ def history_page(request: PageRequest) -> HttpResponse:
         "parts": parts_table(request, question, reading, brush),
         "compared": compare_histories(account, question, reading),
         "since_revision": _since_revision(request, reading),
-        "file": f"{reverse('console_history_csv')}?{request.GET.urlencode()}",
+        "file": f"{page_address('console_history_csv')}?{request.GET.urlencode()}",
         "behind": _evaluations(question),
         "call": question.call,
     }

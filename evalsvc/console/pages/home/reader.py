@@ -21,13 +21,13 @@ from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, Interval
 from evalsvc.events.selectors import EndpointHealth, list_endpoint_health
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, build_overviews
-from evalsvc.experiments.selectors import list_plans
+from evalsvc.experiments.selectors import list_latest_plans
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import list_gates
 from evalsvc.judges.ledger.status import ConnectionStatus
 from evalsvc.reviews.selectors import OpenReview, open_reviews
 
-MAX_HISTORIES, MAX_RUNNING, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
+MAX_HISTORIES, MAX_EXPERIMENTS, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
 PLAIN = IntervalOptions(strategy=DEFAULT_STRATEGY)
 
 
@@ -44,7 +44,7 @@ class Shift:
 class HomeReading:
     """The data of the start page.
 
-    Running experiments, reviews and gates include one entry more than the page displays.
+    Experiments, reviews and gates include one entry more than the page displays.
     """
 
     days: DayRange
@@ -54,7 +54,8 @@ class HomeReading:
     """When profiles were revised within these days, by name."""
     moved: Sequence[Shift]
     failures: Sequence[FailureCount]
-    running: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
+    experiments: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
+    """Those that run, then the newest."""
     reviews: Sequence[OpenReview]
     gates: Sequence[Gate]
     connections: Sequence[ConnectionStatus]
@@ -78,8 +79,8 @@ class HomeReading:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was measured recently and no experiment runs, so that the page shows the first steps."""
-        return not self.rates and not self.running
+        """Whether nothing was measured recently and there is no experiment, so that the page shows the first steps."""
+        return not self.rates and not self.experiments
 
 
 def read_home(account: Account, now: datetime) -> HomeReading:
@@ -87,8 +88,8 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     days = DayRange.latest(14, now=now)
     rates, failures = read_days(account=account, days=days)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    plans = list(list_plans(account=account, state=ExperimentPlan.State.RUNNING)[: MAX_RUNNING + 1])
-    overviews = build_overviews(plans) if plans else {}
+    plans = list_latest_plans(account=account, limit=MAX_EXPERIMENTS + 1)
+    overviews = build_overviews(plans, concludes=True) if plans else {}
     return HomeReading(
         days=days,
         names=scorer_names(account, {rate.evaluator_id for rate in rates}),
@@ -96,7 +97,7 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         revised=revised_profiles(account=account, since=datetime.combine(days.first, datetime.min.time(), UTC)),
         moved=_find_shifts(account, rates),
         failures=failures,
-        running=[(plan, overviews[plan.pk]) for plan in plans],
+        experiments=[(plan, overviews[plan.pk]) for plan in plans],
         reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
         gates=list(list_gates(account=account, since=today).order_by("-id")[: MAX_GATES + 1]),
         connections=list_spends(account, now),

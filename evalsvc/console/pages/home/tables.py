@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
@@ -17,15 +15,12 @@ from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
 from evalsvc.console.charts.series import Point
 from evalsvc.console.pages.gates.lists import describe_subject
-from evalsvc.console.pages.home.reader import MAX_GATES, MAX_REVIEWS, MAX_RUNNING, HomeReading
+from evalsvc.console.pages.home.reader import MAX_GATES, MAX_REVIEWS, HomeReading
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import time_tag
-from evalsvc.console.parts.money import format_cost
-from evalsvc.console.parts.numbers import Number, build_number, number_markup
+from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, parse_order
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
-from evalsvc.experiments.reporting.overview import ExperimentOverview
-from evalsvc.experiments.reporting.words import format_validity, headline
 from evalsvc.gates.selectors import load_evidence
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
@@ -47,13 +42,6 @@ FAILURES = (
     Column("Where", kind="wide"),
     Column("Last", kind="figure"),
     Column("What to do", kind="wide"),
-)
-RUNNING = (
-    Column("Experiment", kind="wide"),
-    Column("Leader"),
-    Column("Estimate"),
-    Column("Asked", kind="figure"),
-    Column("Cost", kind="figure"),
 )
 WAITING = (Column("Review", kind="wide"), Column("Answered"), Column("Made"))
 GATES = (Column("Gate", kind="wide"), Column("Outcome"), Column("When"))
@@ -95,7 +83,7 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
     revised_at = reading.revised.get(rate.profile_name)
     number = replace(build_rate_number(counts), aside=f"{REVISED} {revised_at:%Y-%m-%d}" if revised_at else "")
     cells = (name, rate.app or build_app_placeholder(), number_markup(number), course, *figures)
-    return TableRow(cells, f"{reverse('console_history')}?{urlencode(build_history_params(rate, days))}")
+    return TableRow(cells, f"{page_address('console_history')}?{urlencode(build_history_params(rate, days))}")
 
 
 def build_app_placeholder() -> SafeString:
@@ -166,39 +154,6 @@ def failures_table(reading: HomeReading) -> PageTable:
     return PageTable("Failures of 14 days by code", FAILURES, rows, empty="No failures in the last 14 days.")
 
 
-def running_table(reading: HomeReading) -> PageTable:
-    """Return what runs, who leads it and by what."""
-    rows = [
-        TableRow(
-            (
-                plan.experiment.name,
-                overview.leading if overview.ahead else "none yet",
-                number_markup(leader_number(overview)),
-                f"{number_text(overview.n_done)} of {number_text(overview.n_to_do)}",
-                format_cost(overview.cost) if overview.cost else number_text(overview.cost),
-            ),
-            reverse("console_experiment", args=[plan.pk]),
-        )
-        for plan, overview in reading.running[:MAX_RUNNING]
-    ]
-    return PageTable("Running experiments", RUNNING, rows, empty="No running experiments.")
-
-
-def leader_number(overview: ExperimentOverview) -> Number:
-    """Return the leader's value of the primary metric."""
-    if overview.figures is None:
-        return Number(None, missing="no leader yet")
-    figures: Mapping[str, Any] = headline(overview.figures)
-    low, high = _scale(figures)
-    facts = {"covers": format_validity(figures), "left_out": overview.left_out}
-    return build_number(figures, n=overview.n, level=overview.figures["level"], low=low, high=high, **facts)
-
-
-def _scale(shown: Mapping[str, Any]) -> tuple[float, float]:
-    ends = [shown[name] for name in ("value", "lower", "upper") if shown[name] is not None]
-    return min(0.0, *ends, 0.0), max(1.0, *ends, 1.0)
-
-
 def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
     """Return the open reviews; the first cell links to the review."""
     rows = [
@@ -208,7 +163,7 @@ def reviews_table(reading: HomeReading, now: datetime) -> PageTable:
                 f"{review.n_complete} of {review.review.n_items}",
                 time_tag(review.review.created_at, now),
             ),
-            reverse("console_review", args=[review.review.pk]),
+            page_address("console_review", review.review.pk),
         )
         for review in reading.reviews[:MAX_REVIEWS]
     ]
@@ -224,7 +179,7 @@ def gates_table(reading: HomeReading, now: datetime) -> PageTable:
                 element("span", gate.outcome, class_=f"badge {TONES.get(gate.outcome, '')}"),
                 time_tag(gate.created_at, now),
             ),
-            reverse("console_gate", args=[gate.pk]),
+            page_address("console_gate", gate.pk),
             TONES.get(gate.outcome, ""),
         )
         for gate in reading.gates[:MAX_GATES]

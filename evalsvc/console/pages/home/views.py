@@ -6,14 +6,13 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.account.uses import limit_uses, spends_table
 from evalsvc.console.pages.connections.words import format_cause
 from evalsvc.console.pages.history.words import describe_drift
 from evalsvc.console.pages.home import tables
-from evalsvc.console.pages.home.reader import HomeReading, read_home
+from evalsvc.console.pages.home.reader import MAX_EXPERIMENTS, HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, get_cause_of_health, missing_words
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
@@ -30,13 +29,16 @@ FIRST = {
 
 @console_page()
 def home_page(request: PageRequest) -> HttpResponse:
-    """Show what was measured, what moved and what waits for a person; a new account's three steps to a score."""
+    """Show what experiments concluded, what was measured, what moved, and what waits for a person.
+
+    A new account sees three steps to a score.
+    """
     visitor = request.visitor
     reading = read_home(visitor.account, visitor.now)
     context: dict[str, Any] = {
         "reading": reading,
         "failures": tables.failures_table(reading),
-        "running": tables.running_table(reading),
+        "experiments": reading.experiments[:MAX_EXPERIMENTS],
         "reviews": tables.reviews_table(reading, visitor.now),
         "gates": tables.gates_table(reading, visitor.now),
         "webhooks": _webhooks(reading),
@@ -83,10 +85,10 @@ def _call(request: PageRequest, reading: HomeReading) -> ApiCall:
 def _first_steps(request: PageRequest) -> dict[str, Any]:
     export = f"export {KEY}=ek_…   # the key of step 1"
     return {
-        "new_key": reverse("console_key_new"),
+        "new_key": page_address("console_key_new"),
         "export": export,
         "command": as_curl(request, ApiCall("POST", "/v1/evaluate", body=FIRST)),
-        "history": reverse("console_histories"),
+        "history": page_address("console_histories"),
         "base": base_address(request),
-        "playground": reverse("console_playground"),
+        "playground": page_address("console_playground"),
     }

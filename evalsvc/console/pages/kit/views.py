@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 
 from evalsvc.console.access import READER, PageRequest, console_page
 from evalsvc.console.pages.kit.examples import charts, example_table, fields, many_series, numbers
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import is_confirmed
 
@@ -24,7 +25,7 @@ def kit(request: PageRequest) -> HttpResponse:
             else (messages.error, "Not the name.")
         )
         text[0](request, text[1])
-        return redirect("console_kit")
+        return redirect(page_address("console_kit"))
     context = {
         "numbers": numbers(),
         "charts": charts(),

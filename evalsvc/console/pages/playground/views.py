@@ -18,6 +18,7 @@ from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.playground import thresholds
 from evalsvc.console.pages.playground.runner import PlaygroundRun, run_again, run_bench
 from evalsvc.console.pages.playground.samples import MAX_CANDIDATES, Bench, open_bench, read_bench
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import read_fields
 from evalsvc.console.parts.forms.json_fields import UnreadableJson
@@ -123,7 +124,7 @@ def threshold_page(request: PageRequest) -> HttpResponse:
                     request,
                     f"{applied.profile_name}, revision {applied.revision}, passes from {applied.pass_threshold:g}.",
                 )
-                return redirect("console_profiles")
+                return redirect(page_address("console_profiles"))
             context |= _build_answer(values, answer, level)
     fields = thresholds.threshold_fields(visitor.account, values, problem)
     context |= {"fields": fields, "sent": values, "is_refused": problem is not None}

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsvc.catalog.models import Profile, ProfileRevision
@@ -32,7 +31,7 @@ from evalsvc.console.pages.profiles.drafts import (
     read_draft,
 )
 from evalsvc.console.pages.profiles.revisions import setting_changes
-from evalsvc.console.parts.addresses import int_param
+from evalsvc.console.parts.addresses import int_param, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.console.parts.forms.fields import FormField
@@ -88,7 +87,7 @@ def _row(one: ProfileRevision, now: Any) -> TableRow:
     kind = element("span", "managed", class_="badge") if one.profile.account_id is None else ""
     name = element("span", one.profile.name, " ", kind, dir="auto")
     description = element("span", one.description[:300], dir="auto", class_="preview")
-    href = reverse("console_profile", args=[one.profile_id])
+    href = page_address("console_profile", one.profile_id)
     return TableRow((name, one.profile.family, description, one.number, time_tag(one.created_at, now)), href=href)
 
 
@@ -150,7 +149,7 @@ def new_profile(request: PageRequest) -> HttpResponse:
     except Invalid as problem:
         return _form(request, add_errors(draft, problem))
     messages.success(request, f"The profile {profile.profile.name} is created. Use it as `criteria` in API calls.")
-    return redirect("console_profile", profile.profile_id)
+    return redirect(page_address("console_profile", profile.profile_id))
 
 
 def _family_of_evaluator(request: PageRequest) -> str | None:
@@ -190,7 +189,7 @@ def revise_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     except Invalid as problem:
         return _form(request, add_errors(draft, problem), profile)
     messages.success(request, f"Revision {revision.number} is now in use. Earlier results keep their revision.")
-    return redirect("console_profile", profile.pk)
+    return redirect(page_address("console_profile", profile.pk))
 
 
 def _form(request: PageRequest, draft: Draft, profile: Profile | None = None) -> HttpResponse:
@@ -212,4 +211,4 @@ def archive_page(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     if check_confirmation(request, profile.name):
         archive_profile(account=visitor.account, profile=profile, now=visitor.now, actor=visitor.actor)
         messages.success(request, f"The profile {profile.name} is archived. Its scores and revisions are kept.")
-    return redirect("console_profile", profile.pk)
+    return redirect(page_address("console_profile", profile.pk))

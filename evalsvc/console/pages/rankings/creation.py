@@ -22,6 +22,7 @@ from evalsvc.comparisons.services import create_comparison
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.experiments.form_fields import field_source
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields, read_fields
 from evalsvc.experiments.queueing import enqueue_after_commit
@@ -74,7 +75,7 @@ def new_ranking(request: PageRequest) -> HttpResponse:
     if is_added:
         enqueue_after_commit()
     messages.success(request, f"{ranking.name} is being judged.")
-    return redirect("console_ranking", ranking.pk)
+    return redirect(page_address("console_ranking", ranking.pk))
 
 
 def _initial_values(request: PageRequest) -> dict[str, str]:

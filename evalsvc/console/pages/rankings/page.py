@@ -7,7 +7,6 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
@@ -25,6 +24,7 @@ from evalsvc.console.pages.rankings.words import (
     judge_words,
     rank_words,
 )
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
@@ -72,7 +72,7 @@ def _build_row(row: OutputComparison, now: datetime) -> TableRow:
         first,
         time_tag(row.created_at, now),
     )
-    return TableRow(cells, href=reverse("console_ranking", args=[row.pk]))
+    return TableRow(cells, href=page_address("console_ranking", row.pk))
 
 
 def _state(row: OutputComparison) -> SafeString:

@@ -29,6 +29,7 @@ from evalsvc.console.pages.reviews.form_fields import (
 )
 from evalsvc.console.pages.reviews.links import LINKS_ONCE, issued_links, parse_days
 from evalsvc.console.pages.reviews.page import render_review
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import errors_at, read_fields
 from evalsvc.evaluations.search.asked import read_filters
@@ -76,7 +77,7 @@ def new_review(request: PageRequest) -> HttpResponse:
     messages.success(request, f"{review.name} is there, with {review.n_items} items.")
     if issued:
         return render_review(request, review, "links", issued=issued)
-    return redirect("console_review", review.pk)
+    return redirect(page_address("console_review", review.pk))
 
 
 def _links(request: PageRequest, review: Review, names: Sequence[str], days: str) -> list[tuple[str, str]]:

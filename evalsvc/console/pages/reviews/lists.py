@@ -6,13 +6,13 @@ from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.reviews.words import KINDS, figure_number, state_badge
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import number_markup
@@ -75,7 +75,7 @@ def _row(
         _agreement(review, alphas),
         time_tag(review.created_at, now),
     )
-    return TableRow(cells, href=reverse("console_review", args=[review.pk]))
+    return TableRow(cells, href=page_address("console_review", review.pk))
 
 
 def _agreement(review: Review, alphas: list[tuple[str, AgreementFigure]] | None) -> SafeString:

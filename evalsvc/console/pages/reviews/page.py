@@ -10,7 +10,6 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -18,7 +17,7 @@ from evalsvc.console.once import OneTimeSecretResponse, run_once
 from evalsvc.console.pages.reviews.found import agreement_table, estimates_table, items_table
 from evalsvc.console.pages.reviews.links import LINKS_ONCE, issued_links, link_fields, shown_links
 from evalsvc.console.pages.reviews.words import DRAWS, KINDS, is_over, state_badge
-from evalsvc.console.parts.addresses import choice, uuid_or_missing
+from evalsvc.console.parts.addresses import choice, page_address, uuid_or_missing
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.console.parts.forms.fields import read_fields
@@ -75,7 +74,7 @@ def render_review(
     else:
         context |= _build_findings_context(request, review, findings, is_over=over)
     if issued:
-        lands_at = f"{reverse('console_review', args=[review.pk])}?tab=links"
+        lands_at = f"{page_address('console_review', review.pk)}?tab=links"
         return OneTimeSecretResponse(request, "console/reviews/review.html", context, lands_at=lands_at)
     return render(request, "console/reviews/review.html", context, status=422 if errors else 200)
 
@@ -120,7 +119,7 @@ def act_on_review(request: PageRequest, id: uuid.UUID) -> HttpResponse:
         raise NotFound
     elif check_confirmation(request, review.name):
         return _ended(request, review, act)
-    return redirect("console_review", id)
+    return redirect(page_address("console_review", id))
 
 
 def _ended(request: PageRequest, review: Review, act: str) -> HttpResponse:
@@ -128,10 +127,10 @@ def _ended(request: PageRequest, review: Review, act: str) -> HttpResponse:
     if act == "close":
         close_review(account=visitor.account, id=review.pk, actor=visitor.actor)
         messages.success(request, f"{review.name} is closed. Existing answers are kept.")
-        return redirect("console_review", review.pk)
+        return redirect(page_address("console_review", review.pk))
     delete_review(account=visitor.account, id=review.pk, actor=visitor.actor)
     messages.success(request, f"{review.name} is deleted. Its labels are kept.")
-    return redirect("console_reviews")
+    return redirect(page_address("console_reviews"))
 
 
 def _link(request: PageRequest, review: Review) -> HttpResponse:

@@ -9,8 +9,9 @@ urlpatterns = [
     path("reviews/new", creation.new_review, name="console_review_new"),
     path("reviews/<uuid:id>", page.review_page, name="console_review"),
     path("reviews/<uuid:id>/act", page.act_on_review, name="console_review_act"),
-    path("reviews/<uuid:id>/queue", queue.review_queue, name="console_review_queue"),
 ]
+# Its address is the path of the cookie of a review link, so it has no account in it.
+personal = [path("reviews/<uuid:id>/queue", queue.review_queue, name="console_review_queue")]
 outside = [
     path("reviews/<uuid:id>", entry.redirect_old_address, name="review"),
     path("reviews/<uuid:id>/enter/<str:token>", entry.enter_review, name="enter_review"),

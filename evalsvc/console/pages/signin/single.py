@@ -35,7 +35,7 @@ def redirect_to_provider(request: HttpRequest) -> HttpResponse:
         raise Http404
     try:
         take_attempt(provider_counters(caller_ip(request)))
-        return go_to_provider(request, then=safe_next(request, reverse("console_home")))
+        return go_to_provider(request, then=safe_next(request, reverse("console_start")))
     except LockedOut as locked:
         answer = console_message(request, status=429, title="Too many sign-in attempts", detail=str(locked))
         return add_retry_after(answer, locked)
@@ -50,7 +50,7 @@ def handle_provider_callback(request: HttpRequest) -> HttpResponse:
         raise Http404
     try:
         claims, then = handle_callback(request)
-        user, then = admit(claims), then or reverse("console_home")
+        user, then = admit(claims), then or reverse("console_start")
         clear_failures(provider_counters(caller_ip(request)))
         return begin_from_provider(request, user, then=then, is_vouched=vouches_for_factor(claims))
     except ProviderRefused as error:

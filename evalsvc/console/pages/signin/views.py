@@ -36,7 +36,7 @@ def anonymous_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
     @require_http_methods(["GET", "POST"])
     def answer(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if request.user.is_authenticated:
-            response: HttpResponse = redirect(safe_next(request, reverse("console_home")))
+            response: HttpResponse = redirect(safe_next(request, reverse("console_start")))
         else:
             response = view(request, *args, **kwargs)
         add_never_cache_headers(response)
@@ -57,7 +57,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         return add_retry_after(_sign_in_form(request, str(locked), status=429), locked)
     if user is None:
         return _sign_in_form(request, WRONG)
-    return steps.begin(request, user, then=safe_next(request, reverse("console_home")))
+    return steps.begin(request, user, then=safe_next(request, reverse("console_start")))
 
 
 @anonymous_page

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.urls import reverse
-
 from evalsvc.console.pages.traces.tree import duration_words
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.fields import FormField, populate_fields
 from evalsvc.console.parts.marks import one_line
 from evalsvc.console.parts.moments import time_tag
@@ -100,4 +99,4 @@ def _row(one: TraceLine, now: datetime) -> TableRow:
         one.n_failed,
         took,
     )
-    return TableRow(cells, href=reverse("console_trace", args=[one.found.trace_id]), tone="bad" if one.n_failed else "")
+    return TableRow(cells, href=page_address("console_trace", one.found.trace_id), tone="bad" if one.n_failed else "")

@@ -7,12 +7,11 @@ import uuid
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.pages.webhooks.form import SHOWN_BEFORE, show_secret
-from evalsvc.console.parts.addresses import safe_next
+from evalsvc.console.parts.addresses import page_address, safe_next
 from evalsvc.console.parts.forms.confirmation import check_confirmation
 from evalsvc.events.selectors import get_delivery, get_endpoint
 from evalsvc.events.services import (
@@ -45,7 +44,7 @@ def switch_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     row = get_endpoint(account=visitor.account, id=id)
     revise_endpoint(account=visitor.account, endpoint=row, changes={"is_enabled": is_on}, actor=visitor.actor)
     messages.success(request, f"The webhook is switched {'on' if is_on else 'off'}.")
-    return redirect("console_webhook", id=id)
+    return redirect(page_address("console_webhook", id))
 
 
 @require_POST
@@ -56,7 +55,7 @@ def test_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     row = get_endpoint(account=visitor.account, id=id)
     send_test(account=visitor.account, endpoint=row, now=visitor.now, actor=visitor.actor)
     messages.success(request, f"Test event sent. {SOON}")
-    return redirect("console_webhook", id=id)
+    return redirect(page_address("console_webhook", id))
 
 
 @require_POST
@@ -67,7 +66,7 @@ def deliver_missing_again(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     row = get_endpoint(account=visitor.account, id=id)
     n = replay_undelivered(account=visitor.account, endpoint=row, now=visitor.now, actor=visitor.actor)
     messages.success(request, f"{n} {'delivery is' if n == 1 else 'deliveries are'} sent again. {SOON}")
-    return redirect("console_webhook", id=id)
+    return redirect(page_address("console_webhook", id))
 
 
 @require_POST
@@ -78,7 +77,7 @@ def deliver_again(request: PageRequest, id: int) -> HttpResponse:
     row = get_delivery(account=visitor.account, id=id)
     replay_delivery(account=visitor.account, delivery=row, now=visitor.now, actor=visitor.actor)
     messages.success(request, f"{row.event_id} is sent again. {SOON}")
-    return redirect(safe_next(request, reverse("console_webhook", args=[row.endpoint_id])))
+    return redirect(safe_next(request, page_address("console_webhook", row.endpoint_id)))
 
 
 @require_POST
@@ -88,7 +87,7 @@ def delete_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     visitor = request.visitor
     row = get_endpoint(account=visitor.account, id=id)
     if not check_confirmation(request, row.url):
-        return redirect("console_webhook", id=id)
+        return redirect(page_address("console_webhook", id))
     delete_endpoint(account=visitor.account, endpoint=row, actor=visitor.actor)
     messages.success(request, f"The webhook to {row.url} is deleted.")
-    return redirect("console_webhooks")
+    return redirect(page_address("console_webhooks"))

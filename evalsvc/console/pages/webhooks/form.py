@@ -9,12 +9,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 
 from evalsvc.console.access import ADMIN, PageRequest, console_page
 from evalsvc.console.once import OneTimeSecretResponse, format_once_message
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, first_part, populate_fields, read_fields
 from evalsvc.events.bodies import EventEndpointIn
@@ -57,13 +57,13 @@ def edit_webhook(request: PageRequest, id: uuid.UUID) -> HttpResponse:
     except (Invalid, ValidationError) as exc:
         return _form(request, row, errors_at(exc, _field))
     messages.success(request, "Webhook updated. Pending deliveries go to the new URL.")
-    return redirect("console_webhook", id=id)
+    return redirect(page_address("console_webhook", id))
 
 
 def show_secret(request: PageRequest, row: EventEndpoint, plain: str, *, is_new: bool = False) -> HttpResponse:
     """Show a new secret in the response to the form that created it; no page displays it again."""
     context = {"endpoint": row, "secret": plain, "is_new": is_new}
-    lands_at = reverse("console_webhook", args=[row.pk])
+    lands_at = page_address("console_webhook", row.pk)
     return OneTimeSecretResponse(request, "console/webhooks/secret.html", context, lands_at=lands_at)
 
 

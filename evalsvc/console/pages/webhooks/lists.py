@@ -6,11 +6,11 @@ from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.webhooks.words import format_health, get_cause_of_health, missing_words
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
@@ -52,4 +52,4 @@ def _row(one: EndpointHealth, now: datetime) -> TableRow:
         time_tag(one.delivered_at, now),
         cause_markup,
     )
-    return TableRow(cells, href=reverse("console_webhook", args=[one.id]), tone=tone)
+    return TableRow(cells, href=page_address("console_webhook", one.id), tone=tone)

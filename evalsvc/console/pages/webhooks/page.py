@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from evalsvc.console.access import PageRequest, console_page
@@ -21,7 +20,7 @@ from evalsvc.console.pages.webhooks.words import (
     get_cause_of_health,
     get_state,
 )
-from evalsvc.console.parts.addresses import address_with, choice
+from evalsvc.console.parts.addresses import address_with, choice, page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.events.models import EventDelivery
@@ -99,7 +98,7 @@ def delivery_page(request: PageRequest, id: int) -> HttpResponse:
         "row": row,
         "endpoint": endpoint,
         "body": orjson.dumps(orjson.loads(build_body(row)), option=orjson.OPT_INDENT_2).decode(),
-        "back": reverse("console_webhook", args=[endpoint.pk]),
+        "back": page_address("console_webhook", endpoint.pk),
         "call": ApiCall("GET", f"/v1/event-deliveries/{row.pk}"),
     }
     return render(request, "console/webhooks/delivery.html", context)

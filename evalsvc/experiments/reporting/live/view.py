@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
 
 from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.inference.clusters.cluster_sums import count_bare
+from evalsvc.experiments.inference.clusters.cluster_sums import CountedPairs, count_bare
 from evalsvc.experiments.inference.clusters.views import remove_bounds
 from evalsvc.experiments.inference.confirmation import build_confirmation
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
 from evalsvc.experiments.inference.leader import LeadingConfigs
-from evalsvc.experiments.inference.pairs.comparisons import is_pairable
+from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
 from evalsvc.experiments.inference.pairs.versus import (
     build_question,
@@ -88,25 +88,52 @@ def _is_settled(scene: Scene, leading: LeadingConfigs, known: Mapping[int, dict[
 
     None while no other config can be compared. `known` are comparisons with the leader that were already made.
     """
-    metric, leader = primary_metric(scene.plan), leading.leader
+    metric = primary_metric(scene.plan)
+
+    def compare(config: Config) -> Mapping[str, Any] | None:
+        return known[config.pk] if config.pk in known else compare_in_scene(scene, config, leading.leader)
+
+    scored = [config for config in scene.configs if scene.tally(config, metric).sums.n]
+    return is_better_than_all(metric, leading.leader, scored, compare) if scene.configs else None
+
+
+def is_better_than_all(
+    metric: Metric,
+    leader: Config | None,
+    scored: Sequence[Config],
+    compare: Callable[[Config], Mapping[str, Any] | None],
+) -> bool | None:
+    """Return whether every other config with a score is worse than the leader; None if there is no other."""
     if leader is None or not is_pairable(metric):
-        return False if scene.configs else None
-    others = [config for config in scene.configs if config.pk != leader.pk and scene.tally(config, metric).sums.n]
-    comparisons = (
-        known[config.pk] if config.pk in known else compare_in_scene(scene, config, leader) for config in others
-    )
+        return False
+    others = [config for config in scored if config.pk != leader.pk]
+    comparisons = (compare(config) for config in others)
     return all(found is not None and found["word"] == WORSE for found in comparisons) if others else None
 
 
 def compare_in_scene(scene: Scene, config: Config, other: Config | None) -> dict[str, Any] | None:
     """Compare a config with another one on all examples that both have finished; positive when it is better."""
-    common = between(scene.commons, config.pk, other.pk) if other is not None and other.pk != config.pk else None
-    if common is None or other is None:
+    if other is None:
         return None
-    is_with_baseline = is_declared_baseline(scene.plan, config, other)
-    question = build_question(scene.plan, primary_metric(scene.plan), scene.n_ever, is_with_baseline=is_with_baseline)
-    clusters = scene.paired_clusters.get((config.pk, other.pk))
-    return comparison_out(question, common, fresh_from=get_fresh_position(config, other), clusters=clusters)
+    return compare_configs(scene.plan, config, other, scene.commons, scene.n_ever, scene.paired_clusters)
+
+
+def compare_configs(
+    plan: ExperimentPlan,
+    config: Config,
+    other: Config,
+    commons: Comparisons,
+    n_ever: int,
+    clusters: CountedPairs,
+) -> dict[str, Any] | None:
+    """Compare two of the configs that were ever added to an experiment by what has been read of their pairs."""
+    common = between(commons, config.pk, other.pk) if other.pk != config.pk else None
+    if common is None:
+        return None
+    is_with_baseline = is_declared_baseline(plan, config, other)
+    question = build_question(plan, primary_metric(plan), n_ever, is_with_baseline=is_with_baseline)
+    fresh_from = get_fresh_position(config, other)
+    return comparison_out(question, common, fresh_from=fresh_from, clusters=clusters.get((config.pk, other.pk)))
 
 
 def get_fresh_position(config: Config, other: Config) -> int:

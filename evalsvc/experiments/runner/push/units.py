@@ -97,12 +97,13 @@ def post_outputs(
     outputs: Sequence[Mapping[str, Any]],
     is_done: bool,
     lease_seconds: float,
+    scores_later: bool = False,
 ) -> ReceivedOutputs:
     """Record the outputs of the caller's code for a leased unit.
 
     An output that violates the config's `output_schema` is recorded as the error `bad_output`. A position that has an
     output is not overwritten, and an expired lease writes nothing: duplicate or late posts do not change anything.
-    Metrics that need a model are scored by the workers afterwards.
+    Metrics that need a model are scored by the workers afterwards; with `scores_later` all are.
     """
     unit = Unit(
         id=held.pk,
@@ -118,7 +119,7 @@ def post_outputs(
         addition=held.addition,
     )
     context = unit_context(unit)
-    waits = needs_worker(context.metrics)
+    waits = scores_later or needs_worker(context.metrics)
     _check_outputs(unit, outputs, context.n_samples)
     strips_thinking = context.parameters.get(STRIP_THINKING) is not False
     rows, bad_outputs = _read(context.output_schema, outputs, keep_scores=waits, strips_thinking=strips_thinking)

@@ -50,8 +50,8 @@ def open_front(
     program = find_caddy()
     if program is None:
         raise ServiceFailed(
-            "https needs Caddy, which this environment has not. Install requirements/https.txt into it, or let make "
-            "use its own (without EVALSVC_VENV)."
+            "https needs Caddy, which this environment has not. Install requirements/https.txt into it (or "
+            "pip install 'evalsvc[https]'), or let make use its own (without EVALSVC_VENV)."
         )
     if options.port is not None:
         listener = roster.listen_on_port(options.host, options.port)

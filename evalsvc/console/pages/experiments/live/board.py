@@ -14,6 +14,7 @@ from evalsvc.console.pages.experiments.words import ENDED
 from evalsvc.console.parts.money import format_cost
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
+from evalsvc.experiments.reporting.conclusion import Conclusion, conclude_view
 from evalsvc.experiments.reporting.live.view import live_view
 from evalsvc.experiments.reporting.references import load_references, reference_line
 from evalsvc.experiments.reporting.words import (
@@ -102,6 +103,7 @@ class LiveRow:
 class LiveBoard:
     """The complete board: the experiment's head, its rows and decisions, and the reference for its metric."""
 
+    conclusion: Conclusion
     leads: str
     is_settled: bool
     """Whether the leader is better than every other on evidence; only then it is green."""
@@ -161,6 +163,7 @@ def build_live_board(
     ]
     order, by_primary = compute_board_order(plan, view, board_metric, sort), f" by {plan.primary_metric}"
     return LiveBoard(
+        conclusion=conclude_view(view),
         leads=describe_leader(view["leader_settled"], plan.state, is_level=len(ahead) > 1)
         + ("" if board_metric == plan.primary_metric else by_primary),
         is_settled=view["leader_settled"] is True,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from evalsvc.console.charts.series import sample
 from evalsvc.console.pages.experiments.live.board import LiveBoard, LiveRow, MetricCell
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.reports.page.elements import Part, element, join_parts
 
 MOST_PARTS = 2_000
@@ -94,7 +94,7 @@ def _beginning(known: _RowHead) -> SafeString:
 
 
 def _outputs(known: _RowHead) -> str:
-    return f"{reverse('console_experiment_outputs', args=[known.experiment_id])}?config={known.id}"
+    return f"{page_address('console_experiment_outputs', known.experiment_id)}?config={known.id}"
 
 
 def _render_progress(row: LiveRow) -> SafeString:
@@ -145,13 +145,10 @@ def _difference(row: LiveRow) -> list[Part]:
             *(element("p", aside, class_="facts") for aside in row.asides),
             data_keep=f"d{row.id}",
         ),
-        element("a", "Why?", href=f"{_compare()}?a={row.id}&b={row.against}", **why) if row.against else None,
+        element("a", "Why?", href=page_address("console_compare", a=row.id, b=row.against), **why)
+        if row.against
+        else None,
     ]
-
-
-@functools.cache
-def _compare() -> str:
-    return reverse("console_compare")
 
 
 @functools.lru_cache(MOST_PARTS)
@@ -160,8 +157,8 @@ def _acts(experiment_id: int, id: str, name: str, may_stop: bool, may_resume: bo
     words = [word for word, may in (("Resume", may_resume), ("Stop", may_stop)) if may]
     buttons = [part for i, word in enumerate(words) for part in (_button(word, id, name, has_key=i == 0), " ")]
     at = (experiment_id, int(id))
-    clone = {"href": reverse("console_config_clone", args=at), "aria_label": f"Clone {name} with changes"}
-    delete = {"href": reverse("console_config_delete", args=at), "aria_label": f"Delete {name}"}
+    clone = {"href": page_address("console_config_clone", *at), "aria_label": f"Clone {name} with changes"}
+    delete = {"href": page_address("console_config_delete", *at), "aria_label": f"Delete {name}"}
     return element(
         "td",
         *buttons,

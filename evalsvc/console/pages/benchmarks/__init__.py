@@ -1,0 +1,1 @@
+"""Benchmarks: a frozen question, and what each execution of it has reached."""

@@ -1,0 +1,49 @@
+"""Packages of other products at their pinned versions, each in an environment of its own beside ours."""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts import bootstrap
+
+RECORDERS = Path(__file__).parent / "recorders"
+PINS = {
+    "langfuse": ("langfuse==5.0.4",),
+    "autoevals": ("autoevals==0.4.1", "httpx"),
+    "pydantic_evals": ("pydantic-evals==2.62.0", "httpx"),
+    "haystack": ("haystack-ai==3.4.1", "httpx"),
+    "inspect": ("inspect-ai==0.3.285",),
+    "ragas": ("ragas==0.4.3", "langchain-community==0.3.31", "rapidfuzz"),
+    "deepeval": ("deepeval==4.3.1", "httpx"),
+    "langsmith": ("langsmith==0.15.1", "pandas==3.1.1", "httpx"),
+    "braintrust": ("braintrust==0.48.1", "httpx"),
+    "mlflow": ("mlflow==3.17.2", "httpx"),
+    "opik": ("opik==2.2.122",),
+    "lm_eval": ("lm-eval==0.4.13",),
+    "phoenix": ("arize-phoenix-client==3.5.0", "arize-phoenix-evals==3.9.4", "pandas==3.1.1"),
+}
+
+
+def record(peer: str, folder: Path) -> None:
+    """Write the files of a product with its own package."""
+    program = RECORDERS / f"record_{peer}.py"
+    subprocess.run([python_with(peer), str(program), str(folder)], cwd=folder, check=True, timeout=600)
+
+
+def python_with(peer: str) -> str:
+    """Return the Python of the environment with that package, which is made once."""
+    home = Path(sys.prefix) / "peers"
+    home.mkdir(exist_ok=True)
+    pins = "\n".join(PINS[peer])
+    with (home / f"{peer}.making").open("a+") as lock:
+        # Of test runs that begin at once, one makes it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        venv, made = home / peer, home / f"{peer}.made"
+        if not made.exists() or made.read_text() != pins:
+            bootstrap.run([sys.executable, "-m", "venv", "--clear", str(venv)])
+            bootstrap.run([str(bootstrap.venv_python(venv)), "-m", "pip", "install", "--quiet", *PINS[peer]])
+            made.write_text(pins)
+    return str(bootstrap.venv_python(venv))

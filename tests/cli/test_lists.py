@@ -1,0 +1,82 @@
+"""What the account has, noun by noun, and where each of it is in the console."""
+
+from __future__ import annotations
+
+import urllib.request
+
+import pytest
+
+from tests.caller import Caller
+from tests.cli.inside import invoke, told
+from tests.factories import make_dataset
+from tests.gates.shapes import answers, finished, history_gate
+
+
+@pytest.mark.parametrize("noun", ["experiments", "datasets", "evaluators", "profiles", "gates"])
+def test_a_list_has_the_address_of_each(shell: dict[str, str], alice: Caller, noun: str) -> None:
+    finished(alice, 10, answers(set()))
+    history_gate(alice)
+
+    shown = invoke(noun, "--limit", "3", env=shell)
+    found = told(invoke(noun, "--limit", "3", "--json", env=shell))[noun]
+
+    assert shown.exit_code == 0, shown.output
+    assert 1 <= len(found) <= 3
+    for body, line in zip(found, shown.stdout.splitlines(), strict=True):
+        assert body["console_url"].startswith(f"{shell['EVALSVC_URL']}/console/{alice.account.pk}/{noun}/")
+        assert line.endswith(body["console_url"])
+
+
+def test_all_reads_page_after_page(shell: dict[str, str], alice: Caller) -> None:
+    for number in range(23):
+        make_dataset(alice, n=1, seed=number)
+
+    some = told(invoke("datasets", "--json", env=shell))["datasets"]
+    every = told(invoke("datasets", "--all", "--json", env=shell))["datasets"]
+
+    assert (len(some), len(every) >= 23) == (20, True)
+
+
+def test_a_stranger_sees_none_of_it(shell: dict[str, str], alice: Caller, charlie: Caller) -> None:
+    finished(alice, 10, answers(set()))
+
+    done = invoke("experiments", env=shell | {"EVALSVC_API_KEY": charlie.key})
+
+    assert (done.exit_code, done.stdout) == (0, "No experiments match.\n")
+
+
+def test_a_history_has_its_interval_and_its_newest_scores(shell: dict[str, str], alice: Caller) -> None:
+    sample = {"output": "Rome", "label": "Rome", "app": "listed", "evaluators": [{"evaluator": "exact-match"}]}
+    for _ in range(3):
+        alice.post("/v1/evaluate", sample)
+
+    done = invoke(
+        "history", "exact-match", "--strategy", "clopper-pearson", "--app", "listed", "--limit", "2", env=shell
+    )
+
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(
+        "exact-match-2026-11-28 (patronus:exact-match): pass rate 100.0 %, n = 3, 95 % interval of the pass rate"
+    )
+    assert [line.endswith("1, pass") for line in lines[1:3]] == [True, True]
+    assert lines[3].startswith(f"{shell['EVALSVC_URL']}/console/{alice.account.pk}/histories/one?evaluator=exact-match")
+
+
+@pytest.mark.parametrize("kind", ["experiment", "evaluator", "profile"])
+def test_open_names_a_page_that_is_there(shell: dict[str, str], alice: Caller, kind: str) -> None:
+    made = finished(alice, 10, answers(set()))
+    name = {"experiment": made["name"], "evaluator": "exact-match", "profile": "patronus:exact-match"}[kind]
+
+    url = told(invoke("open", kind, name, "--json", env=shell))["url"]
+
+    # It leads to the sign-in.
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        assert answer.status == 200
+
+
+@pytest.mark.parametrize("kind", ["experiment", "dataset", "evaluator", "profile", "ranking", "review"])
+def test_what_is_not_there_is_refused(shell: dict[str, str], kind: str) -> None:
+    done = invoke("open", kind, "nothing of this name", env=shell)
+
+    assert (done.exit_code, "nothing of this name" in done.output) == (2, True)
