@@ -85,7 +85,7 @@ def test_bash_completes_a_command() -> None:
         [sys.executable, "-c", program], env=asked, cwd=CHECKOUT, capture_output=True, text=True, check=False
     )
 
-    assert done.stdout.split() == ["plain,gate"]
+    assert done.stdout.split() == ["plain,gate", "plain,gates"]
 
 
 def needed(names: list[str]) -> set[str]:

@@ -204,4 +204,4 @@ def test_home_shows_a_tie_while_it_runs(alice: Caller, reader: Visitor) -> None:
         post_next(Runner(alice, made, i), lambda e: e["expected"])
 
     assert_surfaces_agree(alice, made["id"])
-    assert f"level: {NEW} and {OLD}" in reader.text()
+    assert f"tie of {NEW} and {OLD}" in reader.text()

@@ -210,7 +210,7 @@ def test_a_page_ends_where_the_inputs_grow_long(alice: Caller, monkeypatch: pyte
 
 def test_a_page_takes_as_many_queries_as_a_row(alice: Caller) -> None:
     kept(alice, *(row(score_raw=i, tags={"a": "b"}, dataset_sample_id=i) for i in range(40)))
-    for order, expected in (("-created_at", 7), ("+created_at", 7), ("+dataset_sample_id", 8)):
+    for order, expected in (("-created_at", 8), ("+created_at", 8), ("+dataset_sample_id", 9)):
         counts = []
         for limit in (1, 40):
             with CaptureQueriesContext(connection) as queries:

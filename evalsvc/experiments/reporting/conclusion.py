@@ -83,8 +83,11 @@ def conclude(
     if len(best) > 1:
         return Conclusion(f"{metric}: tie of {level_names([names[id] for id in best])}.", False, (best[0], best[1]))
     leader = names[best[0]]
+    if len(names) == 1:
+        return Conclusion(f"{metric}: {leader}{_format_estimate(estimate)}.")
     if rival is None or rival[0] not in names:
-        return Conclusion(f"{metric}: {leader}{_format_estimate(estimate)}.", is_settled if len(names) > 1 else None)
+        # As on pages that read no estimate of experiments with several configs.
+        return Conclusion(f"{metric}: {leader} leads; no other config has scores to compare with yet.", is_settled)
     other, found = rival
     says = f"{metric}: {verdict_sentence(found, leader, names[other])}"
     if len(names) > 2 and found["word"] != INCONCLUSIVE:
