@@ -52,6 +52,15 @@ def completion(
     return answer(200, orjson.dumps(body))
 
 
+def tool_call(model: str, prompt: str, tools: list[dict[str, Any]]) -> bytes:
+    """Call the first tool for a question, with the question as its argument; repeat what is none."""
+    if not tools or "?" not in prompt:
+        return completion(model, prompt, prompt)
+    called = {"name": tools[0]["function"]["name"], "arguments": orjson.dumps({"question": prompt}).decode()}
+    calls = [{"id": "call_1", "type": "function", "function": called}]
+    return completion(model, prompt, None, "tool_calls", tool_calls=calls)
+
+
 def text_of(message: dict[str, Any]) -> str:
     """Return the text of a message; of parts that are none their kind and their size."""
     content = message.get("content") or ""

@@ -25,6 +25,7 @@ key and prompt, and POST /stub/reset forgets it. Models (see `benchmarks.stub_ta
     stub-refusal, stub-empty   a refusal; no text
     stub-filtered              finish_reason content_filter, half of the text
     stub-reasons, stub-reasons-only    the last message after thinking in a field of its own; thinking alone
+    stub-calls                 calls the first tool that is offered for a question, and repeats what is none
     stub-huge                  an answer that never ends
     stub-gzip                  a compressed answer to a request that allows none
     stub-redirect              302 to another server
@@ -48,7 +49,7 @@ from typing import Any
 
 import orjson
 
-from benchmarks.stub_answers import PLAIN, answer, completion, embeddings, error, text_of
+from benchmarks.stub_answers import PLAIN, answer, completion, embeddings, error, text_of, tool_call
 from benchmarks.stub_judge import behaviour_of, is_judge, judged, moderations
 from benchmarks.stub_tasks import answer_to
 
@@ -187,6 +188,8 @@ class Connection(asyncio.Protocol):
                 self.transport.write(answered)
         elif plain := PLAIN.get(model):
             self.transport.write(plain(model, prompt, key, n_before))
+        elif model == "stub-calls":
+            self.transport.write(tool_call(model, prompt, call.get("tools") or []))
         elif flow := FLOWS.get(model):
             flow(self, model, prompt)
         elif model.startswith(("stub-", "gpt-")):

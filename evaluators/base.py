@@ -70,7 +70,8 @@ class Sample:
     `unread` contains the fields with invalid values, and `attached` the media type of a picture or a recording that
     belongs to a field; `attachments` are the pictures and recordings themselves, as sent. `strips_thinking` is whether
     closed blocks of thinking before the output are left out of what is judged. `item` has the columns of the row that
-    the sample was made of, for templates that name them.
+    the sample was made of, for templates that name them. `choices` are the answers of a model as Chat Completions have
+    them, with the tools that it called; None where only the text is known.
     """
 
     input: str | None = None
@@ -87,6 +88,7 @@ class Sample:
     attachments: tuple[Attachment, ...] = ()
     strips_thinking: bool = True
     item: Mapping[str, JSONValue] | None = None
+    choices: Sequence[JSONValue] | None = None
 
     @property
     def gold(self) -> str | None:

@@ -51,10 +51,12 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
     Keys: `input`, `output`, `golds` and `gold` (joined, `gold` first), `contexts`, `gold_contexts`, `top_k_contexts`,
     `system_prompt`, `baseline_output`. Values are JSON as it came. What cannot be read is left out and named in
     `Sample.unread`: an evaluator that reads the field then answers `wrong_type`, and no score. `attachments` are
-    objects with `media_type` and `usage_type`, the field that each belongs to. `item` is an object of columns.
+    objects with `media_type` and `usage_type`, the field that each belongs to. `item` is an object of columns, and
+    `choices` a list of objects, each with a `message`.
     """
     invalid_fields: Rest = {}
     answer, item = _output(fields.get("output"), invalid_fields), fields.get("item")
+    choices = fields.get("choices")
     sample = Sample(
         input=_text(Field.INPUT, fields.get("input"), invalid_fields),
         output=None if answer is None else answer if isinstance(answer, str) else answer.text,
@@ -69,6 +71,7 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
         attached=_attached(fields.get("attachments")),
         attachments=_attachments(fields.get("attachments")),
         item=item if isinstance(item, Mapping) else None,
+        choices=choices if is_choice_list(choices) else None,
     )
     return sample
 
@@ -368,6 +371,15 @@ def is_message_list(value: object) -> TypeGuard[Sequence[Mapping[str, Any]]]:
         _is_list(value)
         and bool(value)
         and all(isinstance(entry, Mapping) and "role" in entry and "content" in entry for entry in value)
+    )
+
+
+def is_choice_list(value: object) -> TypeGuard[list[Any]]:
+    """Return whether a value is a list of choices of a chat completion, each with a message."""
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(choice, Mapping) and isinstance(choice.get("message"), Mapping) for choice in value)
     )
 
 

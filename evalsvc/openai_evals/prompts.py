@@ -22,6 +22,7 @@ MESSAGES, SAMPLING = f"{SOURCE}/input_messages", f"{SOURCE}/sampling_params"
 ROLES = ("system", "developer", "user", "assistant")
 LONGEST = ("max_completion_tokens", "max_completions_tokens", "max_output_tokens", "max_tokens")
 PARAMETERS = ("temperature", "top_p", "seed", "reasoning_effort", "response_format")
+TOOL_FIELDS = ("name", "description", "parameters", "strict")
 
 
 def asks_model(source: Mapping[str, Any]) -> bool:
@@ -48,9 +49,9 @@ def build_parameters(account: Account, source: Mapping[str, Any]) -> dict[str, A
 
 
 def _read_sampling(sampling: Mapping[str, Any]) -> dict[str, Any]:
-    if sampling.get("tools"):
-        raise Invalid(FieldError(f"{SAMPLING}/tools", "Models are asked without tools."))
     parameters = {name: sampling[name] for name in PARAMETERS if sampling.get(name) is not None}
+    if tools := sampling.get("tools"):
+        parameters["tools"] = _read_tools(tools)
     longest = next((sampling[name] for name in LONGEST if sampling.get(name) is not None), None)
     if longest is not None:
         parameters["max_completion_tokens"] = longest
@@ -58,6 +59,20 @@ def _read_sampling(sampling: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(text, Mapping) and isinstance(form := text.get("format"), Mapping):
         parameters["response_format"] = _convert_format(form)
     return parameters
+
+
+def _read_tools(tools: Any) -> list[dict[str, Any]]:
+    """Return tools as Chat Completions take them; those of the Responses API have the function's fields beside."""
+    if not isinstance(tools, list):
+        raise Invalid(FieldError(f"{SAMPLING}/tools", "A list of tools."))
+    read = []
+    for i, tool in enumerate(tools):
+        function = tool.get("function", tool) if isinstance(tool, Mapping) and tool.get("type") == "function" else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            raise Invalid(FieldError(f"{SAMPLING}/tools/{i}", "A tool has the type `function` and a name."))
+        fields = {name: function[name] for name in TOOL_FIELDS if function.get(name) is not None}
+        read.append({"type": "function", "function": fields})
+    return read
 
 
 def _convert_format(form: Mapping[str, Any]) -> dict[str, Any]:

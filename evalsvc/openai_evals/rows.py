@@ -12,9 +12,11 @@ from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.documents import find_unstorable, might_be_unstorable
+from evalsvc.experiments.runner.generate import MAX_LEVELS, is_too_deep
 from evalsvc.problems import FieldError, Invalid, escape
 from evaluators.base import CannotScore
 from evaluators.checks.kinds.json_schema import breaches
+from evaluators.samples import is_choice_list
 
 CONTENT = "/data_source/source/content"
 MAX_ERRORS = 10
@@ -22,10 +24,11 @@ MAX_ERRORS = 10
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row's columns, and the text of its sample; None where it has none."""
+    """A row's columns, and its sample: the text, and the choices of a chat completion; None where it has none."""
 
     item: dict[str, Any]
     output: str | None
+    choices: list[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +76,14 @@ def check_rows(rows: Rows, schema: Mapping[str, Any]) -> list[Row]:
             errors.append(rows.locate(i, "/item", "A row is an object with an object `item`."))
         elif (sample := row.get("sample")) is not None and not isinstance(sample, Mapping):
             errors.append(rows.locate(i, "/sample", "A sample is an object."))
+        elif is_too_deep(sample):
+            errors.append(rows.locate(i, "/sample", f"It is nested deeper than {MAX_LEVELS} levels."))
         else:
             errors += [rows.locate(i, f"/item{at}", why) for at, why in _find_breaches(schema, row["item"])]
-            checked.append(Row(row["item"], read_output(sample)))
+            choices = read_choices(sample)
+            # A model that called a tool may have said nothing.
+            output = read_output(sample)
+            checked.append(Row(row["item"], "" if output is None and choices else output, choices))
         if len(errors) >= MAX_ERRORS:
             break
     if errors:
@@ -108,6 +116,17 @@ def read_output(sample: Mapping[str, Any] | None) -> str | None:
     if text is None and sample.get("output_json") is not None:
         text = sample["output_json"]
     return text if text is None or isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+
+
+def read_choices(sample: Mapping[str, Any] | None) -> list[Any] | None:
+    """Return the choices of a sample, with its `output_tools` as the tools that the first one calls."""
+    choices, tools = (None, None) if sample is None else (sample.get("choices"), sample.get("output_tools"))
+    known = choices if is_choice_list(choices) else None
+    if not isinstance(tools, list):
+        return known
+    first = known[0] if known else {"index": 0, "finish_reason": "tool_calls" if tools else "stop", "message": {}}
+    message = {"role": "assistant", "content": read_output(sample), **first["message"], "tool_calls": tools}
+    return [{**first, "message": message}, *(known or [])[1:]]
 
 
 def make_examples(rows: Rows, items: Sequence[Mapping[str, Any]]) -> list[ExampleRow]:

@@ -23,11 +23,13 @@ from evalsvc.experiments.bodies.plans import build_batch_plan
 from evalsvc.experiments.decisions.control import STOP, control
 from evalsvc.experiments.decisions.step import step
 from evalsvc.experiments.definition.configs import Candidate
-from evalsvc.experiments.definition.kinds import STRIP_THINKING
+from evalsvc.experiments.definition.fields.mapper import CHOICES
+from evalsvc.experiments.definition.kinds import FINISH_REASON, STRIP_THINKING
 from evalsvc.experiments.definition.plans import check_plan
 from evalsvc.experiments.models import Config, ExperimentPlan, Failures, WorkUnit
 from evalsvc.experiments.runner.push import units
 from evalsvc.experiments.services import create_experiment, delete_experiment
+from evalsvc.judges.calls.endings import TOOL_CALLS
 from evalsvc.openai_evals.captures import CAPTURED, STORED, load_captured
 from evalsvc.openai_evals.criteria import find_model, find_unknown_columns, read_settings
 from evalsvc.openai_evals.models import Eval, EvalFile, EvalRun
@@ -175,7 +177,7 @@ def create_run(
         record_audit(account=account, actor=actor, action="eval_run.created", target=run.name, id=f"{RUN}{run.pk}")
         config = Config.objects.get(experiment_id=experiment.pk)
         if candidate.kind == Config.Kind.PUSH:
-            _feed(account, config, [part.output for part in graded])
+            _feed(account, config, graded)
         step(account_id=account.pk, experiment_id=experiment.pk, wait=True)
         config.refresh_from_db()
     return run, config.state == Config.State.RUNNING
@@ -252,18 +254,26 @@ def _store_source(account: Account, source: Mapping[str, Any]) -> EvalFile | Non
     return create_file(account=account, filename="rows.jsonl", content=lines, seconds=None)
 
 
-def _feed(account: Account, config: Config, outputs: Sequence[str | None]) -> None:
+def _feed(account: Account, config: Config, rows: Sequence[Row]) -> None:
     """Record the samples of a run. Those of one unit are graded at once, those of more by the workers."""
     while leased := units.lease_push_unit(account=account, config=config, size=UNIT_ROWS, lease_seconds=LEASE_SECONDS):
         units.post_outputs(
             held=WorkUnit.objects.get(account=account, pk=leased.unit.id),
             token=leased.unit.token,
             # Keys are the numbers of the rows.
-            outputs=[{"pos": pos, "output": outputs[int(row["id"]) - 1]} for pos, row in leased.examples.items()],
+            outputs=[_build_output(pos, rows[int(row["id"]) - 1]) for pos, row in leased.examples.items()],
             is_done=True,
             lease_seconds=LEASE_SECONDS,
-            scores_later=len(outputs) > UNIT_ROWS,
+            scores_later=len(rows) > UNIT_ROWS,
         )
+
+
+def _build_output(pos: int, row: Row) -> dict[str, Any]:
+    if row.choices is None:
+        return {"pos": pos, "output": row.output}
+    # Answers that were cut off are graded, as they would be without their choices.
+    reason = TOOL_CALLS if row.choices[0]["message"].get("tool_calls") else None
+    return {"pos": pos, "output": {"output": row.output, CHOICES: row.choices}, FINISH_REASON: reason}
 
 
 def cancel_run(*, account: Account, run: EvalRun, actor: str) -> None:

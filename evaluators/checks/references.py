@@ -25,7 +25,7 @@ ITEM_NAMES: dict[Field, tuple[str, ...]] = {
 FIELD_BY_COLUMN = {name: field for field, names in ITEM_NAMES.items() for name in names}
 _reference = re.compile(r"(item|sample)\.([\w-]+)((?:\.[\w-]+|\[\d{1,6}\])*)")
 _step = re.compile(r"\.([\w-]+)|\[(\d+)\]")
-_NO_TEXT = frozenset({"output_tools", "choices", "output_audio"})
+_CHOICES = ("output_tools", "choices")
 
 
 class UnfilledReference(CannotScore):
@@ -44,13 +44,15 @@ class Reference:
     """An input of the sample, or a part of it when it is read as JSON.
 
     `column` is the name in `item.<name>`. A sample made of a row has the row's columns; other samples have the inputs
-    that go by such a name, and `field` is None for all other names.
+    that go by such a name, and `field` is None for all other names. `choices` is what is read from the choices of a
+    chat completion: `choices`, or `output_tools`, the tools that the first one calls.
     """
 
     field: Field | None
     path: tuple[str | int, ...] = ()
     is_json: bool = False
     column: str | None = None
+    choices: str | None = None
 
 
 def parse_reference(token: str) -> Reference:
@@ -64,14 +66,18 @@ def parse_reference(token: str) -> Reference:
         return Reference(FIELD_BY_COLUMN.get(name), path, is_json=bool(path), column=name)
     if name in ("output_text", "output_json") and (name == "output_json" or not path):
         return Reference(Field.OUTPUT, path, is_json=name == "output_json")
-    why = "what is sent here is the text of the output" if name in _NO_TEXT else "it is not known"
-    raise ValueError(f"names sample.{name}{tail}: {why}; use sample.output_text or sample.output_json")
+    if name in _CHOICES:
+        return Reference(None, path, is_json=True, choices=name)
+    why = "recordings are not kept" if name == "output_audio" else "it is not known"
+    raise ValueError(f"names sample.{name}{tail}: {why}; use sample.output_text, .output_json or .output_tools")
 
 
 def resolve_reference(reference: Reference, sample: Sample) -> str:
     """Return the text of a reference. Raises UnfilledReference if the sample does not have that part."""
     if sample.item is not None and reference.column is not None and reference.column in sample.item:
         return _resolve_column(reference, sample.item[reference.column])
+    if reference.choices is not None:
+        return _resolve_choices(reference, sample)
     if reference.field is None:
         raise UnfilledReference(
             f"The template names item.{reference.column}, and there is no row with such a column. Only experiments "
@@ -95,6 +101,27 @@ def _resolve_column(reference: Reference, value: JSONValue) -> str:
         return _write(follow(value, reference.path))
     except NotJson as exc:
         raise UnfilledReference(f"The template reads item.{reference.column}, and {exc}.", in_output=False) from None
+
+
+def _resolve_choices(reference: Reference, sample: Sample) -> str:
+    """Return what is asked for of the choices. Arguments of a tool are JSON in a text, which is read on the way."""
+    if sample.choices is None:
+        raise UnfilledReference(
+            f"The template reads sample.{reference.choices}, and only the text of the output is known. Outputs of "
+            "experiments have the tools that were called, in their `choices`.",
+            in_output=False,
+        )
+    try:
+        value: JSONValue = list(sample.choices)
+        if reference.choices == "output_tools":
+            value = follow(value, (0, "message"))
+            value = (value.get("tool_calls") if isinstance(value, dict) else None) or []
+        for step in reference.path:
+            value = follow(read_json(value) if isinstance(value, str) else value, (step,))
+    except NotJson as exc:
+        detail = f"The template reads sample.{reference.choices}, and {exc}."
+        raise UnfilledReference(detail, in_output=True) from None
+    return _write(value)
 
 
 def _write(value: JSONValue) -> str:

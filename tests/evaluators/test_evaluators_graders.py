@@ -366,7 +366,7 @@ def test_a_column_without_a_row_is_no_fail() -> None:
     [
         (string_check("contains"), "/operation"),
         (string_check("eq", input=3), "/input"),
-        (string_check("eq", input="{{sample.output_tools[0].function.name}}"), "/input"),
+        (string_check("eq", input="{{sample.output_audio}}"), "/input"),
         (string_check("eq", input="{{sample.nothing}}"), "/input"),
         (string_check("eq", input="{{other.input}}"), "/input"),
         (similar("rouge_6"), "/evaluation_metric"),

@@ -97,7 +97,7 @@ def test_azures_client_sends_its_key_by_another_name(web: str, alice: Caller) ->
         ({"testing_criteria": [SAME, {**SAME, "name": ""}]}, "testing_criteria[1].name"),
         ({"testing_criteria": [{**SAME, "type": "python", "source": "x"}]}, "testing_criteria[0].type"),
         ({"testing_criteria": [{**SAME, "type": "multi"}]}, "testing_criteria[0].type"),
-        ({"testing_criteria": [{**SAME, "input": "{{sample.output_tools}}"}]}, "testing_criteria[0].input"),
+        ({"testing_criteria": [{**SAME, "input": "{{sample.output_audio}}"}]}, "testing_criteria[0].input"),
         (
             {"testing_criteria": [{"type": "score_model", "name": "m", "model": "no-such", "input": []}]},
             "testing_criteria[0].model",

@@ -24,6 +24,8 @@ SAMPLING = {
     "reasoning_effort": str,
     "response_format": dict,
     "logit_bias": dict,
+    "tools": list,
+    "tool_choice": (str, dict),
     "user": str,
 }
 # Lower bounds of numeric parameters.
@@ -64,20 +66,33 @@ def kind_problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple
 
 def shape_problems(kind: str, parameters: Mapping[str, object], *, is_node: bool = False) -> Iterator[tuple[str, str]]:
     """List what is wrong with a `chat` or `http` config, or such a node of a pipeline, but for what templates name."""
-    return _chat_problems(parameters) if kind == "chat" else _http_problems(parameters, is_node=is_node)
+    problems = _chat_problems if kind == "chat" else _http_problems
+    return problems(parameters, is_node=is_node)
 
 
-def _chat_problems(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _chat_problems(parameters: Mapping[str, Any], *, is_node: bool) -> Iterator[tuple[str, str]]:
     yield from _unknown(parameters, CHAT_FIELDS)
     if not isinstance(parameters.get("connection"), str):
         yield "/parameters/connection", "Name the connection that answers, or give its id."
     yield from _typed(parameters, {**SAMPLING, "model": str, "prompt": str, "system": str, "top_k": int})
     yield from _timeout(parameters)
+    yield from _tool_problems(parameters.get("tools"), is_node=is_node)
     yield from prompt_source_problems(parameters)
     if ("prompt" in parameters or PROMPT_FROM in parameters) == ("messages" in parameters):
         yield "/parameters", f"Give either `prompt` or `{PROMPT_FROM}` (with `system`, if you like), or `messages`."
     if "messages" in parameters and (why := messages_problem(parameters["messages"])):
         yield "/parameters/messages", why
+
+
+def _tool_problems(tools: Any, *, is_node: bool) -> Iterator[tuple[str, str]]:
+    if not isinstance(tools, list):
+        return
+    if is_node:
+        yield "/parameters/tools", "Nodes of a pipeline pass on texts, and no calls of tools."
+    for i, tool in enumerate(tools):
+        function = tool.get("function") if isinstance(tool, Mapping) and tool.get("type") == "function" else None
+        if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+            yield f"/parameters/tools/{i}", 'A tool is {"type": "function", "function": {"name": …, "parameters": …}}.'
 
 
 def _http_problems(parameters: Mapping[str, Any], *, is_node: bool) -> Iterator[tuple[str, str]]:

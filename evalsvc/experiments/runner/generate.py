@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
+from evalsvc.experiments.definition.fields.mapper import CHOICES
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evalsvc.experiments.definition.kinds import STRIP_THINKING, THINKING
 from evalsvc.experiments.definition.messages import fill_messages
 from evalsvc.experiments.definition.templates import UnknownField, fill_json, fill_text
 from evalsvc.experiments.runner.endings import close_answer
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.judges.calls.endings import ERROR
+from evalsvc.judges.calls.endings import ERROR, STOP, TOOL_CALLS
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections.facts import ConnectionFacts
 from evalsvc.judges.failures import RATE_LIMITED, CallFailed
@@ -173,18 +174,26 @@ def _ask_chat(asking: ConfigClient, example: Mapping[str, Any]) -> GeneratedOutp
     model, seconds = knobs.pop("model", None), knobs.pop("timeout_seconds", None)
     messages = messages_for(asking.parameters, example)
     answer = run(complete_within_cap(connection, messages, model=model, seconds=seconds, parameters=knobs))
+    choices = build_choices(answer.text, answer.tool_calls) if knobs.get("tools") else None
     return GeneratedOutput(
         output=storable(
             {"output": answer.text, "model": answer.model, "finish_reason": answer.finish_reason}
             | ({THINKING: answer.thinking} if answer.thinking else {})
             | ({"reasoning_tokens": answer.reasoning_tokens} if answer.reasoning_tokens else {})
             | ({"usage_estimated": True} if answer.is_estimated else {})
+            | ({CHOICES: choices} if choices else {})
         ),
         latency_ms=answer.latency_ms,
         input_tokens=answer.input_tokens,
         output_tokens=answer.output_tokens,
         cost=answer.cost,
     )
+
+
+def build_choices(text: str, tool_calls: Sequence[Mapping[str, object]]) -> list[dict[str, Any]]:
+    """Return an answer with the tools that the model called, as Chat Completions have it."""
+    message = {"role": "assistant", "content": text or None, "tool_calls": [dict(call) for call in tool_calls]}
+    return [{"index": 0, "finish_reason": TOOL_CALLS if tool_calls else STOP, "message": message}]
 
 
 def messages_for(parameters: Mapping[str, Any], example: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ class Completion:
     `cost` is None if prices are unknown; `finish_reason` `length` means that `text` was truncated. `logprobs` is the
     endpoint's unmodified value. `is_estimated`: the endpoint reported no usage, so tokens and cost are estimates;
     `usage_form` says how it reports usage. `reasoning_tokens` are part of the output tokens. `thinking` is what the
-    endpoint sent in a separate field.
+    endpoint sent in a separate field. `tool_calls` are in the form of Chat Completions.
     """
 
     text: str
@@ -57,6 +57,7 @@ class Completion:
     logprobs: object = field(default=None, compare=False, repr=False)
     thinking: str = field(default="", repr=False)
     reasoning_tokens: int = 0
+    tool_calls: tuple[Mapping[str, object], ...] = ()
     usage_form: str = field(default="", compare=False)
 
 
@@ -74,7 +75,7 @@ async def complete(
     The deadline is the connection's timeout or `deadline_seconds`, whichever is sooner, and covers the complete call.
     The call is not counted here: callers run `limits.acquire_call` before and `limits.release_call` after
     (`counted.complete_within_limits` does both); a 429 is shared with all workers. With `reads_tool` the arguments of a
-    tool call are the text, if the model made one.
+    tool call are the text, if the model made one; otherwise calls are an answer where the parameters have `tools`.
     """
     requested_model = model or connection.model
     if set(parameters or {}) & RESERVED:
@@ -83,6 +84,7 @@ async def complete(
     path, body = build_request(connection, requested_model, messages, parameters or {})
     seconds = min(connection.timeout_seconds, deadline_seconds or connection.timeout_seconds)
     expected = expected_usage(messages, parameters)
+    takes_calls = bool((parameters or {}).get("tools")) and not reads_tool
     try:
         return await post(
             connection,
@@ -91,7 +93,13 @@ async def complete(
             limited_as=requested_model,
             seconds=seconds,
             read=lambda answer, ms: _completion(
-                connection, to_chat_answer(answer), requested_model, expected, ms, reads_tool=reads_tool
+                connection,
+                to_chat_answer(answer),
+                requested_model,
+                expected,
+                ms,
+                reads_tool=reads_tool,
+                takes_calls=takes_calls,
             ),
         )
     except CallFailed as failed:
@@ -153,9 +161,10 @@ def _completion(
     latency_ms: float,
     *,
     reads_tool: bool,
+    takes_calls: bool,
 ) -> Completion:
     usage = read_usage(connection, answer, expected)
-    read = read_text(answer, usage, reads_tool=reads_tool)
+    read = read_text(answer, usage, reads_tool=reads_tool, takes_calls=takes_calls)
     reported_model = answer.get("model")
     return Completion(
         text=read.text,
@@ -169,6 +178,7 @@ def _completion(
         logprobs=read_logprobs(answer),
         thinking=read.thinking,
         reasoning_tokens=usage.reasoning_tokens,
+        tool_calls=read.tool_calls,
         usage_form=usage.form,
     )
 

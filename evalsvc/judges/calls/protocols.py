@@ -91,13 +91,14 @@ def to_chat_answer(answer: Mapping[str, Any]) -> Mapping[str, Any]:
         return answer
     items = [item for item in output if isinstance(item, Mapping)]
     parts = [part for item in items if item.get("type") == "message" for part in _iter_parts(item)]
+    calls = [{"id": item.get("call_id"), "function": item} for item in items if item.get("type") == "function_call"]
     message = {
         "content": parts,
         "reasoning_content": "\n".join(text for item in items for text in _iter_thoughts(item)),
-        "tool_calls": [{"function": item} for item in items if item.get("type") == "function_call"],
+        "tool_calls": calls,
     }
     logprobs = [entry for part in parts for entry in part.get("logprobs") or ()]
-    choice = {"message": message, "finish_reason": _ending(answer), "logprobs": {"content": logprobs}}
+    choice = {"message": message, "finish_reason": _ending(answer, calls), "logprobs": {"content": logprobs}}
     return {"model": answer.get("model"), "choices": [choice], "usage": _to_chat_usage(answer.get("usage"))}
 
 
@@ -118,11 +119,11 @@ def _iter_thoughts(item: Mapping[str, Any]) -> Iterator[str]:
                 yield part["text"]
 
 
-def _ending(answer: Mapping[str, Any]) -> object:
+def _ending(answer: Mapping[str, Any], calls: Sequence[object]) -> object:
     details = answer.get("incomplete_details")
     if answer.get("status") == "incomplete" and isinstance(details, Mapping):
         return details.get("reason")
-    return "stop"
+    return "tool_calls" if calls else "stop"
 
 
 def _to_chat_usage(usage: Any) -> Any:

@@ -154,17 +154,24 @@ def _count(value: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnswerText:
-    """The text of an answer, how it ends in the endpoint's own words, and the thinking that came in separate fields."""
+    """The text of an answer, how it ends in the endpoint's own words, and the thinking that came in separate fields.
+
+    `tool_calls` are in the form of Chat Completions.
+    """
 
     text: str
     finish_reason: str | None
     thinking: str = ""
+    tool_calls: tuple[Mapping[str, Any], ...] = ()
 
 
-def read_text(answer: Mapping[str, Any], usage: ReportedUsage, *, reads_tool: bool = False) -> AnswerText:
+def read_text(
+    answer: Mapping[str, Any], usage: ReportedUsage, *, reads_tool: bool = False, takes_calls: bool = False
+) -> AnswerText:
     """Return the text and why it ends; raises CallFailed `refused` or `bad_output`, with what was used.
 
-    With `reads_tool` the arguments of a tool call are the text, where the model called one.
+    With `reads_tool` the arguments of a tool call are the text, where the model called one. With `takes_calls` the
+    calls are an answer themselves, with or without a text.
     """
     choice = find_choice(answer)
     message = _message(choice) if choice else {}
@@ -178,12 +185,19 @@ def read_text(answer: Mapping[str, Any], usage: ReportedUsage, *, reads_tool: bo
     if is_refusal or ending in (endings.CONTENT_FILTER, endings.REFUSAL):
         kind = ending if ending == endings.CONTENT_FILTER else endings.REFUSAL
         raise _failure_after(failures.REFUSED, "The model refused to answer.", usage, ending=kind)
+    calls = tuple(_iter_calls(message)) if takes_calls else ()
+    if calls and ending != endings.LENGTH:
+        return AnswerText(text, _print_reason(reason) or endings.TOOL_CALLS, thinking, calls)
     if not text.strip() and ending != endings.LENGTH and _is_object(thinking):
         # A server that takes a whole answer for thinking, because its model did not think.
         text, thinking = thinking, ""
     if not text.strip():
         raise _nothing_written(message, ending, thinking, usage)
-    return AnswerText(text, printable(reason, 50) if isinstance(reason, str) else None, thinking)
+    return AnswerText(text, _print_reason(reason), thinking)
+
+
+def _print_reason(reason: object) -> str | None:
+    return printable(reason, 50) if isinstance(reason, str) else None
 
 
 def _is_object(text: str) -> bool:
@@ -223,6 +237,19 @@ def _tool_arguments(message: Mapping[str, Any]) -> str:
     arguments = [function.get("arguments") for function in functions if isinstance(function, dict)]
     texts = (orjson.dumps(part).decode() if isinstance(part, dict) else part for part in arguments)
     return "\n".join(dict.fromkeys(text for text in texts if isinstance(text, str)))
+
+
+def _iter_calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the calls of tools in the form of Chat Completions, where arguments are JSON in a text."""
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+            continue
+        arguments = function.get("arguments")
+        text = arguments if isinstance(arguments, str) else orjson.dumps(arguments or {}).decode()
+        called = {"name": function["name"], "arguments": text}
+        yield {"id": str(call.get("id") or ""), "type": "function", "function": called}
 
 
 def _failure_after(

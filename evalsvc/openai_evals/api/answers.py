@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsvc.datasets.models import Example
+from evalsvc.experiments.definition.fields.mapper import CHOICES
 from evalsvc.experiments.definition.messages import show_messages
 from evalsvc.experiments.definition.templates import UnknownField
 from evalsvc.experiments.models import Config, Output, Score
@@ -29,7 +30,7 @@ from evalsvc.openai_evals.results import (
 from evalsvc.openai_evals.selectors import EVAL, ITEM, RUN, get_run_config, get_status
 from evaluators.base import CannotScore, Sample
 from evaluators.checks.graders import ANSWER_TOKENS, model_grader
-from evaluators.samples import build_sample
+from evaluators.samples import build_sample, is_choice_list
 
 NO_USAGE = {"total_tokens": 0, "completion_tokens": 0, "prompt_tokens": 0, "cached_tokens": 0}
 ASKING = ("score_model", "label_model")
@@ -117,9 +118,13 @@ def _item_out(
     examples: Mapping[int, Example],
     scores: Mapping[tuple[int, str], Score],
 ) -> dict[str, Any]:
-    text = (output.output or {}).get("output")
+    components = output.output or {}
     item_sample = build_sample(
-        {"item": examples[output.example_id].input, **({} if text is None else {"output": text})}
+        {
+            "item": examples[output.example_id].input,
+            "output": components.get("output"),
+            CHOICES: components.get(CHOICES),
+        }
     )
     results = [
         _result_out(criterion, scores[output.pos, metric["name"]], item_sample)
@@ -189,17 +194,24 @@ def _error_out(code: str | None, message: str | None) -> dict[str, Any] | None:
 
 def _sample_out(config: Config, output: Output, example: Example) -> dict[str, Any]:
     components, parameters = output.output or {}, config.parameters
-    text = components.get("output")
+    text, tool_calls = components.get("output"), _find_tool_calls(components)
     n_in, n_out = output.input_tokens or 0, output.output_tokens or 0
     return {
         "input": _list_messages(config, example),
-        "output": [] if text is None else [{"role": "assistant", "content": text}],
-        "finish_reason": components.get("finish_reason") or "stop",
+        "output": [] if text is None else [{"role": "assistant", "content": text, **tool_calls}],
+        "finish_reason": components.get("finish_reason") or ("tool_calls" if tool_calls else "stop"),
         "model": components.get("model") or "",
         "usage": NO_USAGE | {"prompt_tokens": n_in, "completion_tokens": n_out, "total_tokens": n_in + n_out},
         "error": _error_out(output.error_type, output.error_message),
         **{name: parameters.get(name) for name in ("temperature", "top_p", "seed", "max_completion_tokens")},
     }
+
+
+def _find_tool_calls(components: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the member with the tools that a model called, which the clients keep; nothing where it called none."""
+    choices = components.get(CHOICES)
+    calls = choices[0]["message"].get("tool_calls") if is_choice_list(choices) else None
+    return {"tool_calls": calls} if calls else {}
 
 
 def _list_messages(config: Config, example: Example) -> list[dict[str, str]]:

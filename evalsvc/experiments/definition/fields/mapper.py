@@ -27,6 +27,8 @@ FIELDS = {
 }
 ITEM = "item"
 """The columns of the row, which templates of OpenAI's graders name."""
+CHOICES = "choices"
+"""The component of an output with the choices of a chat completion, which have the tools that a model called."""
 SYSTEM_PROMPTS = ("system_prompt", "evaluated_model_system_prompt")
 GOLD_COLUMNS = ("gold_contexts", "gold_context", "evaluated_model_gold_context")
 TOP_K_COLUMNS = ("top_k_contexts", "top_k_context", "evaluated_model_top_k_context")
@@ -73,6 +75,7 @@ def map_sample(
         for name in {"output", "contexts"} - pointers.keys():
             if values[name] is MISSING or name == OUTPUT:
                 missing_fields[FIELDS[name]], values[name] = missing, MISSING
+    values[CHOICES] = components.get(CHOICES, MISSING)
     values[ITEM] = _find_item(example if pointed is None else pointed, components, pointers.get(ITEM))
     sample = build_sample({name: value for name, value in values.items() if value is not MISSING})
     return MappedSample(drop_ignored(sample, example), missing_fields)
