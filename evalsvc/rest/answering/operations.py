@@ -19,17 +19,44 @@ def name_operations(document: dict[str, Any]) -> None:
                 content["schema"] = _register_schema(content["schema"], schemas, operation["operationId"] + kind)
 
 
-def forget_null_defaults(part: Any) -> None:
-    """Remove null defaults from optional keys: client generators treat a key with a default as required."""
+def simplify_schemas(part: Any) -> None:
+    """Write schemas as client generators understand them.
+
+    A null default goes, as they treat a key with a default as required, and so does a union of anything and null. A
+    list of anything says so.
+    """
     if isinstance(part, list):
         for item in part:
-            forget_null_defaults(item)
+            simplify_schemas(item)
     if isinstance(part, dict):
         if "default" in part and part["default"] is None:
             del part["default"]
+        if part.get("oneOf") == [{}, {"type": "null"}]:
+            del part["oneOf"]
+        if part.get("type") == "array":
+            part.setdefault("items", {})
         for name, value in part.items():
             if name not in ("example", "examples"):
-                forget_null_defaults(value)
+                simplify_schemas(value)
+
+
+def name_parts(document: dict[str, Any]) -> None:
+    """Make a component of each object within the components that has a title of its own."""
+    schemas = document["components"]["schemas"]
+    for schema in list(schemas.values()):
+        for name, value in schema.items():
+            schema[name] = _refer_to_titled(value, schemas)
+
+
+def _refer_to_titled(part: Any, schemas: dict[str, Any]) -> Any:
+    if isinstance(part, list):
+        return [_refer_to_titled(item, schemas) for item in part]
+    if not isinstance(part, dict):
+        return part
+    inner = {name: _refer_to_titled(value, schemas) for name, value in part.items()}
+    if inner.get("type") != "object" or not isinstance(inner.get("title"), str):
+        return inner
+    return _register_schema(inner, schemas, inner["title"])
 
 
 def _first_sentence(text: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
 from evalsvc.rest.answering.examples import add_examples
-from evalsvc.rest.answering.operations import forget_null_defaults, name_operations
+from evalsvc.rest.answering.operations import name_operations, name_parts, simplify_schemas
 from evalsvc.rest.answering.shapes import described
 from evalsvc.rest.answering.words import add_words
 
@@ -65,6 +67,8 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
         "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-KEY"},
         "Bearer": {"type": "http", "scheme": "bearer"},
     }
+    if settings.PUBLIC_URL:
+        result["servers"] = [{"url": settings.PUBLIC_URL}]
     result["security"] = [{"ApiKey": []}, {"Bearer": []}]
     for path, methods in result["paths"].items():
         for method, operation in methods.items():
@@ -78,8 +82,9 @@ def add_common_answers(result: dict[str, Any], generator: Any, request: Any, pub
             for status, description in ANSWERS.items():
                 if applies(status, path, method):
                     operation["responses"].setdefault(status, problem_answer(description))
-    forget_null_defaults(result)
+    simplify_schemas(result)
     name_operations(result)
+    name_parts(result)
     add_words(result)
     add_examples(result)
     return result
