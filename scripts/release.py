@@ -6,6 +6,7 @@ python -m scripts.release x.y.z [--dry-run]
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from scripts.inventory import Incomplete, write_inventory
 
 LOCKS = ("runtime.txt", "models.txt", "https.txt")
 CHANGES, CHART = "CHANGELOG.md", "deploy/chart/Chart.yaml"
+NPM = ("clients/typescript/package.json", "clients/typescript/package-lock.json")
 UNRELEASED = "## Unreleased\n"
 _version = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 _chart = re.compile(r"^(version: |appVersion: )\d+\.\d+\.\d+$", re.MULTILINE)
@@ -116,12 +118,24 @@ def write(root: Path, version: str, day: date, notes: str) -> None:
     code.write_text(_version.sub(f'__version__ = "{version}"', code.read_text(encoding="utf-8")), encoding="utf-8")
     if chart.exists():
         chart.write_text(_chart.sub(rf"\g<1>{version}", chart.read_text(encoding="utf-8")), encoding="utf-8")
+    for name in NPM:
+        if (package := root / name).exists():
+            write_npm_version(package, version)
     heading = f"## {version} - {day.isoformat()}"
     log.write_text(released(log.read_text(encoding="utf-8"), heading, notes), encoding="utf-8")
     for entry in entries(root):
         entry.unlink()
     write_packages(root, version)
     full_test.write_note(root)  # the version alone has changed since the tests ran
+
+
+def write_npm_version(path: Path, version: str) -> None:
+    """Put the version into a `package.json` or its lock, where it stands twice."""
+    package = json.loads(path.read_text(encoding="utf-8"))
+    package["version"] = version
+    if root := package.get("packages", {}).get(""):
+        root["version"] = version
+    path.write_text(json.dumps(package, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def write_packages(root: Path, version: str) -> None:

@@ -76,6 +76,9 @@ def copy(repository: Path, git: Git, monkeypatch: pytest.MonkeyPatch) -> Path:
     (repository / "CHANGELOG.md").write_text(LOG)
     (repository / release.CHART).parent.mkdir(parents=True)
     (repository / release.CHART).write_text("apiVersion: v2\nversion: 0.1.0\nappVersion: 0.1.0\n")
+    (repository / release.NPM[0]).parent.mkdir(parents=True)
+    for name, packages in zip(release.NPM, ({}, {"packages": {"": {"version": "0.1.0"}}}), strict=True):
+        (repository / name).write_text(json.dumps({"name": "evalsvc", "version": "0.1.0", **packages}))
     (repository / "changes").mkdir()
     for name in ("README.md", "template.md.jinja"):
         shutil.copy(CHECKOUT / "changes" / name, repository / "changes")
@@ -98,6 +101,9 @@ def test_it_writes_commits_and_tags(copy: Path, git: Git) -> None:
     assert (copy / "CHANGELOG.md").read_text() == RELEASED
     assert full_test.version(copy) == "0.2.0"
     assert (copy / release.CHART).read_text() == "apiVersion: v2\nversion: 0.2.0\nappVersion: 0.2.0\n"
+    package, lock = (json.loads((copy / name).read_text(encoding="utf-8")) for name in release.NPM)
+    assert package == {"name": "evalsvc", "version": "0.2.0"}
+    assert lock == package | {"packages": {"": {"version": "0.2.0"}}}
     assert sorted(path.name for path in (copy / "changes").iterdir()) == ["README.md", "template.md.jinja"]
     assert git("status", "--porcelain") == ""
     assert git("rev-list", "-n", "1", "v0.2.0") == git("rev-parse", "HEAD")
@@ -215,6 +221,12 @@ def test_a_commit_that_a_hook_refuses_says_how_to_go_back(copy: Path) -> None:
     with pytest.raises(release.Refused, match=r"git reset --hard"):
         release.release(copy, "0.2.0", DAY, dry_run=False)
     assert git_in(copy, "tag") == ""
+
+
+def test_the_typescript_client_has_the_version_of_the_code() -> None:
+    package, lock = (json.loads((CHECKOUT / name).read_text(encoding="utf-8")) for name in release.NPM)
+
+    assert {package["version"], lock["version"], lock["packages"][""]["version"]} == {full_test.version(CHECKOUT)}
 
 
 def test_the_version_of_the_code_is_the_one_that_is_released_from() -> None:
