@@ -52,6 +52,6 @@ def test_its_graders_find_their_results(python: Path, web: str, alice: Caller, c
 
     found = json.loads(done.stdout.splitlines()[-1])
     assert [row["outputs.same.passed"] for row in found["rows"]] == [True, False, False]
-    assert [row["outputs.near.score"] for row in found["rows"]] == [1.0, 0.75, 0.0]
+    assert [row["outputs.near.score"] for row in found["rows"]] == [1.0, 0.75, 0.25]
     assert found["metrics"]["same.pass_rate"] == pytest.approx(1 / 3)
     assert len(list(client.evals.list())) >= 1
