@@ -62,7 +62,7 @@ with made.ApiClient(configuration) as client:
     )
     answer = made.EvaluationsApi(client).evaluate(body)
     try:
-        made.EvaluationsApi(client).evaluate(made.EvaluateBody(evaluators=[]))
+        made.EvaluationsApi(client).evaluate(made.EvaluateBody(evaluators=body.evaluators))
     except made.ApiException as refused:
         print(json.dumps([answer.results[0].evaluation_result.var_pass, refused.status, json.loads(refused.body)["code"]]))
 """
