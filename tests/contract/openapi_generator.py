@@ -14,6 +14,6 @@ OPTIONS = ("--name-mappings", "N=n_population")
 def generate(document: Path, language: str, output: Path, *options: str) -> None:
     """Generate a client into a folder."""
     program = Path(python_with("openapi_generator")).with_name("openapi-generator-cli")
-    command = [program, "generate", "-i", document, "-g", language, "-o", output, *OPTIONS, *options]
+    command: list[str | Path] = [program, "generate", "-i", document, "-g", language, "-o", output, *OPTIONS, *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

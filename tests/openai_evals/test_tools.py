@@ -89,7 +89,7 @@ def test_a_model_is_offered_tools(client: OpenAI, alice: Caller, stub: RunningSt
         "input_messages": messages,
         "sampling_params": {"tools": [tool]},
     }
-    run = client.evals.runs.create(made.id, data_source=source)
+    run: Any = client.evals.runs.create(made.id, data_source=source)
 
     experiment_id = run.model_extra["evalsvc"]["experiment_id"]
     (config,) = alice.get(f"/v1/experiments/{experiment_id}").json()["experiment"]["configs"]
