@@ -85,7 +85,7 @@ def test_those_that_are_level_while_it_runs_stand_on_home(alice: Caller, reader:
     for i in range(2):
         post_next(Runner(alice, made, i), lambda e: e["expected"])
 
-    assert "level: a and b" in reader.text()
+    assert "tie of a and b" in reader.text()
     assert "level so far: <strong><bdi>a and b<" in reader.text(f"experiments/{made['id']}")
 
 

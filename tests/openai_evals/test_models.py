@@ -157,7 +157,7 @@ def test_samples_that_are_there_are_graded_without_a_model(client: OpenAI) -> No
         ),
         ({"input_messages": {"type": "prompt"}}, "data_source.input_messages.type"),
         ({"input_messages": None}, "data_source.input_messages"),
-        ({"sampling_params": {"tools": [{"type": "function"}]}}, "data_source.sampling_params.tools"),
+        ({"sampling_params": {"tools": [{"type": "function"}]}}, "data_source.sampling_params.tools[0]"),
         ({"sampling_params": {"temperature": "hot"}}, "data_source.sampling_params.temperature"),
         (
             {
