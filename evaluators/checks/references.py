@@ -104,7 +104,10 @@ def _resolve_column(reference: Reference, value: JSONValue) -> str:
 
 
 def _resolve_choices(reference: Reference, sample: Sample) -> str:
-    """Return what is asked for of the choices. Arguments of a tool are JSON in a text, which is read on the way."""
+    """Return the text of a reference to `sample.choices` or `sample.output_tools`.
+
+    A text on the path, such as the arguments of a tool, is parsed as JSON.
+    """
     if sample.choices is None:
         raise UnfilledReference(
             f"The template reads sample.{reference.choices}, and only the text of the output is known. Outputs of "

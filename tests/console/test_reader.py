@@ -256,7 +256,7 @@ def test_the_list_counts_what_failed_beside_the_leader(alice: Caller, reader: Vi
     text = reader.text("experiments")
     assert "10 failed" in text and "for new data, one look" in text
     assert "for new data, safe while watched" in text
-    assert "new prompt leads; no other config has scores to compare with yet" in reader.text()
+    assert "new prompt leads; no comparison with another config is available" in reader.text()
 
 
 def test_differences_name_their_metric_and_whom_they_are_from(alice: Caller, reader: Visitor) -> None:

@@ -34,8 +34,8 @@ DESCRIPTIONS = {
 }
 
 TEXT = {"type": ["string", "number", "boolean", "null"]}
-# Generators of clients make types of `oneOf` with one type each. Of `anyOf` and unions within lists some make classes
-# that take no text.
+# `oneOf` with one type each, and lists of any JSON: for `anyOf`, lists of types, and unions as items of a list OpenAPI
+# Generator makes classes that accept no string.
 PASSAGES = {
     "oneOf": [
         {"type": "string"},

@@ -86,8 +86,8 @@ def conclude(
     if len(names) == 1:
         return Conclusion(f"{metric}: {leader}{_format_estimate(estimate)}.")
     if rival is None or rival[0] not in names:
-        # As on pages that read no estimate of experiments with several configs.
-        return Conclusion(f"{metric}: {leader} leads; no other config has scores to compare with yet.", is_settled)
+        # Without the leader's estimate: overviews do not read it where there are several configs.
+        return Conclusion(f"{metric}: {leader} leads; no comparison with another config is available.", is_settled)
     other, found = rival
     says = f"{metric}: {verdict_sentence(found, leader, names[other])}"
     if len(names) > 2 and found["word"] != INCONCLUSIVE:

@@ -20,10 +20,10 @@ def name_operations(document: dict[str, Any]) -> None:
 
 
 def simplify_schemas(part: Any) -> None:
-    """Write schemas as client generators understand them.
+    """Change schemas that client generators misread, within a part of the document.
 
-    A null default goes, as they treat a key with a default as required, and so does a union of anything and null. A
-    list of anything says so.
+    Null defaults are removed, because generators treat a key with a default as required. A union of any value and null
+    becomes any value, and a list without `items` becomes a list of any value.
     """
     if isinstance(part, list):
         for item in part:
@@ -41,7 +41,7 @@ def simplify_schemas(part: Any) -> None:
 
 
 def name_parts(document: dict[str, Any]) -> None:
-    """Make a component of each object within the components that has a title of its own."""
+    """Move each object schema with a title, which is nested in a component, to a component of that name."""
     schemas = document["components"]["schemas"]
     for schema in list(schemas.values()):
         for name, value in schema.items():
