@@ -61,6 +61,8 @@ def programs(package: Path, packed: dict[str, object]) -> Path:
     """Programs in a folder where the package is installed and nothing else, compiled strictly."""
     folder = package.parent / "programs"
     shutil.copytree(PROGRAMS, folder)
+    readme = (CLIENT / "README.md").read_text(encoding="utf-8").partition("```ts\n")[2].partition("```")[0]
+    (folder / "readme.ts").write_text(f"declare function ask(question: string): Promise<string>;\n{readme}")
     run(folder, NPM, "install", str(package / str(packed["filename"])), *QUIETLY)
     run(folder, package / "node_modules" / "typescript" / "bin" / "tsc", "-p", ".")
     return folder

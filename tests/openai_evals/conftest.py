@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from openai import OpenAI
 
+from benchmarks.stub_llm import RunningStub, running_stub
 from tests.conftest import Caller
 from tests.serving import serving
 
@@ -19,6 +20,13 @@ def web() -> Iterator[str]:
     log = Path(os.environ["EVALSVC_HOME"]) / "openai-evals.log"
     with serving(log) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[RunningStub]:
+    """A scripted model."""
+    with running_stub() as running:
+        yield running
 
 
 @pytest.fixture

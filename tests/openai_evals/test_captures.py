@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_llm import RunningStub
 from tests.conftest import Caller
 from tests.experiments.conftest import finish
 from tests.factories import make_connection
@@ -24,12 +23,6 @@ CHECK: dict[str, Any] = {
     "input": "{{sample.output_text}}",
     "reference": "{{item.reference}}",
 }
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[RunningStub]:
-    with running_stub() as running:
-        yield running
 
 
 def capture(caller: Caller, output: str, **fields: Any) -> None:

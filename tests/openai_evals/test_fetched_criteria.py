@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx2
@@ -11,7 +11,7 @@ import pytest
 from openai import OpenAI
 from openai.types import EvalRetrieveResponse
 
-from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_llm import RunningStub
 from tests.caller import Caller
 from tests.factories import make_connection
 
@@ -41,12 +41,6 @@ DUMPS: dict[str, Callable[[Any], Any]] = {
     "to_json": lambda fetched: json.loads(fetched.to_json()),
     "model_dump_json": lambda fetched: json.loads(fetched.model_dump_json(by_alias=True)),
 }
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[RunningStub]:
-    with running_stub() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_llm import RunningStub
 from tests.conftest import Caller
 from tests.factories import make_connection
 from tests.openai_evals.shapes import NUMBER, SAME
@@ -22,12 +21,6 @@ NEAR: Any = {
     "reference": "{{item.category}}",
 }
 PARTS = [{**SAME, "name": "same"}, {**NUMBER, "name": "number"}]
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[RunningStub]:
-    with running_stub() as running:
-        yield running
 
 
 def run(client: OpenAI, grader: Any, output: str = "abce", **item: Any) -> Any:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_llm import RunningStub
 from tests.conftest import Caller
 from tests.experiments.conftest import finish, run_units
 from tests.factories import make_connection
@@ -27,12 +26,6 @@ PROMPT: Any = {
 
 
 IMAGE = {"type": "input_image", "image_url": "https://example.com/{{item.category}}.png", "detail": "low"}
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[RunningStub]:
-    with running_stub() as running:
-        yield running
 
 
 def make_asking_run(client: OpenAI, eval_id: str, kind: str = "completions", **fields: Any) -> Any:

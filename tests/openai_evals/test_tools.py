@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 from openai import OpenAI
 
-from benchmarks.stub_llm import RunningStub, running_stub
+from benchmarks.stub_llm import RunningStub
 from tests.conftest import Caller
 from tests.experiments.conftest import finish
 from tests.factories import make_connection
@@ -28,12 +27,6 @@ DAYS = SAME | {
     "input": "{{sample.choices[0].message.tool_calls[0].function.arguments.days[0]}}",
     "reference": "2",
 }
-
-
-@pytest.fixture(scope="module")
-def stub() -> Iterator[RunningStub]:
-    with running_stub() as running:
-        yield running
 
 
 def list_items(client: OpenAI, eval_id: str, run: Any) -> list[Any]:
