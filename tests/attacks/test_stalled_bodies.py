@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import select
 import socket
 import ssl
@@ -136,6 +137,16 @@ def test_an_account_has_so_many_bodies_awaited_and_others_are_served(
             senders.append(sender)
         refused, _, _ = select.select(senders, [], [], PATIENCE)
         status, _, rest = refused[0].makefile("rb").read().partition(b"\r\n")
+        # Those who come now are refused before the application sees them, unless they send a whole body.
+        late = exits.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
+        late.sendall(request)
+        late_status, _, late_rest = late.makefile("rb").read().partition(b"\r\n")
+        whole = client.post("/v1/projects", json={"name": "whole"}, headers={"X-API-KEY": alice.key})
+        in_two = exits.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
+        in_two.sendall(request)
+        in_two.sendall(b"x")
+        in_two_status = in_two.makefile("rb").readline()
+        other_key = client.post("/v1/projects", json={"name": "p"}, headers={"X-API-KEY": "ek_unknown"})
         answers = [
             client.post("/v1/projects", json={"name": f"p{i}"}, headers={"X-API-KEY": charlie.key}) for i in range(5)
         ]
@@ -144,6 +155,14 @@ def test_an_account_has_so_many_bodies_awaited_and_others_are_served(
     assert b"Retry-After: 1\r\n" in rest and b'"code":"too_many_requests"' in rest
     assert b"bodies of 8 requests of this account" in rest and b"Connection: close" in rest
     assert [answer.status_code for answer in answers] == [200] * 5
+    problems = [json.loads(text.partition(b"\r\n\r\n")[2]) for text in (rest, late_rest)]
+    assert late_status == status
+    assert problems[0] | {"request_id": ""} == problems[1] | {"request_id": ""}
+    assert b"Retry-After: 1\r\n" in late_rest
+    lines = [json.loads(line) for line in (folder / "few.log").read_text().splitlines() if '"status":429' in line]
+    assert any(line["route"] == "unread" and line["account_id"] == alice.account.pk for line in lines)
+    assert (whole.status_code, other_key.status_code) == (200, 401)
+    assert in_two_status.startswith(b"HTTP/1.1 400 ")  # its body is no JSON: it was read
 
 
 def test_a_whole_request_passes(web: str, folder: Path, alice: Caller) -> None:

@@ -37,6 +37,21 @@ def test_a_process_with_few_threads_takes_a_burst_of_one_client(n_threads: int, 
         exits.enter_context(bodies.waiting(CHARLIE))
 
 
+def test_who_was_refused_is_known_by_its_credentials_while_no_further_body_is_awaited() -> None:
+    bodies = AwaitedBodies(1)
+    with bodies.waiting(ALICE, b"alice"):
+        assert bodies.find_full(b"alice") is None  # nobody was refused yet
+        with pytest.raises(TooManyBodies), bodies.waiting(ALICE, b"second key"):
+            pass
+        assert bodies.find_full(b"second key") == ALICE
+        assert bodies.find_full(b"charlie") is None
+        with pytest.raises(TooManyBodies), bodies.waiting(ALICE):  # a request without a key, as of a page
+            pass
+        assert bodies.find_full(b"") is None
+    with bodies.waiting(ALICE):
+        assert bodies.find_full(b"second key") is None
+
+
 def test_the_answer_says_when_to_come_back_and_what_to_do() -> None:
     bodies = AwaitedBodies(1)
     with bodies.waiting(ALICE), pytest.raises(TooManyBodies) as caught, bodies.waiting(ALICE):

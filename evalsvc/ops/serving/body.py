@@ -9,11 +9,9 @@ from gunicorn.http.body import Body, ChunkedReader
 from gunicorn.http.errors import NoMoreData, ParseException
 
 from evalsvc.ops.serving.drain import draining
-from evalsvc.ops.serving.pace import PacedUnreader
+from evalsvc.ops.serving.pace import MOST_TAKEN_IN, PacedUnreader
 from evalsvc.rest.basics.body_errors import BodyBroken
 
-MOST_TAKEN_IN = 32 * 1024
-"""Of a body that nobody has read. Below what gunicorn discards by itself, once it has come."""
 Application = Callable[[dict[str, Any], Callable[..., object]], Iterable[bytes]]
 
 

@@ -8,7 +8,9 @@ limited.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
+import re
 import socket
 import threading
 import time
@@ -25,6 +27,8 @@ HEAD_SECONDS = 10.0
 GRACE_SECONDS = 10.0
 """For a body, beside the time that it has at the least rate."""
 LEAST_BYTES_PER_SECOND = 8 * 1024
+PATIENCE_SECONDS = 0.005
+"""For a body of an account of which enough are awaited."""
 SLOW_SECONDS = 1.0
 """Who has sent nothing of a body for so long is slow."""
 MOST_HEAD = 64 * 1024
@@ -32,7 +36,12 @@ MOST_HEAD = 64 * 1024
 ENOUGH_BODIES = 8
 """An ordinary client sends so many at once."""
 PIECE = 8192
+MOST_TAKEN_IN = 32 * 1024
+"""Of a body that nobody has read. Below what gunicorn discards by itself, once it has come."""
+MOST_REFUSED = 1000
 END_OF_HEAD = b"\r\n\r\n"
+CREDENTIALS = re.compile(rb"(?im)^(?:x-api-key|authorization):[^\r\n]*")
+LENGTH = re.compile(rb"(?im)^content-length:[ \t]*([0-9]{1,18})[ \t]*\r$")
 
 
 class SlowSenders:
@@ -80,17 +89,24 @@ class AwaitedBodies:
         self._most = most
         self._lock = threading.Lock()
         self._n_awaited: dict[int, int] = {}
+        # The accounts of requests that were refused, by the digest of their credentials, until no body is awaited.
+        self._refused: dict[bytes, int] = {}
 
     def resize(self, most: int) -> None:
         """Change the limit of one account."""
         self._most = most
 
     @contextlib.contextmanager
-    def waiting(self, account_id: int) -> Iterator[None]:
-        """Count a body for the length of the block; raise TooManyBodies instead of waiting for one too many."""
+    def waiting(self, account_id: int, credentials: bytes = b"") -> Iterator[None]:
+        """Count a body for the length of the block; raise TooManyBodies instead of waiting for one too many.
+
+        `credentials` is the digest of those that the account was authenticated with; `find_full` knows it afterwards.
+        """
         with self._lock:
             if self._n_awaited.get(account_id, 0) >= self._most:
-                raise too_many_bodies(self._most)
+                if credentials and len(self._refused) < MOST_REFUSED:
+                    self._refused[credentials] = account_id
+                raise self.build_error()
             self._n_awaited[account_id] = self._n_awaited.get(account_id, 0) + 1
         try:
             yield
@@ -99,6 +115,23 @@ class AwaitedBodies:
                 self._n_awaited[account_id] -= 1
                 if not self._n_awaited[account_id]:
                     del self._n_awaited[account_id]
+                    self._refused = {key: owner for key, owner in self._refused.items() if owner != account_id}
+
+    def is_busy(self) -> bool:
+        """Return whether any body is awaited."""
+        return bool(self._n_awaited)
+
+    def find_full(self, credentials: bytes) -> int | None:
+        """Return the account that was refused with these credentials, if a further body of it would be refused."""
+        account_id = self._refused.get(credentials)
+        return account_id if account_id and self._n_awaited.get(account_id, 0) >= self._most else None
+
+    def build_error(self) -> TooManyBodies:
+        """Make the error for an account that sends too many bodies slowly at once."""
+        return TooManyBodies(
+            f"This process already waits for the bodies of {self._most} requests of this account. Send fewer at once, "
+            "or send each body together with its headers."
+        )
 
 
 def bodies_per_account(n_threads: int) -> int:
@@ -122,10 +155,27 @@ class PacedUnreader(SocketUnreader):
         super().__init__(sock)
         self.deadline: float | None = None
         self.is_cut = False
+        self.credentials = b""
 
     def begin(self) -> None:
-        """Begin with a request: its body's time runs from the first wait for it."""
+        """Begin with a request, whose head is buffered: its body's time runs from the first wait for it."""
         self.deadline = None
+        self.credentials = b""
+        if awaited_bodies.is_busy():
+            lines = CREDENTIALS.findall(self.buf.getvalue().partition(END_OF_HEAD)[0])
+            self.credentials = hashlib.sha256(b"\n".join(lines)).digest() if lines else b""
+
+    def lacks_body(self) -> bool:
+        """Return whether the body does not follow its buffered head within a moment, or its first 32 KiB do not."""
+        head, end, body = self.buf.getvalue().partition(END_OF_HEAD)
+        length = LENGTH.search(head + b"\r\n")
+        n_wanted = min(int(length[1]) - len(body), MOST_TAKEN_IN) if length and end else 0
+        until = time.monotonic() + PATIENCE_SECONDS
+        self.buf.seek(0, io.SEEK_END)
+        with contextlib.suppress(TimeoutError), aside():
+            while n_wanted > 0 and time.monotonic() < until and (data := self._receive(n_wanted, until)):
+                n_wanted -= self.buf.write(data)
+        return n_wanted > 0
 
     def n_buffered(self) -> int:
         """Return how many bytes have been taken in and not been read."""
@@ -169,7 +219,8 @@ class PacedUnreader(SocketUnreader):
         except BlockingIOError:
             give_back_connections()
             visit = current_visit()
-            with awaited_bodies.waiting(visit.account_id or NOBODY if visit else NOBODY), aside():
+            account_id = visit.account_id or NOBODY if visit else NOBODY
+            with awaited_bodies.waiting(account_id, self.credentials), aside():
                 data = self._wait_for_data(size, self.deadline)
         self.deadline += len(data) / LEAST_BYTES_PER_SECOND
         return data
@@ -199,14 +250,6 @@ class PacedUnreader(SocketUnreader):
 def too_slow() -> BodyTooSlow:
     """Make the error for a body below the least rate."""
     return BodyTooSlow(f"The body came more slowly than {LEAST_BYTES_PER_SECOND} bytes a second.")
-
-
-def too_many_bodies(most: int) -> TooManyBodies:
-    """Make the error for an account that sends too many bodies slowly at once."""
-    return TooManyBodies(
-        f"This process already waits for the bodies of {most} requests of this account. Send fewer at once, or send "
-        "each body together with its headers."
-    )
 
 
 def give_back_connections() -> None:

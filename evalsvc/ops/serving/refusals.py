@@ -5,10 +5,10 @@ from __future__ import annotations
 from gunicorn.http import errors
 
 from evalsvc.ops.serving.access import UNREAD, write_line
-from evalsvc.ops.serving.pace import HEAD_SECONDS
+from evalsvc.ops.serving.pace import HEAD_SECONDS, awaited_bodies
 from evalsvc.rest.basics.request_id import HEADER, begin_request_id
 from evalsvc.rest.edge.policy import get_default_headers
-from evalsvc.rest.problems import Problem, problem_response
+from evalsvc.rest.problems import Problem, as_problem, problem_response
 
 CODES: dict[type[Exception], str] = {
     errors.LimitRequestLine: "uri_too_long",
@@ -40,11 +40,18 @@ def head_too_slow() -> Problem:
     return Problem(f"The headers did not come within {HEAD_SECONDS:g} s.", code="request_timeout")
 
 
-def last_answer(problem: Problem) -> bytes:
+def too_many_bodies(account_id: int) -> bytes:
+    """Write the 429 for an account whose further bodies are not awaited, as the last answer of a connection."""
+    problem = as_problem(awaited_bodies.build_error())
+    assert problem is not None  # noqa: S101  # nosec B101 - it is one of the exceptions that it knows
+    return last_answer(problem, account_id)
+
+
+def last_answer(problem: Problem, account_id: int | None = None) -> bytes:
     """Write a problem as the last answer of a connection."""
     request_id = begin_request_id(None)
     response = problem_response(problem)
-    write_line("other", UNREAD, response.status_code, request_id=request_id)
+    write_line("other", UNREAD, response.status_code, account=account_id, request_id=request_id)
     headers = {
         **response.headers,
         **get_default_headers(),

@@ -84,6 +84,12 @@ class WebWorker(ThreadWorker):
             # Who stops waits for no head: nothing of the request has been answered.
             return _DEFER if self.alive else False
         conn.unreader.begin()
+        account_id = awaited_bodies.find_full(conn.unreader.credentials)
+        if account_id is not None and conn.unreader.lacks_body():
+            from evalsvc.ops.serving.refusals import too_many_bodies
+
+            conn.send_last(too_many_bodies(account_id))
+            return False
         return super().handle(conn)
 
     def on_pending_socket_readable(self, conn: ClientConnection, client: Any) -> None:
