@@ -20,6 +20,7 @@ from scripts.commits import CHECKOUT
 
 PARTS = {
     "compose": "tests/deploy/compose",
+    "single": "tests/deploy/single",
     "upgrade": "tests/deploy/upgrade",
     "alerts": "tests/deploy/alerts",
     "chart": "tests/deploy/chart",

@@ -80,6 +80,12 @@ def proxy_image() -> str:
     return _built("evalsvc-proxy", "--target=proxy")
 
 
+@functools.cache
+def single_image() -> str:
+    """Return the image that runs the whole service in one container, built likewise."""
+    return _built("evalsvc-single", "--target=single")
+
+
 def _built(name: str, *options: str) -> str:
     image = f"localhost/{name}:{_digest()[:12]}"
     if podman("image", "exists", image, check=False).returncode != 0:

@@ -61,4 +61,4 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are() -> None:
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 2
-    assert "no part is named swarm; there are compose, upgrade" in done.stderr
+    assert "no part is named swarm; there are compose, single, upgrade" in done.stderr

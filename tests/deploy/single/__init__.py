@@ -1,0 +1,1 @@
+"""The image that runs everything, to try it out."""
