@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
+from evaluators.conversations.form import Conversation, Reference
 from evaluators.gateway import JudgeGateway
 from evaluators.score_map import score_map_problems
 
@@ -45,14 +46,21 @@ class Field(StrEnum):
     GOLD_CONTEXT = "evaluated_model_gold_context"
     TOP_K_CONTEXT = "evaluated_model_top_k_context"
     BASELINE = "evaluated_model_baseline_output"
+    CONVERSATION = "conversation"
+    REFERENCE = "reference"
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidField:
-    """A value that is invalid for its field, and a sentence with the reason."""
+    """A value that is invalid for its field, and a sentence with the reason.
+
+    `pointer` leads to the invalid part of the value, and `is_too_large` is whether a limit is the reason.
+    """
 
     value: JSONValue
     why: str
+    pointer: str = ""
+    is_too_large: bool = False
 
 
 NOTHING_UNREAD: Mapping[Field, InvalidField] = MappingProxyType({})
@@ -71,7 +79,8 @@ class Sample:
     belongs to a field; `attachments` are the pictures and recordings themselves, as sent. `strips_thinking` is whether
     closed blocks of thinking before the output are left out of what is judged. `item` has the columns of the row that
     the sample was made of, for templates that name them. `choices` are the answers of a model as Chat Completions have
-    them, with the tools that it called; None where only the text is known.
+    them, with the tools that it called; None where only the text is known. `conversation` has the messages and calls of
+    tools that were sent, and `reference` the calls and the state that were expected.
     """
 
     input: str | None = None
@@ -89,6 +98,8 @@ class Sample:
     strips_thinking: bool = True
     item: Mapping[str, JSONValue] | None = None
     choices: Sequence[JSONValue] | None = None
+    conversation: Conversation | None = None
+    reference: Reference | None = None
 
     @property
     def gold(self) -> str | None:
@@ -112,10 +123,18 @@ class Sample:
 
     def has(self, name: Field) -> bool:
         """Return whether the field was sent at all; an empty string counts as sent."""
+        match name:
+            case Field.CONVERSATION:
+                return self.conversation is not None
+            case Field.REFERENCE:
+                return self.reference is not None
         return self.value_of(name) is not None
 
     def value_of(self, name: Field) -> str | tuple[str, ...] | None:
-        """Return the field's text or texts (of several accepted answers the first), or None when it was not sent."""
+        """Return the field's text or texts (of several accepted answers the first), or None when it was not sent.
+
+        A conversation and its reference are no texts: None.
+        """
         match name:
             case Field.INPUT:
                 return self.input

@@ -19,6 +19,7 @@ from evaluators.families.retrieval.context_relevance import ContextRelevance
 from evaluators.families.retrieval.context_sufficiency import ContextSufficiency
 from evaluators.families.retrieval.hallucination import Hallucination
 from evaluators.families.toxicity import Toxicity
+from evaluators.families.trajectory import Trajectory
 from evaluators.families.webhook import Webhook
 from evaluators.plugins import BrokenPlugin, installed, load_plugins
 
@@ -38,6 +39,7 @@ _FAMILIES: tuple[Family, ...] = (
     AnswerRelevance(),
     ContextRelevance(),
     ContextSufficiency(),
+    Trajectory(),
 )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias, TypeGuard
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from evaluators.base import (
     NOTHING_ATTACHED,
@@ -16,9 +16,14 @@ from evaluators.base import (
     Passage,
     Sample,
 )
+from evaluators.conversations.form import MAX_RESULTS, Conversation, Reference
+from evaluators.conversations.reader import has_question, is_message_log, read_conversation, read_reference
+from evaluators.conversations.single import derive_fields
+from evaluators.conversations.transcript import Unreadable
 from evaluators.values import Attachment
 
 Rest: TypeAlias = dict[Field, InvalidField]
+T = TypeVar("T")
 
 MAX_SHOWN = 60
 MEDIA_TYPES = {
@@ -52,9 +57,17 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
     `system_prompt`, `baseline_output`. Values are JSON as it came. What cannot be read is left out and named in
     `Sample.unread`: an evaluator that reads the field then answers `wrong_type`, and no score. `attachments` are
     objects with `media_type` and `usage_type`, the field that each belongs to. `item` is an object of columns, and
-    `choices` a list of objects, each with a `message`.
+    `choices` a list of objects, each with a `message`. `conversation` and `reference` are in any of the formats of
+    `conversations.reader`; what they contain stands for the fields that were not sent.
     """
     invalid_fields: Rest = {}
+    conversation = reference = None
+    if fields.get("conversation") is not None or fields.get("reference") is not None:
+        fields, conversation, reference = _read_messages(fields, invalid_fields)
+    elif isinstance(fields.get("output"), list) and is_message_log(fields["output"]):
+        fields, conversation, reference = _read_messages(_join_messages(fields), invalid_fields)
+        if (invalid := invalid_fields.get(Field.CONVERSATION)) is not None:
+            invalid_fields[Field.OUTPUT] = InvalidField(invalid.value, invalid.why, "", invalid.is_too_large)
     answer, item = _output(fields.get("output"), invalid_fields), fields.get("item")
     choices = fields.get("choices")
     sample = Sample(
@@ -72,8 +85,51 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
         attachments=_attachments(fields.get("attachments")),
         item=item if isinstance(item, Mapping) else None,
         choices=choices if is_choice_list(choices) else None,
+        conversation=conversation,
+        reference=reference,
     )
     return sample
+
+
+def _join_messages(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with the messages of the output, after those of the input, as the conversation.
+
+    An output that begins with the messages of the input repeats them, and so does one that has its text.
+    """
+    asked, answered = fields.get("input"), list(fields["output"])
+    if isinstance(asked, str):
+        before = [] if has_question(answered, asked) else [{"role": "user", "content": asked}]
+        return {**fields, "output": None, "conversation": [*before, *answered]}
+    if not is_message_log(asked):
+        return {**fields, "output": None, "conversation": answered}
+    is_repeated = answered[: len(asked)] == list(asked)
+    conversation = answered if is_repeated else [*asked, *answered]
+    return {**fields, "input": None, "output": None, "conversation": conversation}
+
+
+def _read_messages(
+    fields: Mapping[str, Any], unread: Rest
+) -> tuple[dict[str, Any], Conversation | None, Reference | None]:
+    """Return the conversation, the reference, and the fields with what both contain where they were not sent."""
+    conversation, reference = fields.get("conversation"), fields.get("reference")
+    read = None if conversation is None else _read_whole(Field.CONVERSATION, conversation, read_conversation, unread)
+    expected = None if reference is None else _read_whole(Field.REFERENCE, reference, read_reference, unread)
+    derived = derive_fields(read, expected)
+    if fields.get("golds") is not None:
+        derived.pop("gold", None)
+    if fields.get("contexts") is None and len(derived.get("contexts", ())) > MAX_RESULTS:
+        why = f"`{Field.CONTEXT}` are more than {MAX_RESULTS} results of tools: send the passages that count."
+        unread[Field.CONTEXT] = InvalidField(None, why)
+        del derived["contexts"]
+    return {**derived, **{name: value for name, value in fields.items() if value is not None}}, read, expected
+
+
+def _read_whole(field: Field, value: Any, read: Callable[[object], T], unread: Rest) -> T | None:
+    try:
+        return read(value)
+    except Unreadable as exc:
+        unread[field] = InvalidField(value, f"`{field}` cannot be read. {exc}", exc.pointer, exc.is_too_large)
+        return None
 
 
 def _attached(sent: Any) -> Mapping[Field, str]:
@@ -117,6 +173,8 @@ def as_text(value: object) -> str:
     Datasets have rows such as {"question": "…"}. Anything else raises WrongType: evaluating the JSON of an object as if
     it were a reply would silently score zero.
     """
+    if _is_list(value) and (text := join_blocks(value)) is not None:
+        return text
     value = _sole(value)
     if isinstance(value, str):
         return value

@@ -179,6 +179,9 @@ def validate_inputs(family: Family, evaluator_id: str, settings: Settings, sampl
     if unread_fields := family.find_unread_fields(sample, settings):
         return validation_error("wrong_type", " ".join(map(sample.why_unread, unread_fields)))
     if missing := family.missing_fields(sample, settings):
+        if Field.OUTPUT in missing and sample.conversation is not None and sample.conversation.ends_in_call:
+            message = f"Evaluator {evaluator_id!r} reads an answer, and the conversation ends in a call of a tool."
+            return validation_error("not_applicable", message)
         names = ", ".join(f"`{name}`" for name in missing)
         return validation_error("missing_input", f"Evaluator {evaluator_id!r} needs {names}.")
     return None

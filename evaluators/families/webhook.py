@@ -28,6 +28,7 @@ ID = "webhook-2026-11-20"
 EVENT = "evaluation.requested"
 DEFAULT_THRESHOLD = 0.5
 MAX_PARAMS_CHARS = 4_096
+SENT_FIELDS = tuple(name for name in Field if name not in (Field.CONVERSATION, Field.REFERENCE))
 
 
 class Webhook(Family):
@@ -44,7 +45,7 @@ class Webhook(Family):
     binary = False
     reads_texts = False
     required_fields = ()
-    optional_fields = tuple(Field)
+    optional_fields = SENT_FIELDS
     accepts_own_profiles = True
     profiles_decide = True
     url_settings = ("url",)
@@ -66,7 +67,7 @@ class Webhook(Family):
             },
             "fields": {
                 "type": "array",
-                "items": {"type": "string", "enum": [str(name) for name in Field]},
+                "items": {"type": "string", "enum": [str(name) for name in SENT_FIELDS]},
                 "minItems": 1,
                 "uniqueItems": True,
                 "description": "The inputs to send, each then required; without it, all that the caller sent.",
@@ -130,7 +131,7 @@ class Webhook(Family):
         )
 
     def _payload(self, sample: Sample, settings: Settings, *, explain: bool) -> dict[str, JSONValue]:
-        fields = self.fields_for(settings) or tuple(Field)
+        fields = self.fields_for(settings) or SENT_FIELDS
         inputs: dict[str, JSONValue] = {str(name): _get_value(sample, name) for name in fields if sample.has(name)}
         if Field.GOLD in fields and len(sample.golds or ()) > 1:
             inputs["evaluated_model_gold_answers"] = [answer_json(gold) for gold in sample.golds or ()]

@@ -67,6 +67,8 @@ def test_fields_have_the_names_that_the_api_answers_with() -> None:
         "evaluated_model_gold_context",
         "evaluated_model_top_k_context",
         "evaluated_model_baseline_output",
+        "conversation",
+        "reference",
     ]
 
 

@@ -37,7 +37,7 @@ from tests.evaluators.samples import make_sample
 
 PACKAGE = Path(evaluators.__file__).parent
 # Families that live from their profiles: none, one or many are managed, and an evaluator may have no default.
-OPEN = {"metrics", "judge", "custom", "rag-metrics", "webhook"}
+OPEN = {"metrics", "judge", "custom", "rag-metrics", "webhook", "trajectory"}
 # What waits for a judge is tested with one, elsewhere.
 RUNNABLE = [
     (family, spec, profile)
@@ -63,9 +63,12 @@ PARAMETERS = {
     Field.GOLD_CONTEXT: "gold_contexts",
     Field.TOP_K_CONTEXT: "top_k_contexts",
     Field.BASELINE: "baseline_output",
+    Field.CONVERSATION: "conversation",
+    Field.REFERENCE: "reference",
 }
 LISTS = {"contexts", "gold_contexts", "top_k_contexts"}
-PLAIN: dict[str, str | tuple[str, ...]] = {
+CALL = {"id": "c1", "name": "search", "args": {"q": "answer"}}
+PLAIN: dict[str, object] = {
     "input": "What is the answer to the question?",
     "output": "The answer is 42.",
     "contexts": ("The answer to the question is 42, says the book.", "The towel is a useful thing."),
@@ -74,7 +77,19 @@ PLAIN: dict[str, str | tuple[str, ...]] = {
     "baseline_output": "The answer is 40.",
     "gold_contexts": ("The answer to the question is 42, says the book.",),
     "top_k_contexts": ("The answer to the question is 42, says the book.", "The towel is a useful thing.", "Fish."),
+    "conversation": {
+        "messages": [
+            {"role": "user", "text": "What is the answer?"},
+            {"role": "assistant", "text": "", "calls": [CALL]},
+            {"role": "tool", "call_id": "c1", "text": "42"},
+            {"role": "assistant", "text": "It is 42.", "calls": []},
+        ],
+        "tools": [{"name": "search", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}}],
+        "final_state": {"answer": 42},
+    },
+    "reference": {"tool_calls": [CALL], "final_state": {"answer": 42}, "forbidden": ["pay"], "max_steps": 2},
 }
+STRUCTURED = {"conversation", "reference"}
 
 HOSTILE = {
     "empty": "",
@@ -283,7 +298,7 @@ def test_empty_inputs_are_scored_or_refused(family: Family, spec: EvaluatorSpec,
 
 texts = st.text(max_size=80)
 values = st.fixed_dictionaries(
-    {name: st.lists(texts, max_size=3).map(tuple) if name in LISTS else texts for name in PLAIN}
+    {name: st.lists(texts, max_size=3).map(tuple) if name in LISTS else texts for name in set(PLAIN) - STRUCTURED}
 )
 
 

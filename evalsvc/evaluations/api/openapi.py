@@ -67,6 +67,30 @@ ANSWERS_IN = {
     "oneOf": [{"type": "array", "maxItems": MAX_GOLDS, "items": ANSWER_IN}, {"type": "null"}],
     "description": "Every answer that counts as right.",
 }
+CONVERSATION = {
+    "oneOf": [
+        {"type": "array", "items": {}, "description": "The messages."},
+        {
+            "type": "object",
+            "additionalProperties": True,
+            "description": "An object with `messages`, `tools` and `final_state`, or the attributes of a span.",
+        },
+        {"type": "null"},
+    ],
+    "description": "The messages and calls of tools, in the format of one of the known APIs.",
+}
+REFERENCE = {
+    "oneOf": [
+        {"type": "array", "items": {}, "description": "The expected calls, or messages that make them."},
+        {
+            "type": "object",
+            "additionalProperties": True,
+            "description": "An object with `tool_calls`, `final_state`, `forbidden` and `max_steps`, as far as known.",
+        },
+        {"type": "null"},
+    ],
+    "description": "What was expected of the conversation.",
+}
 INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
     "input": TEXT,
     "output": ANSWER_IN,
@@ -77,6 +101,8 @@ INPUT_SCHEMAS: dict[str, dict[str, Any]] = {
     "gold_contexts": PASSAGES,
     "top_k_contexts": PASSAGES,
     "baseline_output": TEXT,
+    "conversation": CONVERSATION,
+    "reference": REFERENCE,
 }
 
 

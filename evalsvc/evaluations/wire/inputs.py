@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 import orjson
+from msgspec import UNSET
 
 from evalsvc.documents import LARGEST, SMALLEST
 from evalsvc.rest.problems import FieldError, escape
-from evaluators.base import NOTHING_UNREAD, Field, Passage, Sample
+from evaluators.base import NOTHING_UNREAD, Field, InvalidField, Passage, Sample
 from evaluators.samples import build_sample, is_bare, passage_json
 
 MAX_CHARS = 480_000
@@ -65,6 +66,8 @@ class InputSpellings(msgspec.Struct):
     evaluated_model_system_prompt: Any = None
     baseline_output: Any = None
     evaluated_model_baseline_output: Any = None
+    conversation: Any = None
+    reference: Any = None
     evaluated_model_attachments: list[Attachment] | None = None
     evaluated_model_id: Identifier = None
     evaluated_model_name: str | None = None
@@ -83,6 +86,8 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "gold_contexts": ("gold_context", "evaluated_model_gold_context", "gold_contexts"),
     "top_k_contexts": ("top_k_context", "evaluated_model_top_k_context", "top_k_contexts"),
     "baseline_output": ("baseline_output", "evaluated_model_baseline_output"),
+    "conversation": ("conversation",),
+    "reference": ("reference",),
 }
 """The fields of a sample, and what requests call them. The first that was sent counts."""
 PUBLISHED = {"gold": "gold_answer", "golds": "gold_answers"}
@@ -114,6 +119,8 @@ def fields_in(raw: InputSpellings) -> Fields:
         "gold_contexts": first_spelling(raw.gold_context, raw.evaluated_model_gold_context, raw.gold_contexts),
         "top_k_contexts": first_spelling(raw.top_k_context, raw.evaluated_model_top_k_context, raw.top_k_contexts),
         "baseline_output": first_spelling(raw.baseline_output, raw.evaluated_model_baseline_output),
+        "conversation": raw.conversation,
+        "reference": raw.reference,
         "attachments": raw.evaluated_model_attachments and build_attachments(raw.evaluated_model_attachments),
     }
 
@@ -139,7 +146,11 @@ def hash_sample(sample: Sample) -> int | None:
     """Return a signed 64-bit hash of a sample's input, gold answers and contexts: the same question, the same number.
 
     Samples with neither an input nor contexts are told apart by their output. None for a sample without any of these.
+    Of a conversation, the messages of the user count: what tools answer depends on the calls.
     """
+    if sample.conversation is not None:
+        asked = [message.text for message in sample.conversation.messages if message.role == "user"]
+        return hash_content((asked, sample.gold_texts or None, None, None))
     contexts = None if sample.contexts is None else sample.context_texts
     output = sample.output if sample.input is None and not contexts else None
     parts = (sample.input, sample.gold_texts or None, contexts, output)
@@ -173,8 +184,9 @@ def _collect_extra_inputs(fields: Fields, sample: Sample) -> dict[str, Any]:
     for name in ("golds", "gold_contexts", "top_k_contexts"):
         if (value := fields[name]) is not None:
             extra_inputs[name] = [value] if isinstance(value, str) else value
-    if (baseline := fields["baseline_output"]) is not None:
-        extra_inputs["baseline_output"] = baseline
+    for name in ("baseline_output", "conversation", "reference"):
+        if (value := fields[name]) is not None:
+            extra_inputs[name] = value
     if "golds" in extra_inputs:
         # The column then contains the first of them, which was not sent separately.
         extra_inputs["gold"] = fields["gold"]
@@ -242,6 +254,8 @@ def echo(sample: Sample, extras: Mapping[str, object] | None) -> dict[str, objec
         "evaluated_model_gold_context": extra_inputs.get("gold_contexts"),
         "evaluated_model_top_k_context": extra_inputs.get("top_k_contexts"),
         "evaluated_model_baseline_output": extra_inputs.get("baseline_output"),
+        "conversation": extra_inputs.get("conversation", UNSET),
+        "reference": extra_inputs.get("reference", UNSET),
     }
 
 
@@ -259,7 +273,7 @@ def build_attachments(sent: Sequence[Attachment]) -> list[dict[str, str]]:
 
 def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     """Check how much there is to read."""
-    errors = []
+    errors = [FieldError(_locate(raw, field, invalid), invalid.why) for field, invalid in _too_large(sample)]
     for name in LISTS:
         passages = getattr(sample, name)
         if passages is not None and len(passages) > MAX_CONTEXTS:
@@ -270,10 +284,28 @@ def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     if sample.golds is not None and len(sample.golds) > MAX_GOLDS:
         detail = f"At most {MAX_GOLDS} accepted answers; {len(sample.golds)} were sent."
         errors.append(FieldError(find_pointer(raw, "golds"), detail))
-    n_chars = sample.n_chars + len(sample.system_prompt or "") + _count_extra_chars(sample)
+    if sample.conversation is not None or sample.reference is not None or errors:
+        n_chars = _count_sent_chars(raw)
+    else:
+        n_chars = sample.n_chars + len(sample.system_prompt or "") + _count_extra_chars(sample)
     if n_chars > MAX_CHARS:
         errors.append(FieldError("", f"At most {MAX_CHARS} characters of text together; {n_chars} were sent."))
     return errors
+
+
+def _too_large(sample: Sample) -> list[tuple[Field, InvalidField]]:
+    """Return the conversations and references that exceed a limit, each once."""
+    return [
+        (field, invalid)
+        for field, invalid in sample.unread.items()
+        if invalid.is_too_large and not (field == Field.CONVERSATION and Field.OUTPUT in sample.unread)
+    ]
+
+
+def _count_sent_chars(raw: InputSpellings) -> int:
+    """Count the characters of what was sent, as JSON: what is read of a conversation would count twice."""
+    sent = [getattr(raw, spelling) for spellings in SPELLINGS.values() for spelling in spellings]
+    return sum(len(orjson.dumps(value).decode()) for value in sent if value is not None)
 
 
 def tag_errors(tags: Mapping[str, str] | None) -> list[FieldError]:
@@ -323,11 +355,20 @@ def type_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     """Return errors for inputs of the wrong type, for routes where no evaluator would report them."""
     if sample.unread is NOTHING_UNREAD:
         return []
+    is_joined = raw.conversation is None
+    return [
+        FieldError(_locate(raw, field, invalid), invalid.why)
+        for field, invalid in sample.unread.items()
+        if not (field == Field.CONVERSATION and is_joined)
+    ]
+
+
+def _locate(raw: InputSpellings, field: Field, invalid: InvalidField) -> str:
+    """Return where the request has the invalid part of a field."""
     names = {**{Field.INPUT: "input", Field.OUTPUT: "output", Field.SYSTEM_PROMPT: "system_prompt"}}
     names |= {field: name for name, field in LISTS.items()} | {Field.BASELINE: "baseline_output"}
+    names |= {Field.CONVERSATION: "conversation", Field.REFERENCE: "reference"}
     names[Field.GOLD] = (
         "gold" if first_spelling(*(getattr(raw, spelling) for spelling in SPELLINGS["gold"])) is not None else "golds"
     )
-    return [
-        FieldError(find_pointer(raw, names[field]), invalid_value.why) for field, invalid_value in sample.unread.items()
-    ]
+    return find_pointer(raw, names[field]) + invalid.pointer

@@ -195,8 +195,11 @@ def request_warnings(body: bytes, raw: Body, sample: Sample) -> tuple[KeyWarning
 
 
 def find_ending(sample: Sample, finish_reason: str | None) -> str | None:
-    """Return how the output ended, by the rule of experiments; None where there is neither an output nor a reason."""
-    if sample.output is None and not finish_reason:
+    """Return how the output ended, by the rule of experiments; None where there is neither an output nor a reason.
+
+    A conversation that ends in a call of a tool has no output yet.
+    """
+    if sample.output is None and (not finish_reason or sample.conversation is not None):
         return None
     if sample.answer is not None or (sample.output is None and sample.unread):
         return name_ending(finish_reason)
@@ -271,8 +274,8 @@ def sample_errors(raw: Body, sample: Sample) -> list[FieldError]:
 
 
 def is_judgeable(sample: Sample) -> bool:
-    """Return whether the sample has anything to evaluate: an input or output, or retrieved and gold contexts."""
-    if sample.input is not None or sample.output is not None or sample.unread:
+    """Return whether there is an input, an output, a conversation, or retrieved and gold contexts."""
+    if sample.input is not None or sample.output is not None or sample.conversation is not None or sample.unread:
         return True
     return sample.contexts is not None and sample.gold_contexts is not None
 

@@ -97,6 +97,8 @@ class EvaluationVerdict(AnswerShape):
     metric_description: str | None
     annotation_criteria_id: str | None
     usage_tokens: int | None
+    conversation: Annotated[Json | UnsetType, Meta(description="As it was sent; left out without one.")] = UNSET
+    reference: Annotated[Json | UnsetType, Meta(description="As it was sent; left out without one.")] = UNSET
 
 
 class EvaluatorAnswer(AnswerShape):

@@ -58,6 +58,23 @@ METRICS = {
         },
     )
 }
+TRAJECTORY = {
+    "trajectory": CardText(
+        (
+            KnownMiss(
+                "Arguments that mean the same are different: `NYC` is not `New York`, unless a matcher allows it."
+            ),
+            KnownMiss(
+                "Another way to the same end scores low where calls are compared; `final_state` looks at the end."
+            ),
+            KnownMiss("Whether a call has failed is known only where the format of the messages tells."),
+            KnownMiss("`refusals` knows common English wordings."),
+        ),
+        "Any script, but for `refusals`, which reads English.",
+        "None suits every task: managed profiles have one only where the score is all or nothing, and for the final "
+        "state, which passes with all of it.",
+    )
+}
 CUSTOM = {
     "custom": CardText(
         (

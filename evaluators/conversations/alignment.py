@@ -1,0 +1,243 @@
+"""Alignments of the calls of a conversation with the expected ones: matchings, subsequences and edits.
+
+Calls of one message have no order. `fits[i, j]` is whether call i is equal to expected call j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from evaluators import budget
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Fits: TypeAlias = "NDArray[np.bool_]"
+    Grades: TypeAlias = "NDArray[np.float64]"
+    Row: TypeAlias = "NDArray[np.int64]"
+
+Groups: TypeAlias = Sequence[Sequence[int]]
+"""The positions of the calls of each message."""
+MAX_ORDERED = 4
+"""Calls of one message whose best order is searched for; longer messages are put into the order of the other side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Which calls and expected calls are compared, by message, and which of them are equal."""
+
+    groups: Groups
+    expected: Groups
+    is_flat: bool
+    fits: Fits
+
+    @property
+    def n_calls(self) -> int:
+        """Return the number of calls."""
+        return int(self.fits.shape[0])
+
+    @property
+    def n_expected(self) -> int:
+        """Return the number of expected calls."""
+        return int(self.fits.shape[1])
+
+
+def match_most(fits: Fits) -> list[int]:
+    """Return for each call its expected call in a maximum matching (Hopcroft-Karp), or -1."""
+    if not fits.size:
+        return [-1] * int(fits.shape[0])
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    return [int(column) for column in maximum_bipartite_matching(csr_matrix(fits), perm_type="column")]
+
+
+def count_matched(fits: Fits) -> int:
+    """Return the size of a maximum matching."""
+    return sum(column >= 0 for column in match_most(fits))
+
+
+def assign_best(grades: Grades) -> float:
+    """Return the largest sum of grades over pairs in which each call and each expected call occurs at most once."""
+    if not grades.size:
+        return 0.0
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(grades, maximize=True)
+    return float(grades[rows, columns].sum())
+
+
+def find_first_unequal(alignment: Alignment) -> int | None:
+    """Return the first message whose calls are not the expected ones, as multisets; None where all are.
+
+    A flat list is cut at the sizes of the messages. The number of messages is returned where only expected ones follow.
+    """
+    expected = alignment.expected
+    if alignment.is_flat:
+        flat, ends = [group[0] for group in expected], 0
+        expected = []
+        for group in alignment.groups:
+            expected.append(flat[ends : ends + len(group)])
+            ends += len(group)
+        expected += [[position] for position in flat[ends:]]
+    for index, group in enumerate(alignment.groups):
+        wanted = expected[index] if index < len(expected) else ()
+        if len(wanted) != len(group) or count_matched(alignment.fits[group][:, wanted]) < len(group):
+            return index
+    return len(alignment.groups) if len(expected) > len(alignment.groups) else None
+
+
+def take_in_order(alignment: Alignment) -> list[int]:
+    """Return the expected calls that the messages take one after the other.
+
+    Each message takes as many of the next ones as match, in any order. All are taken where the expected calls are a
+    subsequence of the calls.
+    """
+    taken: list[int] = []
+    wanted, number, fits = _get_group(alignment, 0), 0, alignment.fits.tolist()
+    for group in alignment.groups:
+        budget.check()
+        owners: dict[int, int] = {}
+        while wanted:
+            taken_here = [position for position in wanted if _take(position, group, fits, owners)]
+            taken += taken_here
+            wanted = [position for position in wanted if position not in taken_here]
+            if wanted:
+                break
+            number += 1
+            wanted = _get_group(alignment, number)
+    return taken
+
+
+def _get_group(alignment: Alignment, number: int) -> list[int]:
+    return list(alignment.expected[number]) if number < len(alignment.expected) else []
+
+
+def _take(position: int, group: Sequence[int], fits: Sequence[Sequence[bool]], owners: dict[int, int]) -> bool:
+    """Match an expected call with a call of a message, moving those that were matched before; False if none is free.
+
+    `owners` has the expected call of each call. An augmenting path is looked for in breadth.
+    """
+    came_from: dict[int, int] = {}
+    queue = [position]
+    for wanted in queue:
+        for call in group:
+            if call in came_from or not fits[call][wanted]:
+                continue
+            came_from[call] = wanted
+            if call not in owners:
+                _reassign(call, position, came_from, owners)
+                return True
+            queue.append(owners[call])
+    return False
+
+
+def _reassign(call: int, position: int, came_from: dict[int, int], owners: dict[int, int]) -> None:
+    places = {wanted: call for call, wanted in owners.items()}
+    while True:
+        wanted = came_from[call]
+        owners[call] = wanted
+        if wanted == position:
+            return
+        call = places[wanted]
+
+
+def count_common(alignment: Alignment) -> int:
+    """Return the length of the longest common subsequence, with each message's calls ordered as the other side's."""
+    import numpy as np
+
+    return max(
+        int(_run(np.zeros(len(order) + 1, dtype=np.int64), groups, fits[:, order], _extend_common, np.maximum)[-1])
+        for groups, order, fits in _list_orders(alignment)
+    )
+
+
+def count_edits(alignment: Alignment) -> int:
+    """Return the Levenshtein distance, with each message's calls ordered as the other side's."""
+    import numpy as np
+
+    return min(
+        int(_run(np.arange(len(order) + 1, dtype=np.int64), groups, fits[:, order], _extend_edits, np.minimum)[-1])
+        for groups, order, fits in _list_orders(alignment)
+    )
+
+
+def _list_orders(alignment: Alignment) -> list[tuple[Groups, list[int], Fits]]:
+    """Return sides to align: one whose messages are put in their best order, and the order of the other's calls.
+
+    Where both sides have messages of several calls, each is once the one whose order is fixed.
+    """
+    sides = []
+    if _has_parallel(alignment.groups) or not _has_parallel(alignment.expected):
+        sides.append((alignment.groups, alignment.expected, alignment.fits))
+    if _has_parallel(alignment.expected):
+        sides.append((alignment.expected, alignment.groups, alignment.fits.T))
+    return [_order(groups, others, fits) for groups, others, fits in sides]
+
+
+def _has_parallel(groups: Groups) -> bool:
+    return any(len(group) > 1 for group in groups)
+
+
+def _order(groups: Groups, others: Groups, fits: Fits) -> tuple[Groups, list[int], Fits]:
+    sequence = [call for group in groups for call in group]
+    order = [call for group in _stand(others, sequence, fits.T) for call in group]
+    ordered = _stand(groups, order, fits)
+    split = [[[call] for call in group] if len(group) > MAX_ORDERED else [group] for group in ordered]
+    return [part for parts in split for part in parts], order, fits
+
+
+def _stand(groups: Groups, order: Sequence[int], fits: Fits) -> list[list[int]]:
+    """Return the groups, the calls of each in the order of their first equals on the other side."""
+    begin, ordered = 0, []
+    for group in groups:
+        if len(group) == 1 and not _has_parallel(groups):
+            ordered.append(list(group))
+            continue
+        places = {call: _find_next(fits[call], order, begin) for call in group}
+        ordered.append(sorted(group, key=lambda call: places[call]))
+        begin = max([begin, *(place for place in places.values() if place < len(order))])
+    return ordered
+
+
+def _find_next(row: Fits, order: Sequence[int], begin: int) -> int:
+    places = row[order[begin:]].nonzero()[0]
+    return begin + int(places[0]) if len(places) else len(order)
+
+
+def _run(
+    row: Row, groups: Groups, fits: Fits, extend: Callable[[Row, Fits], Row], choose: Callable[[Row, Row], Row]
+) -> Row:
+    """Return the last row of a dynamic program over the calls; those of a group come in whatever order is best."""
+    for group in groups:
+        budget.check()
+        rows = {0: row}
+        for chosen in range(1, 1 << len(group)):
+            members = [place for place in range(len(group)) if chosen >> place & 1]
+            options = [extend(rows[chosen & ~(1 << place)], fits[group[place]]) for place in members]
+            best = options[0]
+            for option in options[1:]:
+                best = choose(best, option)
+            rows[chosen] = best
+        row = rows[(1 << len(group)) - 1]
+    return row
+
+
+def _extend_common(row: Row, fits: Fits) -> Row:
+    import numpy as np
+
+    longer = row.copy()
+    np.maximum(row[1:], row[:-1] + fits, out=longer[1:])
+    return np.maximum.accumulate(longer)
+
+
+def _extend_edits(row: Row, fits: Fits) -> Row:
+    import numpy as np
+
+    places = np.arange(len(row))
+    fewer = row + 1
+    np.minimum(fewer[1:], row[:-1] + (1 - fits), out=fewer[1:])
+    return np.minimum.accumulate(fewer - places) + places
