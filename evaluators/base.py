@@ -9,8 +9,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TypeAlias
 
-from evaluators.conversations.form import Conversation, Reference
 from evaluators.gateway import JudgeGateway
+from evaluators.messages import Conversation, Reference
 from evaluators.score_map import score_map_problems
 
 # Re-exported: families, also those written by others, import these names from here.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard, TypeVar
 
@@ -16,11 +15,11 @@ from evaluators.base import (
     Passage,
     Sample,
 )
-from evaluators.conversations.form import MAX_RESULTS, Conversation, Reference
 from evaluators.conversations.reader import has_question, is_message_log, read_conversation, read_reference
 from evaluators.conversations.single import derive_fields
 from evaluators.conversations.transcript import Unreadable
-from evaluators.values import Attachment
+from evaluators.messages import MAX_RESULTS, Conversation, Reference
+from evaluators.values import Attachment, is_number, is_plain
 
 Rest: TypeAlias = dict[Field, InvalidField]
 T = TypeVar("T")
@@ -62,11 +61,13 @@ def build_sample(fields: Mapping[str, object]) -> Sample:
     """
     invalid_fields: Rest = {}
     conversation = reference = None
+    output = fields.get("output")
+    is_log = isinstance(output, list) and fields.get("conversation") is None and is_message_log(output)
+    if is_log:
+        fields = _join_messages(fields)
     if fields.get("conversation") is not None or fields.get("reference") is not None:
         fields, conversation, reference = _read_messages(fields, invalid_fields)
-    elif isinstance(fields.get("output"), list) and is_message_log(fields["output"]):
-        fields, conversation, reference = _read_messages(_join_messages(fields), invalid_fields)
-        if (invalid := invalid_fields.get(Field.CONVERSATION)) is not None:
+        if is_log and (invalid := invalid_fields.get(Field.CONVERSATION)) is not None:
             invalid_fields[Field.OUTPUT] = InvalidField(invalid.value, invalid.why, "", invalid.is_too_large)
     answer, item = _output(fields.get("output"), invalid_fields), fields.get("item")
     choices = fields.get("choices")
@@ -336,7 +337,7 @@ def _to_list(value: Any) -> Sequence[Any]:
     if isinstance(value, Mapping):
         if any(name in value for name in (*_PASSAGE_TEXTS, "id")):
             return [value]
-        if value and all(_is_number(grade) for grade in value.values()):
+        if value and all(is_number(grade) for grade in value.values()):
             return [{"id": str(name), "relevance": grade} for name, grade in value.items()]
     raise WrongType(f"{described(value)}, and a list of texts or passages was expected.")
 
@@ -372,7 +373,7 @@ def _number(value: Mapping[str, Any], names: Sequence[str]) -> float | None:
     number = _first(value, names)
     if number is None:
         return None
-    if not _is_number(number):
+    if not is_number(number):
         raise WrongType(f"an object whose `{names[0]}` is {described(number)}, and a finite number was expected.")
     return float(number)
 
@@ -383,17 +384,6 @@ def _first(value: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, list | tuple)
-
-
-def is_plain(value: object) -> TypeGuard[float | bool]:
-    """Return whether a value is a boolean or a finite number."""
-    return isinstance(value, bool) or _is_number(value)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return (isinstance(value, int) and abs(value) < 10**300) or math.isfinite(value)
 
 
 def plain_text(value: float | bool) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import msgspec
 
@@ -90,6 +91,18 @@ class CardText:
     languages: str = ""
     threshold: str = ""
     changes: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_plain(value: object) -> TypeGuard[float | bool]:
+    """Return whether a value is a boolean or a finite number."""
+    return isinstance(value, bool) or is_number(value)
+
+
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Return whether a value is a finite number; a boolean is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return (isinstance(value, int) and abs(value) < 10**300) or math.isfinite(value)
 
 
 class CannotScore(Exception):

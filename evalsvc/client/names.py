@@ -148,4 +148,5 @@ class EvaluatorName(StrEnum):
     TOXICITY_2026_11_23 = "toxicity-2026-11-23"
     TOXICITY_LARGE = "toxicity-large"
     TOXICITY_MODERATION = "toxicity-moderation"
+    TRAJECTORY = "trajectory"
     WEBHOOK = "webhook"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 from evaluators import budget
@@ -17,12 +19,12 @@ if TYPE_CHECKING:
 
     Fits: TypeAlias = "NDArray[np.bool_]"
     Grades: TypeAlias = "NDArray[np.float64]"
-    Row: TypeAlias = "NDArray[np.int64]"
+    Row: TypeAlias = "NDArray[np.int32]"
 
 Groups: TypeAlias = Sequence[Sequence[int]]
 """The positions of the calls of each message."""
 MAX_ORDERED = 4
-"""Calls of one message whose best order is searched for; longer messages are put into the order of the other side."""
+"""The most calls of one message of which the best order is searched for; longer messages are put into the order of the other side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,9 @@ def match_most(fits: Fits) -> list[int]:
     """Return for each call its expected call in a maximum matching (Hopcroft-Karp), or -1."""
     if not fits.size:
         return [-1] * int(fits.shape[0])
+    n_columns = fits.sum(axis=1)
+    if n_columns.max() <= 1 and fits.sum(axis=0).max() <= 1:
+        return [int(column) if n else -1 for column, n in zip(fits.argmax(axis=1), n_columns, strict=True)]
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -71,7 +76,7 @@ def assign_best(grades: Grades) -> float:
 
 
 def find_first_unequal(alignment: Alignment) -> int | None:
-    """Return the first message whose calls are not the expected ones, as multisets; None where all are.
+    """Return the first message with other calls than the expected ones, as multisets; None where all are.
 
     A flat list is cut at the sizes of the messages. The number of messages is returned where only expected ones follow.
     """
@@ -85,7 +90,10 @@ def find_first_unequal(alignment: Alignment) -> int | None:
         expected += [[position] for position in flat[ends:]]
     for index, group in enumerate(alignment.groups):
         wanted = expected[index] if index < len(expected) else ()
-        if len(wanted) != len(group) or count_matched(alignment.fits[group][:, wanted]) < len(group):
+        if len(wanted) != len(group):
+            return index
+        is_equal = alignment.fits[group[0], wanted[0]] if len(group) == 1 else None
+        if not (count_matched(alignment.fits[group][:, wanted]) == len(group) if is_equal is None else is_equal):
             return index
     return len(alignment.groups) if len(expected) > len(alignment.groups) else None
 
@@ -150,7 +158,7 @@ def count_common(alignment: Alignment) -> int:
     import numpy as np
 
     return max(
-        int(_run(np.zeros(len(order) + 1, dtype=np.int64), groups, fits[:, order], _extend_common, np.maximum)[-1])
+        int(_run(np.zeros(len(order) + 1, dtype=np.int32), groups, fits[:, order], _extend_common, np.maximum)[-1])
         for groups, order, fits in _list_orders(alignment)
     )
 
@@ -160,15 +168,15 @@ def count_edits(alignment: Alignment) -> int:
     import numpy as np
 
     return min(
-        int(_run(np.arange(len(order) + 1, dtype=np.int64), groups, fits[:, order], _extend_edits, np.minimum)[-1])
+        int(_run(np.arange(len(order) + 1, dtype=np.int32), groups, fits[:, order], _extend_edits, np.minimum)[-1])
         for groups, order, fits in _list_orders(alignment)
     )
 
 
 def _list_orders(alignment: Alignment) -> list[tuple[Groups, list[int], Fits]]:
-    """Return sides to align: one whose messages are put in their best order, and the order of the other's calls.
+    """Return sides to align: one with messages in their best order, and the order of the other's calls.
 
-    Where both sides have messages of several calls, each is once the one whose order is fixed.
+    Where both sides have messages of several calls, the order of each is fixed once.
     """
     sides = []
     if _has_parallel(alignment.groups) or not _has_parallel(alignment.expected):
@@ -208,36 +216,55 @@ def _find_next(row: Fits, order: Sequence[int], begin: int) -> int:
     return begin + int(places[0]) if len(places) else len(order)
 
 
-def _run(
-    row: Row, groups: Groups, fits: Fits, extend: Callable[[Row, Fits], Row], choose: Callable[[Row, Row], Row]
-) -> Row:
-    """Return the last row of a dynamic program over the calls; those of a group come in whatever order is best."""
+def _run(row: Row, groups: Groups, fits: Fits, extend: Callable[[Row, Fits], Row], choose: np.ufunc) -> Row:
+    """Return the last row of a dynamic program over the calls; those of a group come in whatever order is best.
+
+    Of a group, there is a row for each set of its calls that came already: first for the sets of one call, then two.
+    """
+    import numpy as np
+
     for group in groups:
         budget.check()
-        rows = {0: row}
-        for chosen in range(1, 1 << len(group)):
-            members = [place for place in range(len(group)) if chosen >> place & 1]
-            options = [extend(rows[chosen & ~(1 << place)], fits[group[place]]) for place in members]
-            best = options[0]
-            for option in options[1:]:
-                best = choose(best, option)
-            rows[chosen] = best
-        row = rows[(1 << len(group)) - 1]
+        if len(group) == 1:
+            row = extend(row, fits[group[0]])
+            continue
+        rows, members = row[None, :], np.array(group)
+        for before, last in _plan_sets(len(group)):
+            rows = choose.reduce(extend(rows[before], fits[members[last]]), axis=1)
+        row = rows[0]
     return row
+
+
+@lru_cache(maxsize=MAX_ORDERED)
+def _plan_sets(size: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return for 1 to `size` calls of a group: for each set of so many, each member that may come last.
+
+    Of each: the number of the set without it, among the sets of one call fewer, and its place in the group.
+    """
+    import numpy as np
+
+    plan = []
+    smaller: dict[tuple[int, ...], int] = {(): 0}
+    for n in range(1, size + 1):
+        sets = list(combinations(range(size), n))
+        before = [[smaller[tuple(place for place in chosen if place != last)] for last in chosen] for chosen in sets]
+        plan.append((np.array(before), np.array(sets)))
+        smaller = {chosen: number for number, chosen in enumerate(sets)}
+    return plan
 
 
 def _extend_common(row: Row, fits: Fits) -> Row:
     import numpy as np
 
     longer = row.copy()
-    np.maximum(row[1:], row[:-1] + fits, out=longer[1:])
-    return np.maximum.accumulate(longer)
+    np.maximum(row[..., 1:], row[..., :-1] + fits, out=longer[..., 1:])
+    return np.maximum.accumulate(longer, axis=-1)
 
 
 def _extend_edits(row: Row, fits: Fits) -> Row:
     import numpy as np
 
-    places = np.arange(len(row))
+    places = np.arange(row.shape[-1], dtype=row.dtype)
     fewer = row + 1
-    np.minimum(fewer[1:], row[:-1] + (1 - fits), out=fewer[1:])
-    return np.minimum.accumulate(fewer - places) + places
+    np.minimum(fewer[..., 1:], row[..., :-1] + (1 - fits), out=fewer[..., 1:])
+    return np.minimum.accumulate(fewer - places, axis=-1) + places

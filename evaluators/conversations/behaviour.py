@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from evaluators import budget
 from evaluators.base import CannotScore
 from evaluators.checks.kinds.json_check import schema_problems
 from evaluators.checks.kinds.json_schema import breaches
 from evaluators.conversations.equality import Rulebook, Rules, is_matcher, matches
-from evaluators.conversations.form import Call, Conversation, Message, Tool
 from evaluators.grounding.refusals import find_refusal
 from evaluators.grounding.sentences import split_sentences
+from evaluators.messages import Call, Conversation, Message, Tool
 from evaluators.values import JSONValue
 
 MAX_BLOCK = 8
@@ -96,7 +98,7 @@ def find_premature(
 
 
 def find_invalid(calls: Sequence[PlacedCall], tools: Sequence[Tool]) -> list[tuple[PlacedCall, str]]:
-    """Return the calls of undefined tools, and those whose arguments break the tool's schema, each with the reason.
+    """Return the calls of undefined tools, and those with arguments that break the tool's schema, each with the reason.
 
     Raises CannotScore("wrong_type") for a schema that cannot be used.
     """
@@ -113,11 +115,16 @@ def find_invalid(calls: Sequence[PlacedCall], tools: Sequence[Tool]) -> list[tup
 
 
 def _use_schema(name: str, schema: Mapping[str, JSONValue] | None) -> Mapping[str, JSONValue]:
-    problem = next(schema_problems(schema or {}, ""), None)
-    if problem:
-        detail = f"The schema of the tool {name[:60]!r} cannot be used: {problem.pointer or '/'} {problem.detail}."
-        raise CannotScore("wrong_type", detail)
+    if problem := _find_problem(json.dumps(schema or {})):
+        raise CannotScore("wrong_type", f"The schema of the tool {name[:60]!r} cannot be used: {problem}.")
     return schema or {}
+
+
+@lru_cache(maxsize=64)
+def _find_problem(schema: str) -> str | None:
+    """Return the first problem of a schema. To look takes longer than to apply it, and tools stay the same."""
+    problem = next(schema_problems(json.loads(schema), ""), None)
+    return f"{problem.pointer or '/'} {problem.detail}" if problem else None
 
 
 def _find_fault(call: Call, schemas: Mapping[str, Mapping[str, JSONValue]]) -> str | None:

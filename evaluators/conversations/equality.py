@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evaluators import budget
-from evaluators.conversations.form import Call, Tool
+from evaluators.messages import Call, Tool
 from evaluators.values import JSONValue, Settings
 
 if TYPE_CHECKING:
@@ -65,12 +65,16 @@ class Rulebook:
         if call.args is None:
             return {None: call.raw}
         schema = self._schemas.get(call.name)
-        return {**(call.args if schema is None else fill_defaults(call.args, schema))}
+        return _name(call.args if schema is None else fill_defaults(call.args, schema))
 
     def get_key(self, call: Call) -> Hashable:
         """Return what equal calls have in common, tolerances aside."""
         rules = self.get_rules(call.name)
         return call.name, frozenset([(name, canonical(value, rules)) for name, value in self.fill(call).items()])
+
+
+def _name(args: Mapping[str, JSONValue]) -> Arguments:
+    return dict(args.items())
 
 
 def _read_rules(settings: Mapping[str, Any], common: Rules) -> Rules:
@@ -101,7 +105,7 @@ def fill_defaults(args: Mapping[str, JSONValue], schema: Mapping[str, Any]) -> d
 
 def is_matcher(value: object) -> bool:
     """Return whether an object of a reference stands for several values."""
-    return isinstance(value, Mapping) and any(name in value for name in MATCHERS)
+    return isinstance(value, dict) and any(name in value for name in MATCHERS)
 
 
 def find_bad_matcher(value: object) -> str | None:
@@ -109,7 +113,7 @@ def find_bad_matcher(value: object) -> str | None:
     stack = [value]
     while stack:
         part = stack.pop()
-        if isinstance(part, Mapping):
+        if isinstance(part, dict):
             if is_matcher(part) and (bad := _check_matcher(part)):
                 return bad
             stack.extend(part.values())
@@ -193,18 +197,20 @@ def canonical(value: object, rules: Rules) -> Hashable:
         return text.casefold() if rules.ignore_case else text
     if isinstance(value, bool):
         return ("boolean", value)
-    if isinstance(value, list | tuple):
-        return ("list", tuple([canonical(part, rules) for part in value]))
-    if isinstance(value, Mapping):
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, dict):
         return ("object", frozenset([(name, canonical(part, rules)) for name, part in value.items()]))
-    return value if isinstance(value, int | float) else None
+    return ("list", tuple([canonical(part, rules) for part in value])) if isinstance(value, list) else None
 
 
 def _is_loose(value: object, rules: Rules) -> bool:
     """Return whether more than one value may match: by a matcher, or by a tolerance for numbers."""
-    if _is_number(value):
-        return bool(rules.abs_tol or rules.rel_tol)
-    if isinstance(value, Mapping):
+    if isinstance(value, str) or value is None:
+        return False
+    if isinstance(value, int | float):
+        return bool(rules.abs_tol or rules.rel_tol) and not isinstance(value, bool)
+    if isinstance(value, dict):
         return is_matcher(value) or any(_is_loose(part, rules) for part in value.values())
     return isinstance(value, list) and any(_is_loose(part, rules) for part in value)
 
@@ -251,7 +257,7 @@ def _blocks(calls: Sequence[Call], expected: Sequence[Call]) -> Iterator[tuple[s
 
 def _select(call: Call, rulebook: Rulebook, rules: Rules, *, fill: bool) -> Arguments:
     """Return the arguments that are compared."""
-    arguments: Arguments = rulebook.fill(call) if fill or call.args is None else {**call.args}
+    arguments = rulebook.fill(call) if fill or call.args is None else _name(call.args)
     if not rules.paths or call.args is None:
         return arguments
     found: dict[str | None, JSONValue] = {}
@@ -305,7 +311,7 @@ def _count_equal(
         budget.check()
         rows = [row for row, arguments in enumerate(left) if name in arguments]
         columns = [column for column, arguments in enumerate(right) if name in arguments]
-        here = np.ix_(rows, columns)
+        here = np.array(rows)[:, None], np.array(columns)
         n_common[here] += 1
         n_equal[here] += _compare_values([left[row][name] for row in rows], [right[at][name] for at in columns], rules)
     return n_equal, n_common
@@ -318,27 +324,29 @@ def _compare_values(values: Sequence[JSONValue], expected: Sequence[JSONValue], 
     numbers, distinct = _number_values(values)
     expected_numbers, distinct_expected = _number_values(expected)
     places: dict[Hashable, list[int]] = {}
-    for row, value in enumerate(distinct):
-        places.setdefault(canonical(value, rules), []).append(row)
+    for row, (key, value) in enumerate(distinct.items()):
+        places.setdefault(canonical(value, rules) if rules.strip or rules.ignore_case else key, []).append(row)
     table = np.zeros((len(distinct), len(distinct_expected)), dtype=bool)
-    for column, value in enumerate(distinct_expected):
+    for column, (key, value) in enumerate(distinct_expected.items()):
         if _is_loose(value, rules):
             budget.check()
-            table[:, column] = [matches(value, other, rules) for other in distinct]
+            table[:, column] = [matches(value, other, rules) for other in distinct.values()]
         else:
-            table[places.get(canonical(value, rules), []), column] = True
-    return table[np.ix_(numbers, expected_numbers)]
+            place = canonical(value, rules) if rules.strip or rules.ignore_case else key
+            table[places.get(place, ()), column] = True
+    compared: Fits = table[np.array(numbers)[:, None], np.array(expected_numbers)]
+    return compared
 
 
-def _number_values(values: Sequence[JSONValue]) -> tuple[list[int], list[JSONValue]]:
-    """Return the number of each value's class of equal ones, and the first value of each class."""
+def _number_values(values: Sequence[JSONValue]) -> tuple[list[int], dict[Hashable, JSONValue]]:
+    """Return the number of each value's class of equal ones, and by class its first value."""
     numbers: dict[Hashable, int] = {}
-    distinct: list[JSONValue] = []
+    distinct: dict[Hashable, JSONValue] = {}
     found = []
     for value in values:
-        name = canonical(value, _PLAIN)
-        if name not in numbers:
-            numbers[name] = len(distinct)
-            distinct.append(value)
-        found.append(numbers[name])
+        key = canonical(value, _PLAIN)
+        if key not in numbers:
+            numbers[key] = len(distinct)
+            distinct[key] = value
+        found.append(numbers[key])
     return found, distinct

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,7 +15,7 @@ from evaluators.conversations import behaviour
 from evaluators.conversations.alignment import Alignment
 from evaluators.conversations.behaviour import PlacedCall
 from evaluators.conversations.equality import SUBSET, Rulebook, Rules, compare_calls, grade_calls
-from evaluators.conversations.form import Call, Conversation, Message, Reference
+from evaluators.messages import Call, Conversation, Message, Reference
 from evaluators.values import JSONValue, Settings
 
 MAX_SHOWN = 120
@@ -23,7 +23,7 @@ MAX_LISTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """A value, half a sentence on why, and further numbers."""
 
     value: float
@@ -45,7 +45,7 @@ class Subject:
         return Rulebook(self.settings, self.conversation.tools)
 
 
-Measure: TypeAlias = Callable[[Subject], Measured]
+Measure: TypeAlias = Callable[[Subject], Measurement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class Trajectory:
 
 
 def _align(subject: Subject) -> Trajectory:
-    groups = [sorted(message.calls, key=_sort_key) for message in subject.conversation.steps]
+    groups = _sort_groups(message.calls for message in subject.conversation.steps)
     if subject.reference.calls is None:
         raise CannotScore("missing_input", "`reference` has no `tool_calls`.")
-    expected_groups = [sorted(group, key=_sort_key) for group in subject.reference.calls]
+    expected_groups = _sort_groups(subject.reference.calls)
     calls, expected = (
         [call for group in groups for call in group],
         [call for group in expected_groups for call in group],
@@ -73,6 +73,10 @@ def _align(subject: Subject) -> Trajectory:
     fits = compare_calls(calls, expected, rulebook)
     alignment = Alignment(_places(groups), _places(expected_groups), subject.reference.is_flat, fits)
     return Trajectory(calls, messages, expected, alignment, rulebook)
+
+
+def _sort_groups(groups: Iterable[Sequence[Call]]) -> list[Sequence[Call]]:
+    return [sorted(group, key=_sort_key) if len(group) > 1 else group for group in groups]
 
 
 def _sort_key(call: Call) -> tuple[str, str]:
@@ -94,7 +98,7 @@ def show(call: Call) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
 
 
-def _strict(subject: Subject) -> Measured:
+def _strict(subject: Subject) -> Measurement:
     trajectory = _align(subject)
     index = align.find_first_unequal(trajectory.alignment)
     if index is None:
@@ -124,7 +128,7 @@ def _list_missing(trajectory: Trajectory, n_before: int) -> str:
     return show(trajectory.expected[min(n_before, len(trajectory.expected) - 1)])
 
 
-def _in_order(subject: Subject) -> Measured:
+def _in_order(subject: Subject) -> Measurement:
     trajectory = _align(subject)
     taken = align.take_in_order(trajectory.alignment)
     lost = next((place for place in range(len(trajectory.expected)) if place not in set(taken)), None)
@@ -134,27 +138,29 @@ def _in_order(subject: Subject) -> Measured:
     return _verdict(trajectory, False, f"{show(trajectory.expected[lost])} was expected and does not come{after}")
 
 
-def _verdict(trajectory: Trajectory, holds: bool, because: str) -> Measured:
-    return Measured(1.0 if holds else 0.0, because, _count(trajectory))
+def _verdict(trajectory: Trajectory, holds: bool, because: str) -> Measurement:
+    return Measurement(1.0 if holds else 0.0, because, _count(trajectory))
 
 
 def _count(trajectory: Trajectory) -> dict[str, JSONValue]:
     return {"n_calls": len(trajectory.calls), "n_expected": len(trajectory.expected)}
 
 
-def _unordered(subject: Subject) -> Measured:
+def _unordered(subject: Subject) -> Measurement:
     return _compare_sets(subject, lambda n, m, matched: n == m == matched)
 
 
-def _superset(subject: Subject) -> Measured:
+def _superset(subject: Subject) -> Measurement:
     return _compare_sets(subject, lambda n, m, matched: m == matched, is_extra_fine=True)
 
 
-def _subset(subject: Subject) -> Measured:
+def _subset(subject: Subject) -> Measurement:
     return _compare_sets(subject, lambda n, m, matched: n == matched)
 
 
-def _compare_sets(subject: Subject, holds: Callable[[int, int, int], bool], *, is_extra_fine: bool = False) -> Measured:
+def _compare_sets(
+    subject: Subject, holds: Callable[[int, int, int], bool], *, is_extra_fine: bool = False
+) -> Measurement:
     trajectory = _align(subject)
     columns = align.match_most(trajectory.alignment.fits)
     n_matched = sum(column >= 0 for column in columns)
@@ -175,19 +181,19 @@ def _describe_pairs(trajectory: Trajectory, columns: Sequence[int], *, is_extra_
     return "every expected call is made" if is_extra_fine else "the calls are the expected ones"
 
 
-def _precision(subject: Subject) -> Measured:
+def _precision(subject: Subject) -> Measurement:
     return _rate(subject, lambda n, m, matched: None if n == 0 else matched / n)
 
 
-def _recall(subject: Subject) -> Measured:
+def _recall(subject: Subject) -> Measurement:
     return _rate(subject, lambda n, m, matched: None if m == 0 else matched / m)
 
 
-def _f1(subject: Subject) -> Measured:
+def _f1(subject: Subject) -> Measurement:
     return _rate(subject, lambda n, m, matched: 2 * matched / (n + m))
 
 
-def _rate(subject: Subject, compute: Callable[[int, int, int], float | None]) -> Measured:
+def _rate(subject: Subject, compute: Callable[[int, int, int], float | None]) -> Measurement:
     """Compute a share of matched calls: 1 where neither side has any. Raises CannotScore where it is undefined."""
     trajectory = _align(subject)
     columns = align.match_most(trajectory.alignment.fits)
@@ -198,33 +204,33 @@ def _rate(subject: Subject, compute: Callable[[int, int, int], float | None]) ->
         reason = "no call is made" if n == 0 else "no call is expected"
         raise CannotScore("not_applicable", f"The share is undefined, since {reason}.")
     because = f"of {n} calls, {n_matched} match one of {m} expected ones: {_describe_pairs(trajectory, columns)}"
-    return Measured(value, because, {**_count(trajectory), "n_matched": n_matched})
+    return Measurement(value, because, {**_count(trajectory), "n_matched": n_matched})
 
 
-def _accuracy(subject: Subject) -> Measured:
+def _accuracy(subject: Subject) -> Measurement:
     trajectory = _align(subject)
     longest = max(len(trajectory.calls), len(trajectory.expected))
     total = align.assign_best(grade_calls(trajectory.calls, trajectory.expected, trajectory.rulebook))
     because = _describe_pairs(trajectory, align.match_most(trajectory.alignment.fits))
-    return Measured(total / longest if longest else 1.0, because, _count(trajectory))
+    return Measurement(total / longest if longest else 1.0, because, _count(trajectory))
 
 
-def _order_f1(subject: Subject) -> Measured:
+def _order_f1(subject: Subject) -> Measurement:
     trajectory = _align(subject)
     n_common = align.count_common(trajectory.alignment)
     n, m = len(trajectory.calls), len(trajectory.expected)
     because = f"of {n} calls, {n_common} are in the order of {m} expected ones{_describe_order(trajectory)}"
     value = 2 * n_common / (n + m) if n + m else 1.0
-    return Measured(value, because, {**_count(trajectory), "n_in_order": n_common})
+    return Measurement(value, because, {**_count(trajectory), "n_in_order": n_common})
 
 
-def _edit(subject: Subject) -> Measured:
+def _edit(subject: Subject) -> Measurement:
     trajectory = _align(subject)
     n_edits = align.count_edits(trajectory.alignment)
     longest = max(len(trajectory.calls), len(trajectory.expected))
     because = f"the calls are {n_edits} edits from the expected ones{_describe_order(trajectory)}"
     value = 1 - n_edits / longest if longest else 1.0
-    return Measured(value, because, {**_count(trajectory), "n_edits": n_edits})
+    return Measurement(value, because, {**_count(trajectory), "n_edits": n_edits})
 
 
 def _describe_order(trajectory: Trajectory) -> str:
@@ -232,23 +238,23 @@ def _describe_order(trajectory: Trajectory) -> str:
     return "" if index is None else f": {_describe_message(trajectory, index)}"
 
 
-def _redundancy(subject: Subject) -> Measured:
+def _redundancy(subject: Subject) -> Measurement:
     calls = behaviour.list_calls(subject.conversation)
     repeats = behaviour.find_repeats(calls, subject.rulebook, subject.conversation.failed_calls)
     because = "no call repeats one before it"
     if repeats:
         because = f"of {len(calls)} calls, {len(repeats)} repeat one before them: {_place(repeats[0])}"
     value = 1 - len(repeats) / len(calls) if calls else 1.0
-    return Measured(value, because, {"n_calls": len(calls), "n_repeats": len(repeats)})
+    return Measurement(value, because, {"n_calls": len(calls), "n_repeats": len(repeats)})
 
 
 def _place(placed: PlacedCall) -> str:
     return f"message {placed.message.index} calls {show(placed.call)}"
 
 
-def _loop(subject: Subject) -> Measured:
+def _loop(subject: Subject) -> Measurement:
     rulebook = subject.rulebook
-    groups = [sorted(message.calls, key=_sort_key) for message in subject.conversation.steps]
+    groups = _sort_groups(message.calls for message in subject.conversation.steps)
     calls = [
         PlacedCall(call, message)
         for group, message in zip(groups, subject.conversation.steps, strict=True)
@@ -259,10 +265,10 @@ def _loop(subject: Subject) -> Measured:
     because = f"no calls come {behaviour.N_LOOP} times in a row"
     if is_loop:
         because = f"calls come {longest} times in a row, from where {_place(calls[begins])}"
-    return Measured(0.0 if is_loop else 1.0, because, {"n_calls": len(calls), "longest_loop": longest})
+    return Measurement(0.0 if is_loop else 1.0, because, {"n_calls": len(calls), "longest_loop": longest})
 
 
-def _forbidden(subject: Subject) -> Measured:
+def _forbidden(subject: Subject) -> Measurement:
     """Look for forbidden calls, of the reference and the settings, and for calls that come before one they require."""
     names, requires = subject.settings.get("forbidden"), subject.settings.get("requires")
     forbidden = [
@@ -279,13 +285,13 @@ def _forbidden(subject: Subject) -> Measured:
     calls = behaviour.list_calls(subject.conversation)
     extra: dict[str, JSONValue] = {"n_calls": len(calls)}
     if (placed := behaviour.find_forbidden(calls, forbidden, subject.rulebook)) is not None:
-        return Measured(0.0, f"{_place(placed)}, which is forbidden", extra)
+        return Measurement(0.0, f"{_place(placed)}, which is forbidden", extra)
     if (early := behaviour.find_premature(calls, order, subject.conversation.failed_calls)) is not None:
-        return Measured(0.0, f"{_place(early[0])} before {early[1][:MAX_SHOWN]} is called", extra)
-    return Measured(1.0, "no call is forbidden", extra)
+        return Measurement(0.0, f"{_place(early[0])} before {early[1][:MAX_SHOWN]} is called", extra)
+    return Measurement(1.0, "no call is forbidden", extra)
 
 
-def _valid_arguments(subject: Subject) -> Measured:
+def _valid_arguments(subject: Subject) -> Measurement:
     calls, tools = behaviour.list_calls(subject.conversation), subject.conversation.tools
     if tools is None:
         raise CannotScore("missing_input", "`conversation` has no `tools` with the schemas of their arguments.")
@@ -296,10 +302,10 @@ def _valid_arguments(subject: Subject) -> Measured:
     if invalid:
         because = f"of {len(calls)} calls, {len(invalid)} do not fit: {_place(invalid[0][0])}, but {invalid[0][1]}"
     value = (len(calls) - len(invalid)) / len(calls)
-    return Measured(value, because, {"n_calls": len(calls), "n_invalid": len(invalid)})
+    return Measurement(value, because, {"n_calls": len(calls), "n_invalid": len(invalid)})
 
 
-def _final_state(subject: Subject) -> Measured:
+def _final_state(subject: Subject) -> Measurement:
     expected, actual = subject.reference.final_state, subject.conversation.final_state
     if expected is UNSET or actual is UNSET:
         name = "reference" if expected is UNSET else "conversation"
@@ -312,10 +318,10 @@ def _final_state(subject: Subject) -> Measured:
     if failed:
         because = f"of {len(checks)} checks of the final state, {len(failed)} fail, the first at {failed[0] or '/'!r}"
     value = (len(checks) - len(failed)) / len(checks)
-    return Measured(value, because, {"n_checks": len(checks), "failed": failed[:MAX_LISTED]})
+    return Measurement(value, because, {"n_checks": len(checks), "failed": failed[:MAX_LISTED]})
 
 
-def _limit_count(subject: Subject) -> Measured:
+def _limit_count(subject: Subject) -> Measurement:
     """Hold a count against the limit of the profile, or steps against those of the reference."""
     name = str(subject.settings["metric"])
     counts = behaviour.count(subject.conversation)
@@ -327,10 +333,10 @@ def _limit_count(subject: Subject) -> Measured:
     n = counts.get(name)
     if not isinstance(n, int | float):
         raise CannotScore("missing_input", f"`conversation` does not tell its {name}.")
-    return Measured(1.0 if n <= limit else 0.0, f"the count of {name} is {n:g}, of at most {limit:g}", counts)
+    return Measurement(1.0 if n <= limit else 0.0, f"the count of {name} is {n:g}, of at most {limit:g}", counts)
 
 
-def _efficiency(subject: Subject) -> Measured:
+def _efficiency(subject: Subject) -> Measurement:
     """Compare the number of calls with the expected one, where nothing shows that the task failed."""
     if subject.reference.calls is None:
         raise CannotScore("missing_input", "`reference` has no `tool_calls`.")
@@ -340,16 +346,16 @@ def _efficiency(subject: Subject) -> Measured:
     if subject.reference.final_state is not UNSET and _final_state(subject).value < 1:
         raise CannotScore("not_applicable", "Efficiency counts where the task passed, and the final state is another.")
     extra = {"n_expected": m, **behaviour.count(subject.conversation)}
-    return Measured(min(1.0, m / n), f"the agent makes {n} calls where {m} are expected", extra)
+    return Measurement(min(1.0, m / n), f"the agent makes {n} calls where {m} are expected", extra)
 
 
-def _refusals(subject: Subject) -> Measured:
+def _refusals(subject: Subject) -> Measurement:
     declining, n_texts = behaviour.count_refusals(subject.conversation.messages)
     if not n_texts:
         raise CannotScore("not_applicable", "The share is undefined, since the assistant says nothing.")
     where = f", the first message {declining[0].index}" if declining else ""
     because = f"of {n_texts} texts of the assistant, {len(declining)} decline{where}"
-    return Measured(len(declining) / n_texts, because, {"n_refusals": len(declining), "n_texts": n_texts})
+    return Measurement(len(declining) / n_texts, because, {"n_refusals": len(declining), "n_texts": n_texts})
 
 
 EXPECTED_CALLS: dict[str, Measure] = {

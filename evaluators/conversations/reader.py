@@ -11,16 +11,6 @@ from msgspec import UNSET
 
 from evaluators.checks.json_text import NotJson, read_json
 from evaluators.conversations.equality import find_bad_matcher
-from evaluators.conversations.form import (
-    MAX_DEPTH,
-    MAX_REFERENCE_CALLS,
-    MAX_SCHEMA_BYTES,
-    MAX_TOOLS,
-    Call,
-    Conversation,
-    Reference,
-    Tool,
-)
 from evaluators.conversations.transcript import (
     RESULT_ITEMS,
     Transcript,
@@ -30,6 +20,16 @@ from evaluators.conversations.transcript import (
     is_entry,
     read_call,
     read_text,
+)
+from evaluators.messages import (
+    MAX_DEPTH,
+    MAX_REFERENCE_CALLS,
+    MAX_SCHEMA_BYTES,
+    MAX_TOOLS,
+    Call,
+    Conversation,
+    Reference,
+    Tool,
 )
 
 OTEL_INPUT, OTEL_OUTPUT = "gen_ai.input.messages", "gen_ai.output.messages"

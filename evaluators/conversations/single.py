@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluators.conversations.form import Conversation, Reference
+from evaluators.messages import Conversation, Reference
 
 
 def derive_fields(conversation: Conversation | None, reference: Reference | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from evaluators.checks.json_text import NotJson, read_json
-from evaluators.conversations.form import MAX_CALL_BYTES, MAX_CALLS, MAX_DEPTH, MAX_MESSAGES, Call, Message
+from evaluators.messages import MAX_CALL_BYTES, MAX_CALLS, MAX_DEPTH, MAX_MESSAGES, Call, Message
 
 ROLES = {
     **{"user": "user", "human": "user", "HumanMessageChunk": "user"},
@@ -60,7 +60,7 @@ class Transcript:
         self._is_joining = False
 
     def add(self, entry: object, pointer: str, index: int) -> None:
-        """Read one entry, whose position in what was sent is `index`."""
+        """Read one entry; `index` is its position in what was sent."""
         self._index, self._pointer = index, pointer
         if not isinstance(entry, Mapping):
             raise self._error("is no object")
@@ -138,7 +138,7 @@ class Transcript:
         self._append(Message("tool", text, (), known, name, is_error, **self._marks(item)))
 
     def _find_name(self, call_id: object, name: object) -> str:
-        """Return the name of the tool whose result this is. A result without an id is that of an open call."""
+        """Return the name of the tool that has this result. A result without an id is that of an open call."""
         if isinstance(call_id, str) and call_id in self._names:
             return self._names[call_id]
         if call_id is None and self._without_id:
@@ -208,12 +208,14 @@ def is_deep(value: object) -> bool:
     """Return whether a value nests deeper than MAX_DEPTH levels."""
     level = [value]
     for _ in range(MAX_DEPTH):
-        level = [part for value in level for part in _get_parts(value)]
-    return any(isinstance(value, Mapping | list) for value in level)
+        level = [part for value in level for part in _get_parts(value) if isinstance(part, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _get_parts(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()
 

@@ -18,8 +18,8 @@ from evaluators.base import (
 )
 from evaluators.cards.texts import plain as card_texts
 from evaluators.conversations.equality import MODES
-from evaluators.conversations.form import Conversation, Reference
-from evaluators.conversations.measures import BINARY, COUNTED, EXPECTED_CALLS, MEASURES, Measured, Subject
+from evaluators.conversations.measures import BINARY, COUNTED, EXPECTED_CALLS, MEASURES, Measurement, Subject
+from evaluators.messages import Conversation, Reference
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import THRESHOLD, number_setting, object_schema, settings_problems
 from evaluators.values import ALL_PARTS, GENERATED, Facts
@@ -42,7 +42,7 @@ FORMULAS = {
     "redundancy": "1 - calls that repeat one before them / n; a retry after an error is none",
     "loop": "0 where a block of 1 to 8 calls comes 3 times in a row",
     "forbidden": "1 where no call is forbidden and none comes before one that it requires",
-    "valid_arguments": "calls of defined tools whose arguments fit the schema / n",
+    "valid_arguments": "calls of defined tools with arguments that fit the schema / n",
     "final_state": "expected leaves of the final state that hold / all",
     "efficiency": "min(1, m / n) where the task passed",
     "steps": "1 where the assistant has at most `limit` messages",
@@ -215,7 +215,7 @@ class Trajectory(Family):
         import scipy.sparse.csgraph  # noqa: F401
 
 
-def _explain(measured: Measured, threshold: float | None) -> str:
+def _explain(measured: Measurement, threshold: float | None) -> str:
     because = f"{measured.because[0].upper()}{measured.because[1:]}"
     if threshold is None:
         return f"{because}."

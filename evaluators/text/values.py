@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from evaluators.base import AnswerText
-from evaluators.samples import is_plain
+from evaluators.values import is_plain
 
 MAX_LITERAL = 400
 """Characters of a text that may be a number: the longest that a float prints is shorter."""

@@ -20,6 +20,7 @@ SAID = (
     *("gold_answer", "evaluated_model_gold_answer", "label", "system_prompt", "evaluated_model_system_prompt"),
     *("gold_answers", "evaluated_model_gold_answers", "baseline_output", "evaluated_model_baseline_output"),
 )
+MESSAGES = ("conversation", "reference")
 RETRIEVED = (
     *("task_context", "evaluated_model_retrieved_context"),
     *("gold_context", "evaluated_model_gold_context", "top_k_context", "evaluated_model_top_k_context"),
@@ -81,7 +82,7 @@ def raw_body(**values: str) -> bytes:
 def test_the_fields_listed_here_are_all_there_are() -> None:
     from evalsvc.evaluations.wire.request import Body, EvaluatorRef
 
-    assert {*SAID, *RETRIEVED, *TEXTS, *OTHERS, "evaluators"} == set(Body.__struct_fields__)
+    assert {*SAID, *RETRIEVED, *MESSAGES, *TEXTS, *OTHERS, "evaluators"} == set(Body.__struct_fields__)
     assert set(REFERENCE) == set(EvaluatorRef.__struct_fields__)
 
 
@@ -138,7 +139,19 @@ def test_it_asks_for_input_or_output(alice: Caller) -> None:
     assert_problem(alice.post("/v1/evaluate", body), "validation_failed", "/evaluated_model_output")
 
 
-@pytest.mark.parametrize("name", [*SAID, *RETRIEVED, *TEXTS])
+@pytest.mark.parametrize("name", MESSAGES)
+@pytest.mark.parametrize("value", [*WRONG.values(), "a text"], ids=[*WRONG, "text"])
+def test_messages_of_the_wrong_type_have_no_score(alice: Caller, name: str, value: object) -> None:
+    strict = {"evaluator": "trajectory", "criteria": "patronus:trajectory-strict"}
+    body = {"evaluators": [strict], "conversation": [{"role": "user", "content": "x"}], "reference": []}
+
+    answer = alice.post("/v1/evaluate", body | {name: value}).json()
+
+    assert answer["results"][0]["error_code"] == "wrong_type"
+    assert answer["warnings"][0]["pointer"].startswith(f"/{name}")
+
+
+@pytest.mark.parametrize("name", [*SAID, *RETRIEVED, *MESSAGES, *TEXTS])
 def test_it_refuses_a_nul_character(alice: Caller, name: str) -> None:
     problem = assert_problem(alice.post("/v1/evaluate", GOOD | {name: "a\0b"}), "validation_failed")
 

@@ -10,9 +10,9 @@ import pytest
 from msgspec import UNSET
 
 from evaluators.base import Field, Passage
-from evaluators.conversations.form import Call, Conversation, Message
 from evaluators.conversations.reader import read_conversation, read_reference
 from evaluators.conversations.transcript import Unreadable
+from evaluators.messages import Call, Conversation, Message
 from evaluators.samples import build_sample
 
 VECTORS = json.loads((Path(__file__).parent / "trajectories.json").read_text(encoding="utf-8"))

@@ -21,11 +21,12 @@ OTHERWISE = {
     "step_efficiency": ("efficiency", {}),
 }
 """What the vectors call by other names."""
+NOTHING: dict[str, Any] = {}
 SEARCH, BOOK, PAY = ("search", {"q": "a"}), ("book", {"id": 1}), ("pay", {"amount": 5, "to": "x"})
 
 
 def wire(groups: list[list[Any]], **more: Any) -> dict[str, Any]:
-    """A conversation whose messages make these calls."""
+    """A conversation with messages that make these calls."""
     numbers = iter(range(10_000))
     messages = []
     for group in groups:
@@ -167,7 +168,7 @@ def test_parallel_calls_satisfy_matchers_in_any_order() -> None:
 
 
 def test_both_sides_may_have_parallel_calls() -> None:
-    a, b, c = ("a", {}), ("b", {}), ("c", {})
+    a, b, c = ((name, NOTHING) for name in "abc")
     conversation, reference = wire([[a, b], [c]]), {"tool_calls": [expect(a), expect(b, c)]}
     assert score("in_order", conversation, reference).value == 1
     assert score("order_f1", conversation, reference).value == 1
@@ -176,7 +177,7 @@ def test_both_sides_may_have_parallel_calls() -> None:
 
 
 def test_messages_of_many_calls_are_ordered_as_the_reference() -> None:
-    calls = [(f"t{i}", {}) for i in range(MAX_ORDERED + 3)]
+    calls = [(f"t{i}", NOTHING) for i in range(MAX_ORDERED + 3)]
     conversation = wire([calls[::-1]])
     assert score("order_f1", conversation, expect(*calls)).value == 1
     assert score("edit", conversation, expect(*calls)).value == 1

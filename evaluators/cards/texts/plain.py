@@ -65,7 +65,7 @@ TRAJECTORY = {
                 "Arguments that mean the same are different: `NYC` is not `New York`, unless a matcher allows it."
             ),
             KnownMiss(
-                "Another way to the same end scores low where calls are compared; `final_state` looks at the end."
+                "Another way to the same end scores low where calls are compared; `final_state` compares the end."
             ),
             KnownMiss("Whether a call has failed is known only where the format of the messages tells."),
             KnownMiss("`refusals` knows common English wordings."),
