@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Groups: TypeAlias = Sequence[Sequence[int]]
 """The positions of the calls of each message."""
 MAX_ORDERED = 4
-"""The most calls of one message of which the best order is searched for; longer messages are put into the order of the other side."""
+"""The most calls of one message that are put in their best order; more are ordered as the other side is."""
 
 
 @dataclass(frozen=True, slots=True)

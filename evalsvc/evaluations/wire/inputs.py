@@ -273,7 +273,7 @@ def build_attachments(sent: Sequence[Attachment]) -> list[dict[str, str]]:
 
 def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     """Check how much there is to read."""
-    errors = [FieldError(_locate(raw, field, invalid), invalid.why) for field, invalid in _too_large(sample)]
+    errors = [] if sample.unread is NOTHING_UNREAD else _limit_errors(raw, sample)
     for name in LISTS:
         passages = getattr(sample, name)
         if passages is not None and len(passages) > MAX_CONTEXTS:
@@ -293,10 +293,10 @@ def size_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
     return errors
 
 
-def _too_large(sample: Sample) -> list[tuple[Field, InvalidField]]:
-    """Return the conversations and references that exceed a limit, each once."""
+def _limit_errors(raw: InputSpellings, sample: Sample) -> list[FieldError]:
+    """Return an error for each conversation and reference that exceeds a limit."""
     return [
-        (field, invalid)
+        FieldError(_locate(raw, field, invalid), invalid.why)
         for field, invalid in sample.unread.items()
         if invalid.is_too_large and not (field == Field.CONVERSATION and Field.OUTPUT in sample.unread)
     ]
