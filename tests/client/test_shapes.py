@@ -105,8 +105,6 @@ def test_answers_and_contexts_are_found(client: Client, shape: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (MESSAGES, "list of 2 chat messages"),
-        ({"messages": MESSAGES}, "`content` of the last"),
         (Opaque(), "test_shapes.Opaque"),
     ],
 )
@@ -116,6 +114,13 @@ def test_what_is_no_answer_is_no_score(client: Client, value: Any, says: str) ->
     score = found.rows[0].scores["exact-match"]
     assert (score.value, score.error_code) == (None, "wrong_type")
     assert says in str(score.error_message)
+
+
+@pytest.mark.parametrize("value", [MESSAGES, {"messages": MESSAGES}], ids=["list", "object"])
+def test_messages_are_a_conversation_with_an_answer(client: Client, value: Any) -> None:
+    found = run(client, returns(value), ["Italy"], ["Rome"])
+
+    assert found.metrics["exact-match"].value == 1.0
 
 
 def test_text_blocks_are_joined(client: Client) -> None:

@@ -27,6 +27,12 @@ SAMPLE = make_sample(
     gold_contexts=(TEXT,),
     top_k_contexts=(TEXT, "A towel.", "Fish."),
     baseline_output="Nobody knows.",
+    conversation={
+        "messages": [{"role": "assistant", "calls": [{"id": "1", "name": "a", "args": {"a": 42, "gold": "42"}}]}],
+        "tools": [{"name": "a", "parameters": {"type": "object"}}],
+        "final_state": {"a": 1},
+    },
+    reference={"tool_calls": [{"name": "a", "args": {"a": 42.5}}], "final_state": {"a": 1}, "max_steps": 2},
 )
 NUMBERS = st.sampled_from([0, 1, -1, 3, 0.5, -0.0, 5e-324, 1e308, 10**30, 10**400])
 TEXTS = st.sampled_from(["", "a", "42", "gold", "{{gold}}", "{{", "(", "[a-z]+", "\ud800", "\x00", "é" * 500])

@@ -42,7 +42,10 @@ def settings_of(family: Family, spec: EvaluatorSpec) -> Settings:
 
 def is_attacked_here(family: Family, spec: EvaluatorSpec) -> bool:
     """Graders and webhooks are the account's own words and code, moderation has no prompt; what finds personal data shows no verdict."""
-    if family.name in ("webhook", "custom", "metrics", "pii") or spec.settings.get("variant") == "moderation":
+    if (
+        family.name in ("webhook", "custom", "metrics", "pii", "trajectory")
+        or spec.settings.get("variant") == "moderation"
+    ):
         return False
     return family.lane_of(settings_of(family, spec)) is Lane.JUDGE
 
