@@ -109,6 +109,58 @@ def test_each_metric_has_a_mapping_of_its_own(alice: Caller) -> None:
     assert recounted(alice, made["id"]) == []
 
 
+CALL = {"id": "c1", "type": "function", "function": {"name": "refund", "arguments": '{"order": 7}'}}
+MESSAGES: list[dict[str, Any]] = [
+    {"role": "user", "content": "Refund order 7."},
+    {"role": "assistant", "content": None, "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "refunded"},
+    {"role": "assistant", "content": "Done."},
+]
+REFUND = {"name": "refund", "args": {"order": 7}}
+
+
+@pytest.mark.parametrize("answer", [MESSAGES, MESSAGES[1:], {"messages": MESSAGES, "final_state": {"7": "refunded"}}])
+def test_messages_are_a_conversation_with_what_is_expected_of_it(answer: Any) -> None:
+    expected = {"tool_calls": [REFUND], "final_state": {"7": "refunded"}, "answer": "Done."}
+    sample = map_sample({"input": "Refund order 7.", "expected": expected}, {"output": answer}, {}).sample
+    assert (sample.input, sample.output, sample.gold) == ("Refund order 7.", "Done.", "Done.")
+    assert sample.conversation is not None and len(sample.conversation.messages) == 4
+    assert sample.reference is not None and sample.reference.final_state == {"7": "refunded"}
+    assert sample.unread == {}
+
+
+def test_pointers_lead_to_messages_and_expected_calls() -> None:
+    example = {"input": "q", "expected": None, "metadata": {"calls": [REFUND]}}
+    pointers = {"conversation": "/output/log", "reference": "/metadata/calls"}
+    sample = map_sample(example, {"output": {"log": MESSAGES[:2]}}, pointers).sample
+    assert sample.conversation is not None and sample.conversation.ends_in_call
+    assert sample.reference is not None and sample.unread == {}
+
+
+def test_an_expectation_without_marks_of_a_reference_stays_a_gold_answer() -> None:
+    sample = map_sample({"input": "q", "expected": {"goal": "Rome"}}, {"output": "Rome"}, {}).sample
+    assert (sample.gold, sample.reference, sample.conversation) == ("Rome", None, None)
+
+
+def test_an_agent_s_calls_are_scored_in_an_experiment(alice: Caller) -> None:
+    rows = [{"id": f"{i}", "input": f"Refund order {i}.", "expected": {"tool_calls": [REFUND]}} for i in range(6)]
+    metrics = [
+        {"name": "calls", "evaluator": "trajectory", "criteria": "patronus:trajectory-strict"},
+        {"name": "pointed", "evaluator": "trajectory", "criteria": "patronus:trajectory-f1",
+         "sample": {"reference": "/expected/tool_calls"}},
+        {"name": "state", "evaluator": "trajectory", "criteria": "patronus:trajectory-final-state"},
+    ]  # fmt: skip
+    made = make_experiment(alice, make_dataset(alice, rows), [PUSH], metrics=metrics)
+    wrong = [{**MESSAGES[1], "tool_calls": [{**CALL, "function": {"name": "refund", "arguments": "{}"}}]}, *MESSAGES[2:]]
+    Runner(alice, made).run(lambda e: {"messages": wrong if e["pos"] == 0 else MESSAGES})
+    found = by_name(live(alice, made["id"]))["mine"]["metrics"]
+    assert found["calls"]["value"] == found["pointed"]["value"] == pytest.approx(5 / 6)
+    assert (found["state"]["value"], found["state"]["n"]) == (None, 0)
+    rows = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
+    assert {row["scores"]["state"]["error_code"] for row in rows} == {"missing_input"}
+    assert recounted(alice, made["id"]) == []
+
+
 @pytest.mark.parametrize(
     ("at", "pointer"),
     [("gold", "/expected/medium"), ("input", "/input/question"), ("contexts", "/metadata/found"), ("gold", "/answer")],

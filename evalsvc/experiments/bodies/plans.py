@@ -45,6 +45,8 @@ class SampleIn(Strict):
     gold_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
     top_k_contexts = serializers.CharField(max_length=200, required=False, validators=[pointer])
     baseline_output = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    conversation = serializers.CharField(max_length=200, required=False, validators=[pointer])
+    reference = serializers.CharField(max_length=200, required=False, validators=[pointer])
     output = serializers.CharField(max_length=200, required=False, validators=[pointer])
     item = serializers.CharField(max_length=200, required=False, validators=[pointer])
 

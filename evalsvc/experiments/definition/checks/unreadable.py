@@ -17,6 +17,7 @@ from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.json_forms import SchemaReader, Unknown
 from evalsvc.experiments.definition.fields.mapper import (
     FIELDS,
+    MESSAGES,
     OUTPUT,
     MappedSample,
     get_root,
@@ -185,7 +186,8 @@ def _no_field(name: str, family: Family, settings: Settings, value: Any) -> str 
     field = FIELDS.get(name)
     if field is None or field not in family.reads(settings):
         return None
-    return _why_unread(build_sample({name: answers.plain(value)}), field, family, settings)
+    sample = build_sample({name: value if name in MESSAGES else answers.plain(value)})
+    return _why_unread(sample, field, family, settings)
 
 
 def _why_unread(sample: Sample, field: Field, family: Family, settings: Settings) -> str | None:

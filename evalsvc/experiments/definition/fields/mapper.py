@@ -11,6 +11,7 @@ from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
 from evaluators.base import Field, Sample
 from evaluators.checks.references import FIELD_BY_COLUMN
+from evaluators.conversations.reader import is_message_log
 from evaluators.samples import build_sample
 
 EXAMPLE_ROOTS = ("input", "expected", "contexts", "metadata")
@@ -24,7 +25,13 @@ FIELDS = {
     "gold_contexts": Field.GOLD_CONTEXT,
     "top_k_contexts": Field.TOP_K_CONTEXT,
     "baseline_output": Field.BASELINE,
+    "conversation": Field.CONVERSATION,
+    "reference": Field.REFERENCE,
 }
+MESSAGES = ("conversation", "reference")
+"""The fields whose messages and calls are read as they are, not as the texts of answers."""
+OF_REFERENCES = ("tool_calls", "final_state", "forbidden", "max_steps")
+"""An expectation with one of these is of a whole conversation."""
 ITEM = "item"
 """The columns of the row, which templates of OpenAI's graders name."""
 CHOICES = "choices"
@@ -62,13 +69,15 @@ def map_sample(
     """
     values: dict[str, Any] = {}
     missing_fields: dict[Field, str] = {}
+    answer = {} if _is_conversation(_answer(components)) else components
     for name, field in FIELDS.items():
         pointer = pointers.get(name)
         if pointer is None:
-            values[name] = DEFAULTS[name](example, components)
+            is_read = name == OUTPUT and "conversation" in pointers
+            values[name] = MISSING if is_read else DEFAULTS[name](example, components if name in MESSAGES else answer)
             continue
         target = value_at(example if pointed is None else pointed, components, pointer)
-        values[name] = answers.plain(target)
+        values[name] = target if name in MESSAGES else answers.plain(target)
         if target is MISSING and is_of_answer(pointer):
             missing_fields[field] = why_nothing(name, components, pointer)
     if missing := _missing_component(example, components):
@@ -138,6 +147,32 @@ def _answer(components: Mapping[str, Any]) -> Any:
     return components.get(OUTPUT, MISSING)
 
 
+def _is_conversation(answer: object) -> bool:
+    """Return whether an answer is an object with the messages of a conversation, and what the agent left beside them.
+
+    A list of messages is an output, which follows the messages of the input.
+    """
+    return isinstance(answer, Mapping) and is_message_log(answer.get("messages"))
+
+
+def _conversation(_example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
+    answer = _answer(components)
+    return answer if _is_conversation(answer) else MISSING
+
+
+def _reference(example: Mapping[str, Any], _components: Mapping[str, Any]) -> Any:
+    expected = example.get("expected")
+    parts = {name: expected[name] for name in OF_REFERENCES if name in expected} if isinstance(expected, Mapping) else {}
+    return parts or MISSING
+
+
+def _gold(example: Mapping[str, Any], _components: Mapping[str, Any]) -> Any:
+    expected = example.get("expected")
+    if isinstance(expected, Mapping) and any(name in expected for name in OF_REFERENCES):
+        expected = {name: part for name, part in expected.items() if name not in OF_REFERENCES}
+    return answers.find_answer(expected)
+
+
 def _find_passages(components: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     """Return the value under one of these names next to the answer, or the passages within the answer."""
     passages = next((components[name] for name in names if components.get(name) is not None), MISSING)
@@ -194,12 +229,14 @@ def _read_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
     "input": lambda example, _: answers.find_question(example.get("input")),
     "output": _output,
-    "gold": lambda example, _: answers.find_answer(example.get("expected")),
+    "gold": _gold,
     "contexts": _contexts,
     "system_prompt": lambda example, _: _read_metadata(example, SYSTEM_PROMPTS),
     "gold_contexts": _gold_contexts,
     "top_k_contexts": _top_k_contexts,
     "baseline_output": lambda example, _: _read_metadata(example, BASELINES),
+    "conversation": _conversation,
+    "reference": _reference,
 }
 
 
