@@ -1,0 +1,86 @@
+r"""The verdict on one test from its trials: fine, broken, flaky, or undecided, with what would decide it.
+
+With c of m trials passed, the one-sided Clopper-Pearson bounds of the chance p to pass decide, each with error rate
+alpha: ``fine`` if p of at least `fine_at` is shown, ``broken`` if p of at most `broken_at` is. Else a test with both
+outcomes is ``flaky``, since 0 < p < 1 is certain, and one with a single outcome is ``undecided``. A wrong ``fine`` and
+a wrong ``broken`` have probability alpha at most each. Few trials show little: all of 5 passed show p >= 0.55.
+
+References
+----------
+Clopper & Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial, Biometrika
+26.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from evalsvc.stats.formulas.intervals import clopper_pearson
+
+FINE, BROKEN, FLAKY, UNDECIDED = VERDICTS = ("fine", "broken", "flaky", "undecided")
+PASSED, FAILED, MIXED, NOTHING = SEEN = ("passed", "failed", "mixed", "nothing")
+FINE_AT, BROKEN_AT = 0.9, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class FlakinessVerdict:
+    """What the trials of a test show.
+
+    Attributes
+    ----------
+    seen : str
+        ``passed``, ``failed`` or ``mixed``; ``nothing`` without a trial.
+    verdict : str
+        ``fine``, ``broken``, ``flaky`` or ``undecided``.
+    at_least, at_most : float
+        One-sided bounds of the chance to pass, each at the level.
+    n_more : int or None
+        Of a test that is undecided with one outcome: how many further trials with the same outcome decide it.
+    """
+
+    seen: str
+    verdict: str
+    at_least: float
+    at_most: float
+    n_more: int | None
+
+
+def judge_test(
+    n_passed: int, n_trials: int, *, level: float = 0.95, fine_at: float = FINE_AT, broken_at: float = BROKEN_AT
+) -> FlakinessVerdict:
+    """Judge a test by its trials; each bound holds at the level.
+
+    Examples
+    --------
+    >>> judge_test(4, 5).verdict, judge_test(29, 29).verdict, judge_test(0, 40).verdict
+    ('flaky', 'fine', 'broken')
+    >>> found = judge_test(5, 5)
+    >>> found.verdict, round(found.at_least, 2), found.n_more
+    ('undecided', 0.55, 24)
+    """
+    if not n_trials:
+        return FlakinessVerdict(NOTHING, UNDECIDED, 0.0, 1.0, None)
+    # At twice the error both sides of the interval are one-sided bounds at the level.
+    at_least, at_most = clopper_pearson(n_passed, n_trials, 2.0 * level - 1.0)
+    seen = PASSED if n_passed == n_trials else MIXED if n_passed else FAILED
+    if at_least >= fine_at:
+        verdict = FINE
+    elif at_most <= broken_at:
+        verdict = BROKEN
+    else:
+        verdict = FLAKY if seen == MIXED else UNDECIDED
+    limit = fine_at if seen == PASSED else 1.0 - broken_at
+    n_more = max(1, count_in_a_row(limit, level=level) - n_trials) if verdict == UNDECIDED else None
+    return FlakinessVerdict(seen, verdict, at_least, at_most, n_more)
+
+
+def count_in_a_row(chance: float, *, level: float = 0.95) -> int:
+    """Return how many passes in a row show that a test passes with at least this chance.
+
+    Examples
+    --------
+    >>> [count_in_a_row(chance) for chance in (0.5, 0.8, 0.9, 0.95)]
+    [5, 14, 29, 59]
+    """
+    return math.ceil(math.log(1.0 - level) / math.log(chance))
