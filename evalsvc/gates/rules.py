@@ -41,26 +41,38 @@ class WeighedRule:
         return 0.0 - value if self.rule.not_worse_by is not None else value
 
     def claim(self, *, of_this_set: bool) -> GateClaim:
-        """Return what it claims."""
-        return replace(self._claim(of_this_set=of_this_set), clusters=self.scores.clusters)
+        """Return what it claims; with lost trials, each score as bad and as good as these can make it."""
+        scores = self.scores
+        claim = replace(self._claim(scores, of_this_set=of_this_set), clusters=scores.clusters)
+        if scores.candidate_ends is None and scores.baseline_ends is None:
+            return claim
+        first, second = scores.candidate_ends or (scores.candidate,) * 2, scores.baseline_ends or (scores.baseline,) * 2
+        extremes = [
+            self._claim(replace(scores, candidate=first[at], baseline=second[1 - at]), of_this_set=of_this_set)
+            for at in (0, 1)
+        ]
+        worst = np.minimum(extremes[0].worst, extremes[1].worst)
+        best = np.maximum(extremes[0].best, extremes[1].best)
+        # The verdict on pairs takes each score as known.
+        return replace(claim, worst=worst, best=best, n_missing=int((worst < best).sum()), pairs=None)
 
-    def _claim(self, *, of_this_set: bool) -> GateClaim:
-        rule, population = self.rule, self.scores.population if of_this_set else None
-        if self.scores.baseline is not None and rule.is_paired:
+    def _claim(self, scores: GateScores, *, of_this_set: bool) -> GateClaim:
+        rule, population = self.rule, scores.population if of_this_set else None
+        if scores.baseline is not None and rule.is_paired:
             return pair_claim(
-                self.scores.candidate,
-                self.scores.baseline,
+                scores.candidate,
+                scores.baseline,
                 limit=self.limit,
                 value_range=self._orient_range(),
                 binary=self.binary,
-                is_one_run=self.scores.is_one_run,
+                is_one_run=scores.is_one_run,
                 population=population,
             )
         ends = {"at_least": rule.at_least, "at_most": rule.at_most}
         if rule.quantile is not None:
-            return quantile_claim(self.scores.candidate, rule.quantile, **ends, population=population)
+            return quantile_claim(scores.candidate, rule.quantile, **ends, population=population)
         return threshold_claim(
-            self.scores.candidate, **ends, value_range=self.value_range, binary=self.binary, population=population
+            scores.candidate, **ends, value_range=self.value_range, binary=self.binary, population=population
         )
 
     def _orient_range(self) -> Ends | None:

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from msgspec import UNSET
 
 from evalsvc.evaluations.wire.answer import digits
-from evalsvc.experiments.api.answers.runs import ConfigFacts, ExperimentFacts, Plan, PlannedBudget, PlannedMetric
+from evalsvc.experiments.api.answers.runs import (
+    ConfigFacts,
+    ExperimentFacts,
+    Plan,
+    PlannedBudget,
+    PlannedMetric,
+    TrialsOfMetric,
+)
 from evalsvc.experiments.definition.metrics import INTEGRATED, Metric
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -70,6 +77,7 @@ def metric_out(row: Mapping[str, object]) -> PlannedMetric:
         value_range=row["value_range"],
         type=metric.kind.name,
         replaced=list(metric.replaced) if metric.replaced else None,
+        trials=build_shape(metric.trials, TrialsOfMetric) if metric.trials else None,
         binary=metric.binary or metric.binary_samples,
         evaluator=metric.evaluator_id,
         criteria=metric.profile_name,

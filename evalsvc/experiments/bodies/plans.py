@@ -13,13 +13,14 @@ from evalsvc.datasets.importers.reader import UPLOADED
 from evalsvc.experiments.bodies.strict import LARGEST, Strict, build_bounded_list
 from evalsvc.experiments.definition.configs import MAX_CONFIGS
 from evalsvc.experiments.definition.fields.pointers import is_pointer
-from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, INTEGRATED, MODES
+from evalsvc.experiments.definition.metrics import EXPLAIN_STRATEGIES, INTEGRATED, LOST, LOST_FAILED, MODES
 from evalsvc.experiments.definition.plans import FAILURES_BY_ERRORS, MAX_SAMPLES
 from evalsvc.experiments.models import Abort, Config, Failures, Policy
 from evalsvc.experiments.reporting.results import ON_REQUEST, STATUSES
 from evalsvc.prompts.models import MAX_LABEL
 from evalsvc.rest.bodies.fields import HexId, Metadata, PairsParameter, StrictText, TagsParameter
 from evalsvc.rest.bodies.names import NameText
+from evalsvc.stats.estimates.trials import TRIAL_ESTIMANDS
 from evalsvc.stats.kinds import KINDS
 from evalsvc.stats.strategies.registry import SET_STRATEGIES
 from evaluators.facts import OUTPUT_TYPES
@@ -51,6 +52,14 @@ class SampleIn(Strict):
     item = serializers.CharField(max_length=200, required=False, validators=[pointer])
 
 
+class TrialsIn(Strict):
+    """How the samples of an example count as trials of one test."""
+
+    of = serializers.ChoiceField(choices=TRIAL_ESTIMANDS)
+    k = serializers.IntegerField(min_value=1, max_value=MAX_SAMPLES, required=False, allow_null=True)
+    lost = serializers.ChoiceField(choices=LOST, default=LOST_FAILED)
+
+
 class MetricIn(Strict):
     """A metric: an evaluator's score, a number out of the output, or one that the caller sends."""
 
@@ -72,6 +81,7 @@ class MetricIn(Strict):
     component = serializers.CharField(max_length=100, required=False, allow_null=True, trim_whitespace=False)
     mode = serializers.ChoiceField(choices=MODES, default=INTEGRATED)
     k = serializers.IntegerField(min_value=1, max_value=10_000, required=False, allow_null=True)
+    trials = TrialsIn(required=False, allow_null=True)
 
 
 # As a class attribute it would shadow an attribute of the framework's own fields.

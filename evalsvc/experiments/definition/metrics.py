@@ -11,6 +11,7 @@ from evalsvc.experiments.definition.ranks import add_ranking_evaluator, limit_ra
 from evalsvc.experiments.models import Failures
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.estimator import check_strategy
+from evalsvc.stats.estimates.trials import MEAN, score_test
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
 
 EVALUATOR_SOURCES = ("score", "pass")
@@ -22,11 +23,34 @@ MODES = INTEGRATED, ISOLATED = ("integrated", "isolated")
 # What two metrics have in common that differ in their mode alone.
 MEASURED_ALIKE = (
     *("source", "kind", "value_range", "binary", "higher_is_better", "denominator", "evaluator_id", "profile_id"),
-    *("profile_revision", "sample", "component", "k"),
+    *("profile_revision", "sample", "component", "k", "trials"),
 )
+LOST = LOST_FAILED, LOST_MISSING = ("failed", "missing")
+"""What a trial counts as in which the system under test failed: as a failed trial, or as one that did not run."""
 MAX_NAME = 100
 # Sums of squares of what is scored must stay finite.
 LARGEST = 1e100
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRule:
+    """What the samples of an example count as together, where they are trials of one test."""
+
+    of: str = MEAN
+    k: int | None = None
+    lost: str = LOST_FAILED
+
+    def __str__(self) -> str:
+        return f"{self.of}, k={self.k}, lost={self.lost}"
+
+    @property
+    def size(self) -> int:
+        """Return of how many trials the number of a test speaks."""
+        return self.k or 1
+
+    def score(self, values: Sequence[float]) -> float | None:
+        """Return the number of a test from its trials of 0 and 1; None where too few of them ran."""
+        return score_test(self.of, round(sum(values)), len(values), self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +87,9 @@ class Metric:
     replaced: tuple[str, ...] | None = None
     """In isolated mode, the only component that gives its expected output; None for the nearest ones upstream."""
     binary_samples: bool = False
-    """Whether the score of each sample is 0 or 1, where an example has several and its score is their mean."""
+    """Whether the score of each sample is 0 or 1, where an example has several."""
+    trials: TrialRule | None = None
+    """How its samples make the score of an example; None for their mean."""
 
     @property
     def view(self) -> tuple[str | None, str, str | None]:
@@ -92,7 +118,9 @@ class Metric:
         kind = kind_named(row["kind"]) if "kind" in row else ALGEBRAIC
         replaced = tuple(row["replaced"]) if row.get("replaced") else None
         value_range = (float(bounds[0]), float(bounds[1])) if bounds else None
-        return cls(**{**row, "kind": kind, "value_range": value_range, "replaced": replaced})
+        trials = TrialRule(**row["trials"]) if row.get("trials") else None
+        changed = {"kind": kind, "value_range": value_range, "replaced": replaced, "trials": trials}
+        return cls(**{**row, **changed})
 
     def to_json(self) -> dict[str, object]:
         """Return the metric as JSON."""
@@ -110,8 +138,11 @@ class Metric:
     def get_failure_value(self, failures: str) -> float | None:
         """Return the value that a failed output counts as: the worst of the range; None if it is left out.
 
-        It is left out with the plan option `exclude`, and by metrics that have no worst value.
+        It is left out with the plan option `exclude`, which a metric of trials overrides, and by metrics that have no
+        worst value.
         """
+        if self.trials is not None:
+            failures = Failures.WORST if self.trials.lost == LOST_FAILED else Failures.EXCLUDE
         if failures != Failures.WORST or not self.is_comparable or self.value_range is None:
             return None
         low, high = self.value_range
@@ -154,8 +185,8 @@ def resolve_metrics(
 ) -> list[Metric]:
     """Resolve requested metrics; raise Invalid with a pointer to everything that is wrong with them.
 
-    `there` are the experiment's existing metrics. With several samples the score is their mean: it is never binary, and
-    it is in no history.
+    `there` are the experiment's existing metrics. With several samples the score is their mean, which is not binary,
+    or what `trials` makes of them; it is in no history.
     """
     errors: list[FieldError] = []
     metrics: list[Metric] = []
@@ -278,7 +309,9 @@ def _resolve_one(
             "/type", f"A {kind} metric is `client`, or has JSON pointers in `source` and `denominator`."
         )
     bounds, binary_samples = _bounds(row, run, source)
-    binary = binary_samples and n_samples == 1
+    trials = _resolve_trials(row, kind, binary_samples, n_samples)
+    # With k of k trials a test scores 0 or 1.
+    binary = binary_samples and (n_samples == 1 or (trials is not None and trials.k == n_samples))
     strategy_name = row.get("strategy") or strategy or kind.default_strategy(binary)
     if (
         kind.covers is not None
@@ -293,6 +326,7 @@ def _resolve_one(
         value_range=bounds,
         binary=binary,
         binary_samples=binary_samples and n_samples > 1,
+        trials=trials,
         in_history=n_samples == 1,
         higher_is_better=row.get("higher_is_better", True),
         strategy=None if kind.covers is None else strategy_name,
@@ -320,6 +354,28 @@ def resolve_kind(row: Mapping[str, Any]) -> MetricKind:
     if len(enabled_kinds) > 1:
         raise MetricProblem("/is_distributive", "A metric is a mean (algebraic) or a total (distributive), not both.")
     return enabled_kinds[0] if enabled_kinds else UNTYPED
+
+
+def _resolve_trials(row: Mapping[str, Any], kind: MetricKind, binary: bool, n_samples: int) -> TrialRule | None:
+    """Return how the samples of an example count as trials; `binary` is whether each scores 0 or 1."""
+    wanted = row.get("trials")
+    if wanted is None:
+        return None
+    of, k = wanted["of"], wanted.get("k")
+    if n_samples == 1:
+        raise MetricProblem("/trials", "One sample of an example is no series of trials: set `n_samples` to 2 or more.")
+    if kind is not ALGEBRAIC:
+        raise MetricProblem("/trials", f"Trials make the mean of a test, and this metric is {kind}.")
+    if not binary:
+        raise MetricProblem("/trials", "A trial passes or fails, so it scores 1 or 0: use `source: pass`, or `binary`.")
+    if not row.get("higher_is_better", True):
+        raise MetricProblem("/trials", "A trial passes with 1; leave `higher_is_better` out.")
+    if (k is None) != (of == MEAN):
+        detail = "`mean` takes all trials; leave `k` out." if of == MEAN else f"{of} needs a `k`."
+        raise MetricProblem("/trials/k", detail)
+    if k is not None and k > n_samples:
+        raise MetricProblem("/trials/k", f"Each example has {n_samples} samples (`n_samples`), fewer than {k}.")
+    return TrialRule(of, k, wanted["lost"])
 
 
 def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> ResolvedEvaluator | None:

@@ -71,6 +71,7 @@ def add_metrics(
             there=[Metric.from_json(row) for row in plan.metrics],
             n_samples=plan.n_samples,
         )
+        _check_trials(metrics)
         metrics = add_twins(metrics, plan.modes or (), pointer="/metrics")
         metrics = add_source_twins(metrics, _list_sources(plan), pointer="/metrics")
         check_mappings(plan.dataset_version, metrics, {}, pointer="/metrics")
@@ -82,6 +83,14 @@ def add_metrics(
         for group in _together(fresh):
             _add(account, plan, group, actor)
     return plan, bool(fresh)
+
+
+def _check_trials(metrics: Sequence[Metric]) -> None:
+    """Refuse trials of a metric that takes one number of each output, of however many samples."""
+    for i, metric in enumerate(metrics):
+        if metric.trials is not None and metric.source == CLIENT:
+            detail = "Numbers that are sent afterwards are one for each output, and no trials; leave `trials` out."
+            raise Invalid(FieldError(f"/metrics/{i}/trials", detail))
 
 
 def _new_ones(plan: ExperimentPlan, metrics: Sequence[Metric]) -> list[Metric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from django.db import connections
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import Clusters
+from evalsvc.experiments.inference.estimates.trials import bound_trials
 from evalsvc.experiments.inference.failures import build_counted_value_sql, get_worst_value
 from evalsvc.experiments.inference.firsts import FIRST_ERROR
 from evalsvc.experiments.inference.pairs.compare import build_pair_params, build_paired_sql, hash_joins
@@ -21,12 +22,13 @@ from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.tenancy.scope import current_role
 
 NOT_APPLICABLE = "not_applicable"
+Ends: TypeAlias = tuple[FloatArray, FloatArray]
 SINGLE = """
 SELECT {value} AS value, {error} AS error_code, i.pos FROM experiments_experimentitem i
 LEFT JOIN experiments_score s ON s.config_id = %(config)s AND s.metric = %(metric)s AND s.pos = i.pos
 WHERE i.experiment_id = %(experiment)s AND i.pos < %(upto)s ORDER BY i.pos
 """
-PAIRS = "SELECT value, error_code, other, other_error, pos FROM paired ORDER BY pos"
+PAIRS = "SELECT value, error_code, other, other_error, pos, other_pos FROM paired ORDER BY pos"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,9 @@ class GateScores:
     """The cluster of each example, where the gate minds clusters."""
     is_one_run: bool = False
     """Whether candidate and baseline ran in one experiment."""
+    candidate_ends: Ends | None = None
+    baseline_ends: Ends | None = None
+    """The least and the most that each score can be, where trials of its example are lost; None where none are."""
 
 
 def read_gate_scores(
@@ -69,7 +74,10 @@ def read_gate_scores(
         cursor.execute(SINGLE.format(value=value, error=error), values)
         rows = [row for row in cursor.fetchall() if row[1] != NOT_APPLICABLE]
     n_na = upto - len(rows)
-    return GateScores(_column(rows, 0), None, n_na, subject.plan.n_examples - n_na, _clusters_at(rows, 2, clusters))
+    scores = _column(rows, 0)
+    ends = _find_ends(subject, metric, scores, [row[2] for row in rows], watched)
+    n_applicable = subject.plan.n_examples - n_na
+    return GateScores(scores, None, n_na, n_applicable, _clusters_at(rows, 2, clusters), candidate_ends=ends)
 
 
 def read_gate_pairs(
@@ -96,7 +104,11 @@ def read_gate_pairs(
     # -0.0 would be written as such.
     first, second = (sign * _column(rows, i) + 0.0 for i in (0, 2))
     is_one_run = candidate.plan.pk == baseline.plan.pk
-    return GateScores(first, second, n_na, n_common - n_na, _clusters_at(rows, 4, clusters), is_one_run)
+    ends = [
+        _find_ends(subject, metric, scores, [row[at] for row in rows], watched)
+        for subject, metric, scores, at in ((candidate, metrics[0], first, 4), (baseline, metrics[1], second, 5))
+    ]
+    return GateScores(first, second, n_na, n_common - n_na, _clusters_at(rows, 4, clusters), is_one_run, *ends)
 
 
 def pair_facts(
@@ -116,6 +128,19 @@ def pair_facts(
     facts = build_pair_params(candidate.side(metrics[0]), baseline.side(metrics[1]))
     first, second = [min(ends)] * 2 if is_one_run else ends
     return facts | {"watermark_a": first, "watermark_b": second}
+
+
+def _find_ends(
+    subject: GateSubject, metric: Metric, scores: FloatArray, positions: Sequence[int], watched: bool
+) -> Ends | None:
+    """Return the scores with lost trials as failed, and as passed; None where no trial is lost."""
+    bounds = bound_trials(subject.plan, subject.config, metric)
+    low, high = scores.copy(), scores.copy()
+    for i, pos in enumerate(positions):
+        # What is missing while watched may have been retried since: then its trials are others than those that count.
+        if pos in bounds and not (watched and np.isnan(scores[i])):
+            low[i], high[i] = bounds[pos]
+    return (low, high) if bounds else None
 
 
 def _find_scored_end(subject: GateSubject, metric: Metric, watched: bool) -> int:

@@ -219,10 +219,10 @@ def split_trials(counts: TrialCounts, of: str, k: int) -> VarianceSplit | None:
         return None
     passed, ran = counts.passed[has_enough], counts.ran[has_enough]
     # 1 - pass@k is pass^k of the failures, of the same variance.
-    powers = _Powers(ran - passed if of == PASS_ANY else passed, ran)
-    scores = powers.of_tests(k)
+    passed = ran - passed if of == PASS_ANY else passed
+    scores = _estimate_power(passed, ran, k)
     n, variance = scores.size, float(scores.var(ddof=1))
-    within = float(np.mean(scores * scores - powers.of_tests(2 * k)))
+    within = float(np.mean(scores * scores - _estimate_power(passed, ran, 2 * k)))
     between = variance - within
     plans = dict.fromkeys([(n, 2 * m), (n, max(10, m)), (2 * n, m)])
     return VarianceSplit(
@@ -231,30 +231,23 @@ def split_trials(counts: TrialCounts, of: str, k: int) -> VarianceSplit | None:
         share_within=min(1.0, max(0.0, within / variance)) if variance > 0.0 else None,
         standard_error=math.sqrt(variance / n),
         expected=tuple(
-            ExpectedError(size, trials, math.sqrt((max(between, 0.0) + max(powers.within(k, trials), 0.0)) / size))
+            ExpectedError(size, trials, math.sqrt((max(between, 0.0) + _expect_within(passed, ran, k, trials)) / size))
             for size, trials in plans
             if (size, trials) != (n, m)
         ),
     )
 
 
-class _Powers:
-    """Unbiased estimates of the powers of each test's chance, and their means."""
+def _estimate_power(passed: NDArray[np.int_], ran: NDArray[np.int_], r: int) -> FloatArray:
+    """Return the unbiased estimate of the power r of each test's chance to pass."""
+    return _map_counts(lambda n_passed, n_ran: math.comb(n_passed, r) / math.comb(n_ran, r), passed, ran)
 
-    def __init__(self, passed: NDArray[np.int_], ran: NDArray[np.int_]) -> None:
-        self.passed = passed
-        self.ran = ran
 
-    def of_tests(self, r: int) -> FloatArray:
-        return _map_counts(lambda passed, ran: math.comb(passed, r) / math.comb(ran, r), self.passed, self.ran)
-
-    def within(self, k: int, n_trials: int) -> float:
-        """Return the variance within tests that so many trials are expected to have."""
-        means = {r: float(np.mean(self.of_tests(r))) for r in range(k, 2 * k + 1)}
-        return math.fsum(
-            math.comb(k, j)
-            * math.comb(n_trials - k, k - j)
-            / math.comb(n_trials, k)
-            * (means[2 * k - j] - means[2 * k])
-            for j in range(1, k + 1)
-        )
+def _expect_within(passed: NDArray[np.int_], ran: NDArray[np.int_], k: int, n_trials: int) -> float:
+    """Return the variance within tests that so many trials are expected to have."""
+    means = {r: float(np.mean(_estimate_power(passed, ran, r))) for r in range(k, 2 * k + 1)}
+    variance = math.fsum(
+        math.comb(k, j) * math.comb(n_trials - k, k - j) / math.comb(n_trials, k) * (means[2 * k - j] - means[2 * k])
+        for j in range(1, k + 1)
+    )
+    return max(0.0, variance)

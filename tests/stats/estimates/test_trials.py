@@ -27,7 +27,7 @@ from evalsvc.stats.estimates.trials import (
 from evalsvc.stats.formulas.clusters import cluster_mean_interval, sum_clusters
 
 CASES = json.loads((Path(__file__).parent / "trials.json").read_text(encoding="utf-8"))
-CLOSE = {"rel": 0.0, "abs": 1e-9}
+CLOSE = 1e-9
 
 
 def counted(passed: list[int], trials: int | list[int], planned: int | None = None) -> TrialCounts:
@@ -39,7 +39,7 @@ def counted(passed: list[int], trials: int | list[int], planned: int | None = No
 def test_the_recorded_tests(case: dict[str, Any]) -> None:
     for of, expected in (("pass^k", case["pass_hat_k"]), ("pass@k", case["pass_at_k"])):
         value = score_test(of, case["passed"], case["trials"], case["k"])
-        assert value == (None if expected is None else pytest.approx(expected, **CLOSE))
+        assert value == (None if expected is None else pytest.approx(expected, rel=0.0, abs=CLOSE))
 
 
 @pytest.mark.parametrize("case", CASES["sets"])
@@ -47,7 +47,7 @@ def test_the_recorded_sets(case: dict[str, Any]) -> None:
     counts = counted(case["passed"], case["trials"])
     found = estimate_tests(counts, case["metric"], case["k"], level=0.95)
     assert (found.value, found.lower, found.upper) == pytest.approx(
-        (case["value"], case["lower"], case["upper"]), **CLOSE
+        (case["value"], case["lower"], case["upper"]), rel=0.0, abs=CLOSE
     )
     assert (found.method, found.n) == (case["method"], len(case["passed"]))
     assert trace_curve(counts, case["metric"], level=0.95)[case["k"] - 1] == found
@@ -56,9 +56,9 @@ def test_the_recorded_sets(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES["missing"])
 def test_the_recorded_lost_trials(case: dict[str, Any]) -> None:
     counts = counted(case["passed"], case["ran"], case["planned"])
-    assert bound_tests(counts, "pass^k", case["k"]) == pytest.approx((case["worst"], case["best"]), **CLOSE)
+    assert bound_tests(counts, "pass^k", case["k"]) == pytest.approx((case["worst"], case["best"]), rel=0.0, abs=CLOSE)
     found = estimate_tests(counts, "pass^k", case["k"], level=0.95)
-    assert found.value == pytest.approx(case["if_lost_at_random"], **CLOSE)
+    assert found.value == pytest.approx(case["if_lost_at_random"], rel=0.0, abs=CLOSE)
 
 
 @pytest.mark.parametrize("case", CASES["verdicts"])
@@ -66,7 +66,7 @@ def test_the_recorded_verdicts(case: dict[str, Any]) -> None:
     limits = {name: case[name] for name in ("level", "fine_at", "broken_at")}
     found = judge_test(case["passed"], case["trials"], **limits)
     assert (found.seen, found.verdict) == (case["seen"], case["verdict"])
-    assert (found.at_least, found.at_most) == pytest.approx((case["at_least"], case["at_most"]), **CLOSE)
+    assert (found.at_least, found.at_most) == pytest.approx((case["at_least"], case["at_most"]), rel=0.0, abs=CLOSE)
 
 
 @pytest.mark.parametrize(("k", "m"), [(1, 4), (2, 4), (3, 5), (3, 3)])

@@ -110,6 +110,63 @@ class SplitVariance(AnswerShape):
     expected: list[ExpectedStandardError]
 
 
+class TrialsEstimate(Ends):
+    """pass^k or pass@k for one k."""
+
+    k: int
+    n: Annotated[int, Meta(description="Tests of which k trials ran.")]
+    value: float | None
+    method: str
+
+
+class TestVerdict(AnswerShape):
+    """What the trials of one test show."""
+
+    pos: int
+    example_id: str | None
+    n_passed: int
+    n_trials: Annotated[int, Meta(description="Trials that ran.")]
+    seen: Literal["passed", "failed", "mixed", "nothing"]
+    verdict: Literal["fine", "broken", "flaky", "undecided"]
+    at_least: Annotated[float, Meta(description="One-sided bound of the chance to pass a trial.")]
+    at_most: Annotated[float, Meta(description="One-sided bound of the chance to pass a trial.")]
+    n_more: Annotated[
+        int | None,
+        Meta(description="How many more trials with the same outcome show that the test is fine, or broken."),
+    ]
+
+
+class TrialsSplit(AnswerShape):
+    """Where the variance of the mean over tests comes from."""
+
+    within: Annotated[float, Meta(description="Of a test's number around what more trials would make it.")]
+    between: Annotated[float, Meta(description="Of tests; by chance it may be below 0.")]
+    share_within: Annotated[float | None, Meta(description="Of the variance, what more trials could take away.")]
+    standard_error: float
+    expected: list[ExpectedStandardError]
+
+
+class MetricTrials(AnswerShape):
+    """What the trials of the tests show, where a metric counts samples as trials."""
+
+    of: Literal["mean", "pass^k", "pass@k"]
+    k: int
+    lost: Literal["failed", "missing"]
+    n_trials: Annotated[int, Meta(description="Trials of each test in the plan.")]
+    n_tests: int
+    n_incomplete: Annotated[int, Meta(description="Tests with a lost trial.")]
+    bounds: Annotated[Ends | None, Meta(description="The value had all lost trials failed, and had they passed.")]
+    curve: Annotated[list[TrialsEstimate], Meta(description="For each k up to the number of trials.")]
+    verdicts: Annotated[dict[str, int], Meta(description="How many tests are fine, broken, flaky and undecided.")]
+    seen: Annotated[dict[str, int], Meta(description="How many tests passed all trials, none, or some.")]
+    flaky_share: float | None
+    hidden_flakiness: Annotated[
+        float | None, Meta(description="Of tests that pass all but one of the trials, what share fails the last.")
+    ]
+    split: TrialsSplit | None
+    tests: Annotated[list[TestVerdict], Meta(description="At most 50 tests, flaky and broken ones first.")]
+
+
 class MetricEstimate(Ends):
     """One metric of one config: its estimate with both intervals, and beside it what is only shown."""
 
@@ -145,6 +202,7 @@ class MetricEstimate(Ends):
     variance_split: Annotated[
         SplitVariance | UnsetType | None, Meta(description="Where each example is asked several times.")
     ] = UNSET
+    trials: Annotated[MetricTrials | UnsetType, Meta(description="Where the metric counts samples as trials.")] = UNSET
 
 
 class PushedEstimate(Ends):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -14,6 +14,16 @@ from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMome
 Kind: TypeAlias = Annotated[str, build_enum(Config.Kind.values)]
 ConfigState: TypeAlias = Annotated[str, build_enum(Config.State.values)]
 Warnings: TypeAlias = list[str] | UnsetType
+
+
+class TrialsOfMetric(AnswerShape):
+    """How the samples of an example count as trials of one test."""
+
+    of: Literal["mean", "pass^k", "pass@k"]
+    k: int | None
+    lost: Annotated[
+        Literal["failed", "missing"], Meta(description="What a trial counts as in which the system under test failed.")
+    ]
 
 
 class PlannedMetric(AnswerShape):
@@ -40,6 +50,7 @@ class PlannedMetric(AnswerShape):
         Meta(description="In isolated mode, the one component with its expected output; null: the nearest upstream."),
     ]
     k: int | None
+    trials: Annotated[TrialsOfMetric | None, Meta(description="How its samples count as trials of one test.")]
 
 
 class PlannedBudget(AnswerShape):

@@ -31,10 +31,14 @@ Splits = Mapping[tuple[int, str], dict[str, Any] | None]
 def splits_in(plan: ExperimentPlan, counts: Sequence[tuple[Config, Metric, int]]) -> Splits:
     """Return the variance within and between examples of these metrics of these configs, each of so many scores.
 
-    One query; empty for a plan with one sample. A ratio of sums lacks a score per example that could be split, and with
-    clusters the split would not show the benefit of more examples.
+    One query; empty for a plan with one sample. A ratio of sums lacks a score per example that could be split, with
+    clusters the split would not show the benefit of more examples, and trials have a split of their own.
     """
-    targets = [(config, metric, n) for config, metric, n in counts if n and metric.kind.is_of_single_scores]
+    targets = [
+        (config, metric, n)
+        for config, metric, n in counts
+        if n and metric.kind.is_of_single_scores and metric.trials is None
+    ]
     if plan.n_samples == 1 or plan.cluster_by is not None or not targets:
         return {}
     rows = [{"config_id": config.pk, "metric": metric.name, "n": n} for config, metric, n in targets]

@@ -33,7 +33,7 @@ from evalsvc.stats.pairs.common import NOTHING, Common, advanced
 from evalsvc.tenancy.scope import current_role
 
 LARGEST_ID = 2**63 - 1
-MEASURED_ALIKE = ("kind", "value_range", "binary", "higher_is_better")
+MEASURED_ALIKE = ("kind", "value_range", "binary", "higher_is_better", "trials")
 # One version: an example is itself. Two: the caller's own id, and every field of the row the same (the digest).
 PAIRED = """
 WITH a AS MATERIALIZED (

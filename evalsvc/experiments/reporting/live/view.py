@@ -13,6 +13,7 @@ from evalsvc.experiments.inference.clusters.views import remove_bounds
 from evalsvc.experiments.inference.confirmation import build_confirmation
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
+from evalsvc.experiments.inference.estimates.trials import trials_in
 from evalsvc.experiments.inference.leader import LeadingConfigs
 from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
@@ -50,6 +51,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
         (config, metric, scene.tally(config, metric).n_scored) for config in scene.configs for metric in scene.metrics
     ]
     quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
+    trials = trials_in(plan, scene.metrics, scene.configs)
     against = baseline or leading.reference
     scene = add_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
     pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
@@ -72,6 +74,8 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
             )
             if plan.n_samples > 1:
                 metric_row["variance_split"] = splits.get((int(view["id"]), name))
+            if (found := trials.get((int(view["id"]), name))) is not None:
+                metric_row["trials"] = found
     return {
         "experiment": live_head(plan, scene.configs),
         "configs": views,

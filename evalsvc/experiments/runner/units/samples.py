@@ -1,4 +1,4 @@
-"""An example that is sampled several times: its answers in one row, and the mean of their scores as its score."""
+"""An example that is sampled several times: its answers in one row, and one score made of theirs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import asdict
 from operator import itemgetter
 from typing import Any
 
-from evalsvc.experiments.definition.metrics import Metric
-from evalsvc.experiments.models import FAILED_OUTPUT, Output
+from evalsvc.experiments.definition.metrics import LOST_MISSING, Metric
+from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, Output
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.score import NOT_APPLICABLE, WAITS, Row, failed_score, score_output
 from evalsvc.experiments.runner.store import Unit
@@ -122,7 +122,7 @@ def sample_scores(
     failures: str,
     **facts: Any,
 ) -> list[Row]:
-    """Score an output as `score_output` does; of several samples each by itself, and return the means.
+    """Score an output as `score_output` does; of several samples each by itself, and return what they make together.
 
     The caller's numbers are then a list, one for each sample. `failures` is the plan's option: with `worst` a sample
     that failed by the config's own fault counts as the worst score in the mean of its example.
@@ -137,41 +137,60 @@ def sample_scores(
         for sample, scores in zip(samples, scores_by_sample, strict=True)
     ]
     return [
-        mean_score(metric, output["pos"], rows, metric.get_failure_value(failures))
+        score_example(metric, output["pos"], rows, metric.get_failure_value(failures))
         for metric, *rows in zip(metrics, *by_sample, strict=True)
     ]
 
 
-def mean_score(metric: Metric, pos: int, rows: Sequence[Row], failure_value: float | None) -> Row:
-    """Return the score of an example: the mean over the samples that have one, and an error where none has.
+def score_example(metric: Metric, pos: int, rows: Sequence[Row], failure_value: float | None) -> Row:
+    """Return the score of an example from those of its samples, the only value that anything reads of them.
 
-    Beside samples with a score, failed ones have the value that they count as. While the judge of one sample is away
-    the mean waits for it.
+    It is the mean over the samples that have a score, or what the metric's `trials` make of them; an error where there
+    are too few. Beside samples with a score, failed ones have the value that they count as. While the judge of one
+    sample is away the score waits for it.
     """
     if (waiting := max((row for row in rows if WAITS in row), key=itemgetter(WAITS), default=None)) is not None:
         return waiting
     if failure_value is not None and any(row.get("value") is not None for row in rows):
         rows = [row | {"value": failure_value} if row.get("error_code") == FAILED_OUTPUT else row for row in rows]
     scored_rows = [row for row in rows if row.get("value") is not None]
+    values = [row["value"] for row in scored_rows]
     details: Row = {
         "samples": [{name: row[name] for name in OF_SCORE if row.get(name) is not None} for row in rows],
         "n_scored": len(scored_rows),
+        "within": statistics.variance(values) if len(values) > 1 else None,
         "judge_cost": _total(row.get("judge_cost") for row in rows),
     }
-    if not scored_rows:
-        # What failed may pass another time; what does not apply never will.
-        codes = [row["error_code"] for row in rows]
-        code = FAILED_OUTPUT if FAILED_OUTPUT in codes else next((c for c in codes if c != NOT_APPLICABLE), codes[0])
-        first = rows[codes.index(code)]
-        return failed_score(pos, metric, first["error_code"], first["error_message"]) | details
-    values = [row["value"] for row in scored_rows]
+    value = _combine(metric, values)
+    if value is None:
+        code, message = _pick_error(metric, rows)
+        return failed_score(pos, metric, code, message) | details
     return details | {
         "pos": pos,
         "metric": metric.name,
-        "value": _mean(values),
+        "value": value,
         "denominator": _mean([row["denominator"] for row in scored_rows]) if metric.kind.takes_denominator else None,
-        "within": statistics.variance(values) if len(values) > 1 else None,
     }
+
+
+def _combine(metric: Metric, values: Sequence[float]) -> float | None:
+    """Return the value of an example from those of its samples; None where there are too few."""
+    if metric.trials is not None:
+        return metric.trials.score(values)
+    return _mean(values) if values else None
+
+
+def _pick_error(metric: Metric, rows: Sequence[Row]) -> tuple[str, str]:
+    """Return the error of an example of which too few samples have a score.
+
+    What failed may pass another time; what does not apply never will. As trials, samples that failed make the example
+    fail where they are enough for its number; else it is missing, as the samples are that did not run.
+    """
+    errors = [(row["error_code"], row["error_message"]) for row in rows if row.get("value") is None]
+    n_failed = sum(code == FAILED_OUTPUT for code, _ in errors)
+    if metric.trials is not None and (metric.trials.lost == LOST_MISSING or n_failed < metric.trials.size):
+        errors = [(NO_OUTPUT if code == FAILED_OUTPUT else code, message) for code, message in errors]
+    return min(errors, key=lambda error: (error[0] != FAILED_OUTPUT, error[0] == NOT_APPLICABLE))
 
 
 def _mean(values: Sequence[float]) -> float:
