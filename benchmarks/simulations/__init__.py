@@ -16,6 +16,7 @@ from benchmarks.simulations import (
     measured,
     pairs,
     rankings,
+    trials,
     verdicts,
     watched,
 )
@@ -33,4 +34,5 @@ FAMILIES: dict[str, Family] = {
     "measured": measured.tables,
     "rankings": rankings.tables,
     "gates": gates.tables,
+    "trials": trials.tables,
 }

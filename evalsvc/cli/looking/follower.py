@@ -46,6 +46,8 @@ def format_status_lines(live: Live) -> Iterator[str]:
         yield f"{config.name}: {config.n_done} of {live.n_examples}{failed} ({config.state})"
         for metric in config.metrics.values():
             yield f"  {estimate_line(metric)}"
+            if metric.trials_text:
+                yield f"    trials: {metric.trials_text}"
         if config.versus and config.versus_leader:
             # The leader, the declared baseline, or the first of those that are tied.
             yield f"  against {names.get(config.versus_leader['config_id'], 'a deleted config')}: {config.versus}"

@@ -94,6 +94,36 @@ class Metric(Plottable):
         split: Mapping[str, Any] | None = self.raw.get("variance_split")
         return split
 
+    @property
+    def trials(self) -> Mapping[str, Any] | None:
+        """What the trials of the tests show, where the metric counts samples as trials; None for other metrics.
+
+        `curve` has the estimate for each k, `bounds` what lost trials leave open, `tests` at most 50 tests with a
+        verdict each, flaky and broken ones first.
+        """
+        trials: Mapping[str, Any] | None = self.raw.get("trials")
+        return trials
+
+    @property
+    def flaky(self) -> list[str]:
+        """The example ids of the listed tests that are flaky: some of their trials passed, and some failed."""
+        tests = self.trials["tests"] if self.trials else ()
+        return [test["example_id"] for test in tests if test["verdict"] == "flaky"]
+
+    @property
+    def trials_text(self) -> str:
+        """The trials in a line: the curve over k, the flaky tests, and what was lost; empty for other metrics."""
+        trials = self.trials
+        if not trials or not trials["n_tests"]:
+            return ""
+        name = "pass@" if trials["of"] == "pass@k" else "pass^"
+        curve = [f"{name}{row['k']} {digits_text(row['value'], 3)}" for row in trials["curve"] if row["n"]]
+        n_flaky, listed = trials["verdicts"]["flaky"], self.flaky[:N_NAMED]
+        more = ", …" if n_flaky > len(listed) else ""
+        tests = f" ({', '.join(listed)}{more})" if listed else ""
+        lost = f"; {trials['n_incomplete']} with lost trials" if trials["n_incomplete"] else ""
+        return f"{', '.join(curve)}; {n_flaky} of {trials['n_tests']} tests flaky{tests}{lost}"
+
     def __str__(self) -> str:
         without = f" ({self.without_scores})" if self.value is not None and self.n_na else ""
         return f"{self.headline()}{self.on_this_set}{without}"
@@ -169,6 +199,8 @@ class Metric(Plottable):
         return Metrics({self.name: self})._repr_html_()
 
 
+N_NAMED = 5
+"""Flaky tests that a line names."""
 COUNTS = ("n", "N", "n_error", "n_na", "n_pending")
 COLUMNS = (
     *("metric", "value", "lower", "upper", *COUNTS),

@@ -41,7 +41,8 @@ class CustomMetric:
     Instead of `score`, which takes one example, `compute` takes a batch of examples, and `accumulate` combines the
     results of all batches; see `evalsvc.client.scoring.batches`. `is_algebraic` declares that the result is the mean of
     those of single examples, `is_distributive` that it is their sum: only then does it have an interval. With a
-    `component` the function receives the output of that component, and its expected output.
+    `component` the function receives the output of that component, and its expected output. `trials` such as
+    `{"of": "pass^k", "k": 3}` says how the samples of an example count as trials of one test; it needs `binary`.
     """
 
     score: Scorer = _no_scorer
@@ -55,6 +56,7 @@ class CustomMetric:
     is_algebraic: bool | None = None
     is_distributive: bool | None = None
     component: str | None = None
+    trials: Mapping[str, object] | None = None
 
     def __post_init__(self) -> None:
         if (self.score is _no_scorer) == (self.compute is None):
@@ -89,6 +91,8 @@ class CustomMetric:
             body["binary"] = True
         if self.value_range is not None or self.binary:
             body["value_range"] = list(self.value_range or (0, 1))
+        if self.trials is not None:
+            body["trials"] = dict(self.trials)
         return body
 
 

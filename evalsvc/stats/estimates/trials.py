@@ -113,10 +113,11 @@ def _map_counts(
     score: Callable[[int, int], float | None], passed: NDArray[np.int_], ran: NDArray[np.int_]
 ) -> FloatArray:
     """Apply a function to the counts of each test, once for each pair of counts."""
-    pairs, inverse = np.unique(np.stack([passed, ran]), axis=1, return_inverse=True)
-    values = [score(int(n_passed), int(n_trials)) for n_passed, n_trials in pairs.T]
+    base = int(ran.max(initial=0)) + 1
+    codes, inverse = np.unique(passed * base + ran, return_inverse=True)
+    values = [score(*divmod(code, base)) for code in codes.tolist()]
     scores = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
-    return np.asarray(scores[inverse.reshape(-1)], dtype=np.float64)
+    return np.asarray(scores[inverse], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,7 @@ from evalsvc.experiments.reporting.words import (
 )
 from evalsvc.judges.calls.endings import describe_endings
 from evalsvc.reports.words import confirmation_sentence
+from evalsvc.stats.estimates.flakiness import FLAKY, VERDICTS
 
 State = Config.State
 IN_THE_RACE = (State.RUNNING, State.COMPLETED)
@@ -100,6 +101,19 @@ class LiveRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TrialsRow:
+    """What the trials of a config's tests show, by the board's metric."""
+
+    name: str
+    mark: SafeString
+    curve: Sequence[tuple[str, str, str]]
+    """For each k its name, the value and the interval."""
+    counts: str
+    flaky: Sequence[str]
+    n_flaky: int
+
+
+@dataclass(frozen=True, slots=True)
 class LiveBoard:
     """The complete board: the experiment's head, its rows and decisions, and the reference for its metric."""
 
@@ -113,6 +127,7 @@ class LiveBoard:
     difference_note: str
     metrics: Sequence[str]
     rows: Sequence[LiveRow]
+    trials: Sequence[TrialsRow]
     axis: Strip
     reference: float | None
     decisions: Sequence[Mapping[str, Any]]
@@ -173,6 +188,7 @@ def build_live_board(
         difference_note=describe_difference(plan, metrics[plan.primary_metric]),
         metrics=[plan.primary_metric, *(name for name in metrics if name != plan.primary_metric)],
         rows=sorted(rows, key=lambda row: order[row.id]),
+        trials=[row for i, config in enumerate(view["configs"]) for row in _list_trials(config, i, board_metric)],
         axis=axis,
         reference=reference,
         decisions=view["decisions"],
@@ -271,6 +287,35 @@ def _row(
         may_stop=config["state"] in (State.QUEUED, State.RUNNING) or config["stop_reason"] == "pause",
         may_resume=config["state"] in (State.STOPPED, State.FAILED) and plan.state != ExperimentPlan.State.DRAFT,
     )
+
+
+def _list_trials(config: Mapping[str, Any], place: int, metric: str) -> list[TrialsRow]:
+    """Return the row of a config whose metric counts samples as trials; nothing for other metrics."""
+    trials = config["metrics"][metric].get("trials")
+    if not trials or not trials["n_tests"]:
+        return []
+    name = "pass@" if trials["of"] == "pass@k" else "pass^"
+    hidden, lost = trials["hidden_flakiness"], trials["n_incomplete"]
+    counts = [f"{trials['verdicts'][verdict]} {verdict}" for verdict in VERDICTS]
+    counts += [] if hidden is None else [f"hidden flakiness {number(hidden)}"]
+    counts += [f"{lost} with lost trials"] if lost else []
+    return [
+        TrialsRow(
+            name=config["name"],
+            mark=sample(place % MAX_SERIES),
+            curve=[
+                (f"{name}{row['k']}", number(row["value"]), interval(row["lower"], row["upper"]) if row["n"] else "")
+                for row in trials["curve"]
+            ],
+            counts=", ".join(counts),
+            flaky=[
+                f"{test['example_id']} ({test['n_passed']} of {test['n_trials']})"
+                for test in trials["tests"]
+                if test["verdict"] == FLAKY
+            ],
+            n_flaky=trials["verdicts"][FLAKY],
+        )
+    ]
 
 
 def short_words(found: Mapping[str, Any] | None) -> str:
