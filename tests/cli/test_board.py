@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from evalsvc.cli.looking import board
+from evalsvc.cli.looking.follower import format_status_lines
 from evalsvc.cli.report import Report
 from evalsvc.client.results.live import Live
 
@@ -65,3 +66,24 @@ def test_answers_do_not_reach_the_terminal_as_commands(capsys: pytest.CaptureFix
     Report().finish({}, ["a\x1b[2Jb\x07", "Zürich 東京"])
 
     assert capsys.readouterr().out == "a\ufffd[2Jb\ufffd\nZürich 東京\n"
+
+
+def test_trials_have_a_line_below_their_metric() -> None:
+    curve = [{"k": 1, "n": 40, "value": 0.9}, {"k": 2, "n": 38, "value": 0.85}, {"k": 3, "n": 0, "value": None}]
+    tests = [{"example_id": f"t{i}", "verdict": "flaky"} for i in range(6)] + [{"example_id": "t9", "verdict": "fine"}]
+    trials = {
+        "of": "pass^k",
+        "curve": curve,
+        "n_tests": 40,
+        "n_incomplete": 2,
+        "verdicts": {"flaky": 6},
+        "tests": tests,
+    }
+    body = standing("new", 0.85)
+    body["metrics"]["accuracy"]["trials"] = trials
+
+    _, _, line = list(format_status_lines(live_of(body)))[:3]
+
+    assert line == (
+        "    trials: pass^1 0.9, pass^2 0.85; 6 of 40 tests flaky (t0, t1, t2, t3, t4, …); 2 with lost trials"
+    )

@@ -346,3 +346,26 @@ def test_a_paused_config_can_be_stopped_or_resumed(editor: Visitor, alice: Calle
     assert editor.post(f"experiments/{made['id']}/act", stop=runner.config).status_code == 302
     text = editor.text(f"experiments/{made['id']}")
     assert 'aria-label="Resume a"' in text and 'aria-label="Stop a"' not in text
+
+
+def test_the_board_shows_trials_and_flaky_tests(reader: Visitor, alice: Caller) -> None:
+    metric = EXACT | {"trials": {"of": "pass^k", "k": 2}}
+    made = running(alice, metrics=[metric], n_samples=3)
+    outcomes = {0: "yyn", 1: "nnn"}
+    for config in (0, 1):
+        runner = Runner(alice, made, config)
+        while unit := runner.lease()["unit"]:
+            rows = [(e, outcomes.get(e["pos"], "yyy")) for e in unit["examples"]]
+            said = [
+                {"pos": e["pos"], "samples": [{"output": e["expected"] if c == "y" else "no"} for c in row]}
+                for e, row in rows
+            ]
+            runner.post(unit, said)
+    text = board(reader, made)
+    shown = next(iter(by_name(live(alice, made["id"])).values()))["metrics"]["accuracy"]["trials"]
+    assert "Trials of each test" in text and "pass^2" in text
+    for row in shown["curve"]:
+        assert f'{number(row["value"])} <span class="quiet">{interval(row["lower"], row["upper"])}' in text
+    assert "0 fine, 0 broken, 1 flaky, 11 undecided, hidden flakiness" in text
+    assert f"{shown['tests'][0]['example_id']} (2 of 3)" in text
+    assert "Trials of each test" not in board(reader, answered(alice, {"e1"}, {"e2"}))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evalsvc.experiments.definition.metrics import Metric, TrialRule
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, ok, recounted
 from tests.experiments.pushing import Runner, results
@@ -268,3 +269,10 @@ def test_strangers_see_none_of_it(alice: Caller, bob: Caller, charlie: Caller) -
     made = finished(alice, ["yyyyn"] * 3)
     assert accuracy(bob, made)["trials"] == accuracy(alice, made)["trials"]
     ok(charlie.get(f"/v1/experiments/{made['id']}/live"), 404)
+
+
+def test_other_metrics_are_stored_as_before() -> None:
+    # A digest of what a benchmark measures by takes each key.
+    assert "trials" not in Metric(name="accuracy", source="pass").to_json()
+    metric = Metric(name="accuracy", source="pass", trials=TrialRule("pass^k", 3))
+    assert Metric.from_json(metric.to_json()) == metric

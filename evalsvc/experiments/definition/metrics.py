@@ -128,6 +128,9 @@ class Metric:
         row["value_range"] = list(self.value_range) if self.value_range else None
         row["replaced"] = list(self.replaced) if self.replaced else None
         row["settings"] = dict(self.settings) if self.settings is not None else None
+        if self.trials is None:
+            # Left out, so that digests of older benchmarks stay the same, and the last release can read the plan.
+            del row["trials"]
         return row
 
     @property
