@@ -101,3 +101,11 @@ def test_lost_trials_decide_no_comparison(alice: Caller) -> None:
     # Each test of the candidate is between 0.1 and 1, each of the baseline 0.4.
     assert (rule["outcome"], rule["n_missing"]) == ("undecided", 40)
     assert rule["lower"] <= -0.3 + 1e-9 and rule["upper"] >= 0.6 - 1e-9
+
+
+def test_watched_gates_take_lost_trials_as_failed_too(alice: Caller) -> None:
+    whole, lost = (finished(alice, 3, [row] * 4 + ["yyyyy"] * 36) for row in ("yyyyy", "yyyyl"))
+    complete, bounded = (decide(alice, made, {"at_least": 0.6}, looks="watched") for made in (whole, lost))
+    assert complete["outcome"] == "pass"
+    assert (complete["n_missing"], bounded["n_missing"]) == (0, 4)
+    assert bounded["lower"] < complete["lower"]
