@@ -151,7 +151,10 @@ def test_an_agent_s_calls_are_scored_in_an_experiment(alice: Caller) -> None:
         {"name": "state", "evaluator": "trajectory", "criteria": "patronus:trajectory-final-state"},
     ]  # fmt: skip
     made = make_experiment(alice, make_dataset(alice, rows), [PUSH], metrics=metrics)
-    wrong = [{**MESSAGES[1], "tool_calls": [{**CALL, "function": {"name": "refund", "arguments": "{}"}}]}, *MESSAGES[2:]]
+    wrong = [
+        {**MESSAGES[1], "tool_calls": [{**CALL, "function": {"name": "refund", "arguments": "{}"}}]},
+        *MESSAGES[2:],
+    ]
     Runner(alice, made).run(lambda e: {"messages": wrong if e["pos"] == 0 else MESSAGES})
     found = by_name(live(alice, made["id"]))["mine"]["metrics"]
     assert found["calls"]["value"] == found["pointed"]["value"] == pytest.approx(5 / 6)

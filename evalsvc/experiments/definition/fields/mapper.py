@@ -162,8 +162,9 @@ def _conversation(_example: Mapping[str, Any], components: Mapping[str, Any]) ->
 
 def _reference(example: Mapping[str, Any], _components: Mapping[str, Any]) -> Any:
     expected = example.get("expected")
-    parts = {name: expected[name] for name in OF_REFERENCES if name in expected} if isinstance(expected, Mapping) else {}
-    return parts or MISSING
+    if not isinstance(expected, Mapping):
+        return MISSING
+    return {name: expected[name] for name in OF_REFERENCES if name in expected} or MISSING
 
 
 def _gold(example: Mapping[str, Any], _components: Mapping[str, Any]) -> Any:
