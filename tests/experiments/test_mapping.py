@@ -129,6 +129,20 @@ def test_messages_are_a_conversation_with_what_is_expected_of_it(answer: Any) ->
     assert sample.unread == {}
 
 
+def test_an_answer_and_passages_beside_messages_are_read() -> None:
+    answer = {
+        "messages": MESSAGES,
+        "final_state": {"answer": "open"},
+        "thread": "t1",
+        "answer": "Refunded.",
+        "contexts": ["a"],
+    }
+    sample = map_sample({"input": "q", "expected": "x"}, {"output": answer}, {}).sample
+    assert (sample.output, sample.context_texts, sample.unread) == ("Refunded.", ("a",), {})
+    sample = map_sample({"input": "q", "expected": "x"}, {"output": {"messages": MESSAGES, "thread": "t1"}}, {}).sample
+    assert (sample.output, sample.context_texts) == ("Done.", ("refunded",))
+
+
 def test_pointers_lead_to_messages_and_expected_calls() -> None:
     example = {"input": "q", "expected": None, "metadata": {"calls": [REFUND]}}
     pointers = {"conversation": "/output/log", "reference": "/metadata/calls"}

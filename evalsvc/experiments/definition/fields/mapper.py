@@ -69,12 +69,12 @@ def map_sample(
     """
     values: dict[str, Any] = {}
     missing_fields: dict[Field, str] = {}
-    answer = {} if _is_conversation(_answer(components)) else components
+    beside = _beside_messages(components)
     for name, field in FIELDS.items():
         pointer = pointers.get(name)
         if pointer is None:
             is_read = name == OUTPUT and "conversation" in pointers
-            values[name] = MISSING if is_read else DEFAULTS[name](example, components if name in MESSAGES else answer)
+            values[name] = MISSING if is_read else DEFAULTS[name](example, components if name in MESSAGES else beside)
             continue
         target = value_at(example if pointed is None else pointed, components, pointer)
         values[name] = target if name in MESSAGES else answers.plain(target)
@@ -153,6 +153,15 @@ def _is_conversation(answer: object) -> bool:
     A list of messages is an output, which follows the messages of the input.
     """
     return isinstance(answer, Mapping) and is_message_log(answer.get("messages"))
+
+
+def _beside_messages(components: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the output without the parts of a conversation: of an object with messages, named answers and passages."""
+    answer = _answer(components)
+    if not _is_conversation(answer):
+        return components
+    names = (*answers.ANSWERS, *answers.PASSAGES, *answers.TOP_K_PASSAGES)
+    return {**components, OUTPUT: {name: part for name, part in answer.items() if name in names}}
 
 
 def _conversation(_example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
