@@ -69,6 +69,29 @@ def test_texts_of_strangers_stay_texts(reader: Visitor, editor: Visitor, alice: 
     assert is_harmless(editor.text(f"evaluations/{id}").replace("\u202e", ""))
 
 
+def test_a_conversation_is_shown_with_the_numbers_that_explanations_use(reader: Visitor, alice: Caller) -> None:
+    body = {
+        "evaluators": [{"evaluator": "trajectory", "criteria": "patronus:trajectory-strict"}],
+        "conversation": [
+            {"role": "system", "content": "You are a shop's agent."},
+            {"role": "user", "content": f"Refund order 7. {HOSTILE}"},
+            {"role": "assistant", "calls": [{"id": "c1", "name": "refund", "args": {"order": 8}}]},
+            {"role": "tool", "call_id": "c1", "text": f"no such order {HOSTILE}", "error": True},
+        ],
+        "reference": [{"name": "refund", "args": {"order": 7}}],
+    }
+    (result,) = ok(alice.post("/v1/evaluate", {**body, "capture": "all"}))["results"]
+    page = reader.text(f"evaluations/{result['evaluation_id']}")
+
+    assert is_harmless(page)
+    shown = html.unescape(page)
+    assert "1 user: Refund order 7." in shown
+    assert '2 assistant: refund({"order": 8})' in shown
+    assert "3 tool refund (error): no such order" in shown
+    assert "Expected calls" in shown and 'refund({"order": 7})' in shown
+    assert "Message 2 calls refund" in shown
+
+
 def test_long_texts_are_cut() -> None:
     shown = marked_text("y" * 100_000, [TextMark(99_000, 99_001)])
     assert "First 20,000 of 100,000 characters" in shown

@@ -26,7 +26,9 @@ from evalsvc.evaluations.wire.inputs import as_sent, sample_from_row
 from evalsvc.evaluations.wire.scores import to_client_extra
 from evalsvc.rest.problems import Problem
 from evaluators.base import Passage, Sample
+from evaluators.conversations.measures import show
 from evaluators.gateway import Question
+from evaluators.messages import Conversation
 from evaluators.text.against import format_distinct
 
 MAX_SENTENCES = 60
@@ -129,6 +131,11 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
         SampleText("Output", marked_text(sample.output, marks), _marks_note(marks, _stretches(row.spans))),
     ]
     texts += [SampleText("Gold answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
+    if sample.conversation is not None:
+        texts.append(SampleText("Conversation", marked_text(_write_transcript(sample.conversation))))
+    if sample.reference is not None and sample.reference.calls:
+        lines = ["; ".join(map(show, calls)) for calls in sample.reference.calls]
+        texts.append(SampleText("Expected calls", marked_text("\n".join(lines))))
     for title, text in (("System prompt", sample.system_prompt), ("Baseline output", sample.baseline_output)):
         if text is not None:
             texts.append(SampleText(title, marked_text(text)))
@@ -139,6 +146,17 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
             SampleText(f"Attachment of {attachment.usage}", marked_text(f"{attachment.media_type}, not shown here"))
         )
     return texts
+
+
+def _write_transcript(conversation: Conversation) -> str:
+    """Write a line for each message, with the number that explanations call it by."""
+    lines = []
+    for message in conversation.messages:
+        source = f"{message.role} {message.name}" if message.name else message.role
+        parts = [message.text] if message.text else []
+        parts += map(show, message.calls)
+        lines.append(f"{message.index} {source}{' (error)' if message.error else ''}: {'; '.join(parts)}")
+    return "\n".join(lines)
 
 
 def _marks_note(marks: Sequence[TextMark], stretches: Sequence[tuple[int, int]]) -> str:
