@@ -29,6 +29,7 @@ MANIFESTS = (
     "application/vnd.docker.distribution.manifest.v2+json",
 )
 _mention = re.compile(r"^(?:\s*image: *|ARG BASE=|FROM +)(?P<image>[^\s$]+)(?=\s|$)", re.MULTILINE)
+_stage = re.compile(r"^FROM +\S+ +AS +(\S+)", re.MULTILINE)
 _image = re.compile(r"(?P<host>[\w.:-]+)/(?P<name>[\w./-]+):(?P<tag>[\w.-]+)(?P<digest>@sha256:[0-9a-f]{64})?")
 _parameter = re.compile(r'(\w+)="([^"]*)"')
 
@@ -43,8 +44,12 @@ def files(root: Path) -> list[Path]:
 
 
 def images(text: str) -> Iterator[str]:
-    """Yield the images that a file names. Ours are not among them: they are built here, and their tag is a variable."""
-    yield from (mention["image"] for mention in _mention.finditer(text))
+    """Yield the images that a file names. Ours are not among them: they are built here, and their tag is a variable.
+
+    Nor are stages of a Dockerfile that build on one of its stages.
+    """
+    stages = set(_stage.findall(text))
+    yield from (mention["image"] for mention in _mention.finditer(text) if mention["image"] not in stages)
 
 
 def unpinned(root: Path = CHECKOUT) -> list[str]:

@@ -113,7 +113,7 @@ def test_a_comment_beside_an_image_hides_nothing(tmp_path: Path) -> None:
 
 def test_an_image_in_a_stage_is_found(tmp_path: Path) -> None:
     _, dockerfile = write(tmp_path, f"docker.io/library/postgres:18@{OLD}", f"docker.io/library/python:3.13@{OLD}")
-    dockerfile.write_text(dockerfile.read_text() + "FROM docker.io/library/golang:1.26 AS tools\n")
+    dockerfile.write_text(dockerfile.read_text() + "FROM docker.io/library/golang:1.26 AS tools\nFROM tools AS more\n")
 
     assert digests.unpinned(tmp_path) == ["docker.io/library/golang:1.26"]
 
