@@ -116,23 +116,23 @@ def test_a_revision_shows_what_it_changed(editor: Visitor, alice: Caller) -> Non
 
 
 def test_archiving_asks_for_the_name(editor: Visitor, alice: Caller) -> None:
-    made = make_profile(alice, "toxicity", "strict", pass_threshold=0.9)
+    made = make_profile(alice, "toxicity", "severe", pass_threshold=0.9)
     path = f"profiles/{made['public_id']}"
     editor.post(f"{path}/archive", confirm="other")
     assert len(profiles_of(alice)) == 1
-    editor.post(f"{path}/archive", confirm="strict")
+    editor.post(f"{path}/archive", confirm="severe")
     assert profiles_of(alice) == []
     assert "Its scores and revisions are kept" in editor.text(path)
-    assert "strict" not in editor.text("profiles")
-    assert "strict" in editor.text("profiles", state="archived")
+    assert "severe" not in editor.text("profiles")
+    assert "severe" in editor.text("profiles", state="archived")
 
 
 def test_a_reader_changes_nothing(reader: Visitor, alice: Caller) -> None:
-    made = make_profile(alice, "toxicity", "strict", pass_threshold=0.9)
+    made = make_profile(alice, "toxicity", "severe", pass_threshold=0.9)
     path = f"profiles/{made['public_id']}"
     answers = [
         reader.get("profiles/new"), reader.post("profiles/new", family="toxicity", name="x"), reader.get(f"{path}/revise"),
-        reader.post(f"{path}/revise"), reader.post(f"{path}/archive", confirm="strict"),
+        reader.post(f"{path}/revise"), reader.post(f"{path}/archive", confirm="severe"),
     ]  # fmt: skip
     assert [one.status_code for one in answers] == [403] * 5
     assert [one["revision"] for one in profiles_of(alice)] == [1]
@@ -140,11 +140,11 @@ def test_a_reader_changes_nothing(reader: Visitor, alice: Caller) -> None:
 
 
 def test_a_stranger_finds_nothing(stranger: Visitor, alice: Caller) -> None:
-    path = f"profiles/{make_profile(alice, 'toxicity', 'strict', pass_threshold=0.9)['public_id']}"
-    answers = [stranger.get(path), stranger.get(f"{path}/revise"), stranger.post(f"{path}/archive", confirm="strict")]
+    path = f"profiles/{make_profile(alice, 'toxicity', 'severe', pass_threshold=0.9)['public_id']}"
+    answers = [stranger.get(path), stranger.get(f"{path}/revise"), stranger.post(f"{path}/archive", confirm="severe")]
     assert [one.status_code for one in answers] == [404] * 3
     assert stranger.get("profiles/new", family="toxicity", copy=path.split("/")[1]).status_code == 404
-    assert "strict" not in stranger.text("profiles")
+    assert "severe" not in stranger.text("profiles")
 
 
 def test_a_managed_profile_is_read_and_copied(editor: Visitor, alice: Caller) -> None:

@@ -115,11 +115,13 @@ def _of_reach(name: str, service: Mapping[str, Any], compose: Compose) -> Iterat
 def faults_of_dockerfile(text: str) -> list[str]:
     """Return what is wrong with a Dockerfile."""
     stages = re.split(r"^FROM ", text, flags=re.MULTILINE)[1:]
+    used = set(re.findall(r"^(?:FROM |COPY --from=)([\w-]+)", text, re.MULTILINE))
     found = []
     for stage in stages:
         title = stage.splitlines()[0]
         users = re.findall(r"^USER (.+)$", stage, re.MULTILINE)
-        if " AS layout" not in title and not (users and re.fullmatch(r"[1-9]\d*:[1-9]\d*", users[-1])):
+        is_image = title.rpartition(" AS ")[2] not in used
+        if is_image and not (users and re.fullmatch(r"[1-9]\d*:[1-9]\d*", users[-1])):
             found.append(f"{title}: it ends as root")
         if any(re.search(r"(SECRET|PASSWORD|PEPPER|TOKEN)\w*=", line) for line in stage.splitlines()):
             found.append(f"{title}: a secret stands in it")
