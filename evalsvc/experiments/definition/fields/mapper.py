@@ -69,7 +69,7 @@ def map_sample(
     """
     values: dict[str, Any] = {}
     missing_fields: dict[Field, str] = {}
-    beside = _beside_messages(components)
+    beside = _drop_messages(components)
     for name, field in FIELDS.items():
         pointer = pointers.get(name)
         if pointer is None:
@@ -155,7 +155,7 @@ def _is_conversation(answer: object) -> bool:
     return isinstance(answer, Mapping) and is_message_log(answer.get("messages"))
 
 
-def _beside_messages(components: Mapping[str, Any]) -> Mapping[str, Any]:
+def _drop_messages(components: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the output without the parts of a conversation: of an object with messages, named answers and passages."""
     answer = _answer(components)
     if not _is_conversation(answer):
