@@ -13,8 +13,10 @@ _installed = Path(__file__).with_name("docs")
 FOLDER = _installed if _installed.is_dir() else Path(__file__).resolve().parents[2] / "docs"
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
-    "Is this answer good?": ("evaluators", "judges", "connections", "providers", "prompts", "reviews"),
-    "Is this version better?": ("experiments", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
+    "Is this answer good?": ("evaluators", "tool-calls", "judges", "connections", "providers", "prompts", "reviews"),
+    "Is this version better?": (
+        *("experiments", "trials", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
+    ),
     "Move in": ("from-another-framework", "patronus", "moving-in", "openai-evals", "openai-graders"),
     "Look up": ("api", "events"),
     "Run it for others": ("deploy", "settings", "sign-in", "admin", "security", "operations", "monitoring", "sizing"),
