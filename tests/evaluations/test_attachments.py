@@ -15,6 +15,7 @@ from tests.conftest import Caller, scores_of
 PICTURE = {"url": "https://example.com/a.png", "media_type": "image/png"}
 TEXTS: dict[str, Any] = {"input": "q", "output": "a", "gold": "a", "contexts": ["c"], "system_prompt": "s"}
 TEXTS |= {"gold_contexts": ["c"], "top_k_contexts": ["c"], "baseline_output": "b"}
+TEXTS |= {"conversation": [{"role": "user", "content": "q"}], "reference": [{"name": "find"}]}
 
 
 def evaluated(caller: Caller, *evaluators: str, usage_type: str | None = None, **fields: Any) -> list[dict[str, Any]]:
