@@ -99,7 +99,7 @@ LANGCHAIN = [
 ]
 
 
-def said(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+def build_message(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
     return {"role": role, "parts": list(parts)}
 
 
@@ -115,23 +115,23 @@ OTEL = {
     "gen_ai.system_instructions": json.dumps([text(SYSTEM)]),
     "gen_ai.input.messages": json.dumps(
         [
-            said("user", text(TEXTS[0])),
-            said(
+            build_message("user", text(TEXTS[0])),
+            build_message(
                 "assistant",
                 {"type": "reasoning", "content": "hm"},
                 text(TEXTS[1]),
                 call("c1", "find_order", 7),
                 call("c2", "find_order", 8),
             ),
-            said("tool", {"type": "tool_call_response", "id": "c1", "response": {"id": 7, "state": "sent"}}),
-            said("tool", {"type": "tool_call_response", "id": "c2", "result": "not found"}),
-            said("assistant", text(TEXTS[2])),
-            said("user", text(TEXTS[3])),
-            said("assistant", call("c3", "refund", 7)),
-            said("tool", {"type": "tool_call_response", "id": "c3", "response": "ok"}),
+            build_message("tool", {"type": "tool_call_response", "id": "c1", "response": {"id": 7, "state": "sent"}}),
+            build_message("tool", {"type": "tool_call_response", "id": "c2", "result": "not found"}),
+            build_message("assistant", text(TEXTS[2])),
+            build_message("user", text(TEXTS[3])),
+            build_message("assistant", call("c3", "refund", 7)),
+            build_message("tool", {"type": "tool_call_response", "id": "c3", "response": "ok"}),
         ]
     ),
-    "gen_ai.output.messages": json.dumps([{**said("assistant", text(TEXTS[4])), "finish_reason": "stop"}]),
+    "gen_ai.output.messages": json.dumps([{**build_message("assistant", text(TEXTS[4])), "finish_reason": "stop"}]),
     "gen_ai.tool.definitions": json.dumps([{"type": "function", "name": "refund", "parameters": {"type": "object"}}]),
 }
 

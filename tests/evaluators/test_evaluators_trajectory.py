@@ -203,7 +203,7 @@ def test_a_reference_without_calls_lacks_what_the_metric_reads() -> None:
 # Without expected calls
 
 
-def told(*messages: dict[str, Any]) -> dict[str, Any]:
+def build_conversation(*messages: dict[str, Any]) -> dict[str, Any]:
     return {"messages": list(messages)}
 
 
@@ -216,11 +216,11 @@ def result(call_id: str, *, error: bool = False) -> dict[str, Any]:
 
 
 def test_a_retry_after_an_error_is_not_redundant() -> None:
-    failed = told(step("1", "f"), result("1", error=True), step("2", "f"), result("2"), step("3", "f"))
-    worked = told(step("1", "f"), result("1"), step("2", "f"), result("2"), step("3", "f"))
+    failed = build_conversation(step("1", "f"), result("1", error=True), step("2", "f"), result("2"), step("3", "f"))
+    worked = build_conversation(step("1", "f"), result("1"), step("2", "f"), result("2"), step("3", "f"))
     assert score("redundancy", failed).value == pytest.approx(2 / 3)
     assert score("redundancy", worked).value == pytest.approx(1 / 3)
-    assert score("redundancy", told()).value == 1
+    assert score("redundancy", build_conversation()).value == 1
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_what_a_tool_requires_has_been_called_in_a_message_before_it() -> None:
     assert score("forbidden", wire([[("confirm", {})], [PAY]]), requires=requires).value == 1
     assert score("forbidden", wire([[("confirm", {}), PAY]]), requires=requires).value == 0
     assert score("forbidden", wire([[PAY], [("confirm", {})]]), requires=requires).value == 0
-    failed = told(step("1", "confirm"), result("1", error=True), step("2", "pay"))
+    failed = build_conversation(step("1", "confirm"), result("1", error=True), step("2", "pay"))
     assert score("forbidden", failed, requires=requires).value == 0
 
 
@@ -323,7 +323,7 @@ def test_efficiency_counts_where_the_task_passed() -> None:
 
 def test_refusals_are_a_share_of_the_texts() -> None:
     texts = ["I cannot help with that.", "Your order is on its way.", ""]
-    conversation = told(*({"role": "assistant", "text": text} for text in texts))
+    conversation = build_conversation(*({"role": "assistant", "text": text} for text in texts))
     verdict = score("refusals", conversation)
     assert (verdict.value, verdict.extra["n_texts"]) == (0.5, 2)
 

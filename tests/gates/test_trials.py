@@ -29,8 +29,8 @@ def finished(caller: Caller, k: int, *configs: list[str]) -> Any:
         while unit := runner.lease()["unit"]:
             rows = []
             for e in unit["examples"]:
-                said = {"y": {"output": e["expected"]}, "n": {"output": "no"}, "l": LOST}
-                rows.append({"pos": e["pos"], "samples": [said[one] for one in outcomes[int(e["id"][1:])]]})
+                samples = {"y": {"output": e["expected"]}, "n": {"output": "no"}, "l": LOST}
+                rows.append({"pos": e["pos"], "samples": [samples[outcome] for outcome in outcomes[int(e["id"][1:])]]})
             runner.post(unit, rows)
     return made
 
