@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-SUPPORTED = [(3, 13), (3, 12), (3, 11)]
+SUPPORTED = [(3, 14), (3, 13), (3, 12), (3, 11)]
 # Published as source only; pure Python.
 WITHOUT_WHEEL = "rouge-score"
 # Twice quiet: errors only.
@@ -85,7 +85,7 @@ def find_python():
     if without_venv:
         return without_venv, False
     raise Refused(
-        f"evalsvc needs Python 3.11, 3.12 or 3.13; found: {'; '.join(seen) or 'none'}.\n"
+        f"evalsvc needs Python 3.11 to 3.14; found: {'; '.join(seen) or 'none'}.\n"
         "Install one of them (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python@3.13; "
         "anywhere: pyenv install 3.13), or name one: make up EVALSVC_PYTHON=/path/to/python3.12"
     )

