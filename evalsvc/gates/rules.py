@@ -21,6 +21,7 @@ from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
 from evalsvc.stats.gating.decisions import JudgedClaim, judge_all
 from evalsvc.stats.gating.quantiles import compute_quantile, quantile_ends
+from evalsvc.stats.pairs.common import BoundedScores
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,12 @@ class WeighedRule:
         ]
         worst = np.minimum(extremes[0].worst, extremes[1].worst)
         best = np.maximum(extremes[0].best, extremes[1].best)
-        # The verdict on pairs takes each score as known.
-        return replace(claim, worst=worst, best=best, n_missing=int((worst < best).sum()), pairs=None)
+        pairs = claim.pairs and replace(
+            claim.pairs,
+            candidate_ends=BoundedScores(scores.candidate, *first),
+            baseline_ends=BoundedScores(claim.pairs.baseline, *second),
+        )
+        return replace(claim, worst=worst, best=best, n_missing=int((worst < best).sum()), pairs=pairs)
 
     def _claim(self, scores: GateScores, *, of_this_set: bool) -> GateClaim:
         rule, population = self.rule, scores.population if of_this_set else None

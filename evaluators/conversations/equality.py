@@ -55,6 +55,8 @@ class Rulebook:
             if isinstance(rules, Mapping)
         }
         self._schemas = {tool.name: tool.parameters for tool in tools or () if tool.parameters is not None}
+        # By the id of a call, which is kept alive beside its arguments.
+        self._filled: dict[int, tuple[Call, Arguments]] = {}
 
     def get_rules(self, tool: str) -> Rules:
         """Return the rules of a tool."""
@@ -62,6 +64,11 @@ class Rulebook:
 
     def fill(self, call: Call) -> Arguments:
         """Return the arguments with the defaults of the tool's schema; under None the text that is no JSON object."""
+        if (known := self._filled.get(id(call))) is None:
+            known = self._filled[id(call)] = call, self._fill(call)
+        return known[1]
+
+    def _fill(self, call: Call) -> Arguments:
         if call.args is None:
             return {None: call.raw}
         schema = self._schemas.get(call.name)
@@ -220,12 +227,11 @@ def compare_calls(calls: Sequence[Call], expected: Sequence[Call], rulebook: Rul
     import numpy as np
 
     fits = np.zeros((len(calls), len(expected)), dtype=bool)
-    for name, rows, columns in _blocks(calls, expected):
-        rules = rulebook.get_rules(name)
+    for rules, rows, columns in _blocks(calls, expected, rulebook):
         left = [_select(calls[row], rulebook, rules, fill=rules.mode != SUBSET) for row in rows]
         right = [_select(expected[column], rulebook, rules, fill=rules.mode != SUPERSET) for column in columns]
-        fits[np.ix_(rows, columns)] = _fit(left, right, rules)
-    return fits
+        fits[np.array(rows)[:, None], columns] = _fit(left, right, rules)
+    return fits & _have_same_tool(calls, expected)
 
 
 def grade_calls(calls: Sequence[Call], expected: Sequence[Call], rulebook: Rulebook) -> Grades:
@@ -236,23 +242,37 @@ def grade_calls(calls: Sequence[Call], expected: Sequence[Call], rulebook: Ruleb
     import numpy as np
 
     grades = np.zeros((len(calls), len(expected)))
-    for name, rows, columns in _blocks(calls, expected):
+    for rules, rows, columns in _blocks(calls, expected, rulebook):
         left, right = (
             [rulebook.fill(calls[row]) for row in rows],
             [rulebook.fill(expected[column]) for column in columns],
         )
-        n_equal, n_common = _count_equal(left, right, rulebook.get_rules(name))
+        n_equal, n_common = _count_equal(left, right, rules)
         n_named = _sizes(left)[:, None] + _sizes(right)[None, :] - n_common
-        grades[np.ix_(rows, columns)] = np.where(n_named == 0, 1.0, n_equal / np.maximum(n_named, 1))
-    return grades
+        grades[np.array(rows)[:, None], columns] = np.where(n_named == 0, 1.0, n_equal / np.maximum(n_named, 1))
+    return grades * _have_same_tool(calls, expected)
 
 
-def _blocks(calls: Sequence[Call], expected: Sequence[Call]) -> Iterator[tuple[str, list[int], list[int]]]:
-    """Yield each tool that both sides call, with the positions of its calls."""
-    for name in dict.fromkeys(call.name for call in expected):
-        rows = [row for row, call in enumerate(calls) if call.name == name]
-        if rows:
-            yield name, rows, [column for column, call in enumerate(expected) if call.name == name]
+def _blocks(
+    calls: Sequence[Call], expected: Sequence[Call], rulebook: Rulebook
+) -> Iterator[tuple[Rules, list[int], list[int]]]:
+    """Yield the calls of tools that both sides call, by the rules that they share, as positions on both sides."""
+    names = {call.name for call in calls} & {call.name for call in expected}
+    for rules in dict.fromkeys(map(rulebook.get_rules, names)):
+        tools = {name for name in names if rulebook.get_rules(name) == rules}
+        rows, columns = ([place for place, call in enumerate(side) if call.name in tools] for side in (calls, expected))
+        yield rules, rows, columns
+
+
+def _have_same_tool(calls: Sequence[Call], expected: Sequence[Call]) -> Fits:
+    import numpy as np
+
+    numbers: dict[str, int] = {}
+    left, right = (
+        np.array([numbers.setdefault(call.name, len(numbers)) for call in side], dtype=np.int64)
+        for side in (calls, expected)
+    )
+    return left[:, None] == right[None, :]
 
 
 def _select(call: Call, rulebook: Rulebook, rules: Rules, *, fill: bool) -> Arguments:
@@ -292,26 +312,28 @@ def _fit(left: Sequence[Arguments], right: Sequence[Arguments], rules: Rules) ->
     return fits
 
 
-def _sizes(side: Sequence[Arguments]) -> NDArray[np.int64]:
+def _sizes(side: Sequence[Arguments]) -> NDArray[np.int32]:
     import numpy as np
 
-    return np.array([len(arguments) for arguments in side], dtype=np.int64)
+    return np.array([len(arguments) for arguments in side], dtype=np.int32)
 
 
 def _count_equal(
     left: Sequence[Arguments], right: Sequence[Arguments], rules: Rules
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return how many arguments of each pair are equal, and how many names both have."""
     import numpy as np
 
-    n_equal = np.zeros((len(left), len(right)), dtype=np.int64)
+    n_equal = np.zeros((len(left), len(right)), dtype=np.int32)
     n_common = np.zeros_like(n_equal)
     names_left = {name for arguments in left for name in arguments}
     for name in dict.fromkeys(name for arguments in right for name in arguments if name in names_left):
         budget.check()
         rows = [row for row, arguments in enumerate(left) if name in arguments]
         columns = [column for column, arguments in enumerate(right) if name in arguments]
-        here = np.array(rows)[:, None], np.array(columns)
+        is_everywhere = len(rows) == len(left) and len(columns) == len(right)
+        # A view of all is several times as fast as a copy of parts.
+        here = ... if is_everywhere else (np.array(rows)[:, None], np.array(columns))
         n_common[here] += 1
         n_equal[here] += _compare_values([left[row][name] for row in rows], [right[at][name] for at in columns], rules)
     return n_equal, n_common

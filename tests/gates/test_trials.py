@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evalsvc.stats.estimates.flakiness import adjust_holm, compute_worse_p
 from evalsvc.stats.formulas.clusters import Moments
 from tests.conftest import Caller
 from tests.experiments.pushing import Runner
@@ -109,3 +110,66 @@ def test_watched_gates_take_lost_trials_as_failed_too(alice: Caller) -> None:
     assert complete["outcome"] == "pass"
     assert (complete["n_missing"], bounded["n_missing"]) == (0, 4)
     assert bounded["lower"] < complete["lower"]
+
+
+@pytest.mark.parametrize("n_lost", [3, 5, 20])
+def test_every_surface_gives_one_verdict_on_lost_trials(alice: Caller, n_lost: int) -> None:
+    # The lost trials of 20 tests are enough to turn the difference around, those of 5 are not, and 3 are too few to ask.
+    old, new = ["yyyyn"] * 40, ["yyyll"] * n_lost + ["yyyyy"] * 16 + ["yyyyn"] * (24 - n_lost)
+    made = finished(alice, 3, old, new)
+    live = alice.get(f"/v1/experiments/{made['id']}/live").json()
+    configs = {config["name"]: config for config in live["configs"]}
+    sides = {name: {"experiment_id": made["id"], "config": name} for name in ("old", "new")}
+    compared = alice.get(f"/v1/compare?a={configs['new']['id']}&b={configs['old']['id']}").json()["comparison"]
+    shown = configs["old"]["versus_leader"]
+    rule = decide(alice, made, {"better_by": 0.0}, candidate=sides["new"], baseline=sides["old"], level=0.975)
+    expected = {3: "better", 5: "better", 20: "inconclusive"}[n_lost]
+    assert compared["word"] == expected
+    assert shown["word"] == {"better": "worse"}.get(expected, expected)
+    assert shown["new_data"]["upper"] == pytest.approx(-compared["new_data"]["lower"])
+    assert (compared["reason"], compared["about_n_more"]) == (("much_missing", None) if n_lost == 20 else (None, 0))
+    assert rule["outcome"] == ("pass" if expected == "better" else "undecided")
+    assert rule["lower"] == pytest.approx(compared["new_data"]["lower"])
+    # Each of these tests scores 0.1 to 1.
+    low = (n_lost * (0.1 - 0.4) + 16 * 0.6) / 40
+    assert compared["this_set"]["lower"] == pytest.approx(low)
+    assert not compared["this_set"]["exact"]
+
+
+def test_which_tests_got_worse(alice: Caller) -> None:
+    old = ["y" * 10] * 18 + ["n" * 10] * 2
+    new = ["n" * 9 + "y", "y" * 8 + "nn"] + ["y" * 10] * 17 + ["y" * 8 + "ll"]
+    made = finished(alice, 3, old, new)
+    live = alice.get(f"/v1/experiments/{made['id']}/live").json()
+    ids = {config["name"]: config["id"] for config in live["configs"]}
+    screen = alice.get(f"/v1/compare?a={ids['new']}&b={ids['old']}").json()["trials"]
+    assert (screen["level"], screen["n_tests"], screen["n_worse"], screen["n_better"]) == (0.95, 20, 1, 2)
+    words = {test["example_id"]: test["word"] for test in screen["tests"]}
+    assert {id for id, word in words.items() if word == "worse"} == {"e0"}
+    assert {id for id, word in words.items() if word == "better"} == {"e18", "e19"}
+    by_id = {test["example_id"]: test for test in screen["tests"]}
+    assert (by_id["e19"]["a"]["n_passed"], by_id["e19"]["a"]["n_trials"]) == (8, 8)
+    # One of 10 against 10 of 10: C(10, 1) C(10, 10) / C(20, 11), for twenty tests. No failure against two is chance.
+    assert by_id["e0"]["adjusted_p"] == pytest.approx(20 * 10 / math.comb(20, 11))
+    assert by_id["e1"]["word"] == "inconclusive"
+    turned = alice.get(f"/v1/compare?a={ids['old']}&b={ids['new']}").json()["trials"]
+    assert (turned["n_worse"], turned["n_better"]) == (2, 1)
+
+
+def test_five_trials_need_four_failures_and_three_show_nothing_in_two_tests() -> None:
+    assert compute_worse_p(1, 5, 5, 5) <= 0.05 < compute_worse_p(2, 5, 5, 5)
+    assert compute_worse_p(6, 10, 10, 10) <= 0.05 < compute_worse_p(7, 10, 10, 10)
+    assert min(adjust_holm([compute_worse_p(0, 3, 3, 3), 1.0])) > 0.05
+    # Eight failures of ten among a hundred tests.
+    assert 100 * compute_worse_p(2, 10, 10, 10) <= 0.05 < 100 * compute_worse_p(3, 10, 10, 10)
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.9])
+def test_equal_tests_are_called_worse_in_at_most_five_percent_of_comparisons(chance: float) -> None:
+    rng = np.random.default_rng(11)
+    n_wrong = 0
+    for _ in range(400):
+        now, before = rng.binomial(10, chance, (2, 20)).tolist()
+        p_values = [compute_worse_p(first, 10, second, 10) for first, second in zip(now, before, strict=True)]
+        n_wrong += min(adjust_holm(p_values)) <= 0.05
+    assert n_wrong <= 30

@@ -69,6 +69,7 @@ def compare_configs(
     examples = list(itertools.islice(comparison, n_examples))
     lines = [
         str(comparison),
+        *filter(None, [comparison.trials_text]),
         *(f"warning: {warning}" for warning in comparison.warnings),
         *map(_example_line, examples),
     ]

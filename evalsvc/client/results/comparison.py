@@ -83,6 +83,20 @@ class Comparison(Plottable):
         words = f"{self.metric}: {self.a} against {self.b}: {self.raw['comparison']['word']}"
         return f"{words}, {headline['delta']:+.3g}{bounds}, {self.n} pairs{clusters}{exact} ({self.label})"
 
+    @property
+    def trials(self) -> Mapping[str, Any] | None:
+        """The tests that got worse or better, of a metric with `trials`: `n_worse`, `n_better`, and `tests` by p."""
+        found: Mapping[str, Any] | None = self.raw.get("trials")
+        return found
+
+    @property
+    def trials_text(self) -> str:
+        """One line about the tests; empty for a metric without `trials`."""
+        if (found := self.trials) is None:
+            return ""
+        counts = f"{found['n_worse']} worse, {found['n_better']} better"
+        return f"tests: {counts} of {found['n_tests']} for {self.a}; Fisher's exact test, adjusted (Holm)"
+
     def spans(self) -> list[DrawnInterval]:
         """Return what is plotted: the difference, and zero."""
         headline: Mapping[str, Any] = self.raw["comparison"]["mean"] or self.raw["comparison"]

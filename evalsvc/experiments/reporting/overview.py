@@ -10,7 +10,7 @@ from evalsvc.experiments.inference.clusters.cluster_sums import MOST_WATCHED, co
 from evalsvc.experiments.inference.estimates.figures import Tally, build_figures, needs_series
 from evalsvc.experiments.inference.estimates.watched import watch_all
 from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
-from evalsvc.experiments.inference.pairs.comparisons import Comparisons, read_comparisons
+from evalsvc.experiments.inference.pairs.comparisons import Comparisons, add_lost_trials, read_comparisons
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.inference.pairs.versus import find_baseline
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
@@ -56,7 +56,7 @@ class ExperimentOverview:
 
 
 def build_overviews(plans: Sequence[ExperimentPlan], *, concludes: bool = False) -> dict[int, ExperimentOverview]:
-    """Return the overview of each experiment: five queries, and one for each that names clusters, or a new leader.
+    """Return the overview of each experiment: five queries, and one for each of clusters, trials or a new leader.
 
     `concludes`: with the sentence of each, which compares its leader with the others, and without the estimates that
     the sentence does not need.
@@ -103,6 +103,7 @@ def _conclude(
     """Return the same conclusion as that of the experiment's live view."""
     metric, leader, baseline = primary_metric(plan), overview.leader, find_baseline(plan, configs)
     others = [config for config in configs if leader is not None and config.pk != leader.pk]
+    commons = add_lost_trials(plan, metric, configs, commons)
     pairs = [(config, leader) for config in others if leader is not None]
     if leader is not None and baseline is not None and baseline.pk != leader.pk:
         pairs.append((leader, baseline))

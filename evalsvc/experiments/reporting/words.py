@@ -16,6 +16,7 @@ MINUS = "\N{MINUS SIGN}"
 UNDECIDED = {
     "no_range": "no verdict: the metric has no declared range, so declare its `value_range`",
     "not_over_clusters": "no verdict before the planned end: interim analyses treat examples as independent",
+    "much_missing": "no verdict: a tenth of the examples or more miss a score or a trial, which could reverse it",
 }
 """Why there is no verdict, by the `reason` of a comparison."""
 BASES = {
@@ -208,6 +209,16 @@ def format_outlook(found: Mapping[str, Any]) -> str:
         return ""
     beyond = "" if found["can_be_settled"] else ", which is more than are left"
     return f"about {found['about_n_more']} more like these would settle it{beyond}"
+
+
+def screen_sentence(screen: Mapping[str, Any], first: str, second: str) -> str:
+    """Say how many tests one config passes less often, or more often, than the other."""
+    if not screen["n_worse"] and not screen["n_better"]:
+        return f"No test of {screen['n_tests']} differs by more than chance; few trials of each test show little."
+    return (
+        f"Of {screen['n_tests']} tests, {first} passes {screen['n_worse']} less often than {second} and"
+        f" {screen['n_better']} more often ({100 * screen['level']:g} % confidence that all of each are right)."
+    )
 
 
 NO_VERDICT = "inconclusive (no significant difference yet)"

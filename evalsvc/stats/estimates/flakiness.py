@@ -5,16 +5,23 @@ alpha: ``fine`` if p of at least `fine_at` is shown, ``broken`` if p of at most 
 outcomes is ``flaky``, since 0 < p < 1 is certain, and one with a single outcome is ``undecided``. A wrong ``fine`` and
 a wrong ``broken`` have probability alpha at most each. Few trials show little: all of 5 passed show p >= 0.55.
 
+Whether a test passes less often than before is Fisher's exact test on its two counts, and over many tests Holm's
+adjustment: with error rate alpha at most any test is called worse that is not. "It passed before and fails now" is no
+such test: with p = 0.9 in both, it holds in 9 % of pairs of single trials.
+
 References
 ----------
 Clopper & Pearson (1934), The use of confidence or fiducial limits illustrated in the case of the binomial, Biometrika
-26.
+26; Fisher (1935), The logic of inductive inference, Journal of the Royal Statistical Society 98; Holm (1979), A simple
+sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from evalsvc.stats.formulas.intervals import clopper_pearson
 
@@ -84,3 +91,37 @@ def count_in_a_row(chance: float, *, level: float = 0.95) -> int:
     [5, 14, 29, 59]
     """
     return math.ceil(math.log(1.0 - level) / math.log(chance))
+
+
+@lru_cache(maxsize=1024)
+def compute_worse_p(n_passed: int, n_trials: int, n_passed_before: int, n_trials_before: int) -> float:
+    """Return the one-sided p-value of Fisher's exact test that a test passes less often than before.
+
+    Examples
+    --------
+    >>> [round(compute_worse_p(n_passed, 5, 5, 5), 4) for n_passed in (2, 1)]
+    [0.0833, 0.0238]
+    >>> compute_worse_p(0, 0, 5, 5)
+    1.0
+    """
+    n_all, n_passes = n_trials + n_trials_before, n_passed + n_passed_before
+    n_as_bad = sum(
+        math.comb(n_trials, n) * math.comb(n_trials_before, n_passes - n)
+        for n in range(max(0, n_passes - n_trials_before), n_passed + 1)
+    )
+    return n_as_bad / math.comb(n_all, n_passes)
+
+
+def adjust_holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number: tests with one of at most alpha are all shown at that error rate.
+
+    Examples
+    --------
+    >>> adjust_holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted, largest = [1.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return adjusted

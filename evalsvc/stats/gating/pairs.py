@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.pairs.clustered import sum_by_cluster
-from evalsvc.stats.pairs.common import Common, advanced
+from evalsvc.stats.pairs.common import BoundedScores, Common, advanced, with_lost_trials
 from evalsvc.stats.pairs.verdict import PLANNED_END, POST_HOC, Analysis, Verdict, decide_verdict
 
 
@@ -27,6 +27,8 @@ class PairedRows:
         What is declared of the scores.
     is_one_run : bool
         Whether both ran in one experiment, which can be monitored before its planned end.
+    candidate_ends, baseline_ends : BoundedScores or None
+        The same scores with the least and the most that each can be, where trials are lost; None where none are.
     """
 
     candidate: FloatArray
@@ -35,10 +37,18 @@ class PairedRows:
     has_range: bool
     binary: bool
     is_one_run: bool
+    candidate_ends: BoundedScores | None = None
+    baseline_ends: BoundedScores | None = None
 
     def swap(self) -> PairedRows:
         """Return the same, baseline minus candidate."""
-        return PairedRows(self.baseline, self.candidate, self.width, self.has_range, self.binary, self.is_one_run)
+        return replace(
+            self,
+            candidate=self.baseline,
+            baseline=self.candidate,
+            candidate_ends=self.baseline_ends,
+            baseline_ends=self.candidate_ends,
+        )
 
     def decide(self, alpha: float, clusters: NDArray[np.int_] | None = None) -> Verdict:
         """Return the verdict at the planned end, with an error of alpha on each side.
@@ -52,6 +62,8 @@ class PairedRows:
         common = Common(0, 1)
         if self.candidate.size:
             (common,) = advanced([common], [(self.candidate, self.baseline)], [0])
+        if self.candidate_ends is not None and self.baseline_ends is not None:
+            common = with_lost_trials(common, self.candidate_ends, self.baseline_ends)
         grouped = None
         if clusters is not None:
             differences = self.candidate - self.baseline

@@ -6,6 +6,7 @@ being better: rescaled to [0, 1] for a metric in a range.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +26,8 @@ class Common:
 
     `n` examples both have scored; of `n_missing` more a score is missing, and the differences there add up to between
     `missing_low` and `missing_high`. `log_better` and `log_worse` are the fortunes of those who bet that the next new
-    example favours the first, or the second: empty for a metric without a range.
+    example favours the first, or the second: empty for a metric without a range. `n_lost` of the n examples have lost
+    trials, which could change the total by `lost_low` to `lost_high`; these are never stored.
     """
 
     first: int
@@ -41,6 +43,9 @@ class Common:
     missing_high: float = 0.0
     log_better: tuple[float, ...] = ()
     log_worse: tuple[float, ...] = ()
+    n_lost: int = 0
+    lost_low: float = 0.0
+    lost_high: float = 0.0
 
     @property
     def differences(self) -> Differences:
@@ -63,7 +68,44 @@ class Common:
             missing_high=0.0 - self.missing_low,
             log_better=self.log_worse,
             log_worse=self.log_better,
+            n_lost=self.n_lost,
+            lost_low=0.0 - self.lost_high,
+            lost_high=0.0 - self.lost_low,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedScores:
+    """Scores by example, NaN where one is missing, with the least and the most that each can be: lost trials failed,
+    and passed.
+    """
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def take(self, places: Any) -> BoundedScores:
+        """Return those at some places, an index or a slice of arrays."""
+        return BoundedScores(self.value[places], self.low[places], self.high[places])
+
+
+def with_lost_trials(common: Common, first: BoundedScores, second: BoundedScores) -> Common:
+    """Return the same with what lost trials could change, from the scores of both on the examples it is of.
+
+    Examples
+    --------
+    >>> whole, half = np.array([1.0, 1.0]), np.array([0.5, 1.0])
+    >>> first, second = BoundedScores(whole, whole, whole), BoundedScores(half, np.array([0.25, 1.0]), whole)
+    >>> found = with_lost_trials(Common(1, 2, upto=2, n=2, total=0.5), first, second)
+    >>> found.n_lost, found.lost_low, found.lost_high
+    (1, -0.5, 0.25)
+    """
+    difference = first.value - second.value
+    is_scored = np.isfinite(difference)
+    low = (first.low - second.high - difference)[is_scored]
+    high = (first.high - second.low - difference)[is_scored]
+    n_lost = int(np.count_nonzero(low < high))
+    return replace(common, n_lost=n_lost, lost_low=math.fsum(low), lost_high=math.fsum(high))
 
 
 def between(found: Mapping[tuple[int, int], Common], first: int, second: int) -> Common | None:

@@ -39,7 +39,7 @@ from evalsvc.stats.pairs.simultaneous import simultaneous_level, word_threshold
 
 MONITORING, PLANNED_END, POST_HOC = "monitoring", "planned_end", "post_hoc"
 MONITORING_SHARE = 0.1
-# From this share of missing pairs on, a verdict has to hold whatever the missing scores are.
+# From this share of pairs with a missing score or a lost trial on, a verdict has to hold whatever these are.
 MUCH_MISSING = 0.1
 HALVINGS = 60
 
@@ -152,7 +152,7 @@ def decide_verdict(
     ends = _bound_missing(common, (interval.lower, interval.upper), reach)
     fixed_word = _read_word(ends) if analysis.basis != MONITORING else INCONCLUSIVE
     monitored = _monitor(analysis, evidence if clusters is None else None)
-    if _is_much_missing(common) and _read_word(ends) != monitored.word:
+    if is_much_missing(common) and _read_word(ends) != monitored.word:
         monitored = Verdict(INCONCLUSIVE, None, None, "none")
     word = fixed_word if fixed_word != INCONCLUSIVE else monitored.word
     if word == INCONCLUSIVE:
@@ -172,18 +172,20 @@ def _build_fixed_sample_interval(
     return new_data_difference(pairs, level=analysis.fixed_sample_level, binary=binary, reach=reach)
 
 
-def _is_much_missing(common: Common) -> bool:
-    return common.n_missing > 0 and common.n_missing >= MUCH_MISSING * (common.n + common.n_missing)
+def is_much_missing(common: Common) -> bool:
+    """Return whether so many pairs miss a score, or have lost trials, that a verdict has to hold whatever these are."""
+    n_open = common.n_missing + common.n_lost
+    return n_open > 0 and n_open >= MUCH_MISSING * (common.n + common.n_missing)
 
 
 def _bound_missing(common: Common, ends: Ends, reach: float | None) -> Ends:
-    """Return the ends if many pairs are missing: the missing scores as worst, and as best."""
-    if reach is None or not _is_much_missing(common):
+    """Return the ends if many pairs are missing: the missing scores and lost trials as worst, and as best."""
+    if reach is None or not is_much_missing(common):
         return ends
     n_all = common.n + common.n_missing
     return (
-        (ends[0] * common.n + common.missing_low) / n_all,
-        (ends[1] * common.n + common.missing_high) / n_all,
+        (ends[0] * common.n + common.lost_low + common.missing_low) / n_all,
+        (ends[1] * common.n + common.lost_high + common.missing_high) / n_all,
     )
 
 

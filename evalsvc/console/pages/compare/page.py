@@ -13,7 +13,7 @@ from evalsvc.console.pages.compare.examples import build_cards
 from evalsvc.console.pages.compare.labels import criteria_for_answers, select_criteria
 from evalsvc.console.pages.compare.selection import SHOWN, ComparisonSelection, parse_selection
 from evalsvc.console.pages.compare.slices import slice_rows
-from evalsvc.console.pages.compare.verdict import build_verdict
+from evalsvc.console.pages.compare.verdict import build_trials, build_verdict
 from evalsvc.console.pages.gates.form import gate_fields, load_gate
 from evalsvc.console.parts.addresses import address_with, page_address
 from evalsvc.console.parts.calls import ApiCall
@@ -64,6 +64,7 @@ def _context(request: PageRequest, account: Account, chosen: ComparisonSelection
         "chosen": chosen,
         "view": view,
         "verdict": build_verdict(view),
+        "trials": build_trials(view),
         "counts": counts,
         "shown": [
             (

@@ -12,12 +12,14 @@ from evalsvc.experiments.reporting.words import (
     UNDECIDED,
     format_joint_level,
     number,
+    screen_sentence,
     verdict_sentence,
 )
 from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE, WORSE
 
 FEWEST_TO_FORESEE = 10
 """From fewer examples nothing is said of how many more it takes: one may look like a difference of everything."""
+MOST_TESTS = 20
 WARNINGS = {
     "other_evaluator": "The two use different evaluators for this metric.",
     "other_profile": "The two use different profiles for this metric.",
@@ -56,6 +58,19 @@ def build_verdict(view: Mapping[str, Any]) -> VerdictText:
         label=_label(comparison),
         warnings=tuple(WARNINGS.get(code, code.replace("_", " ")) for code in view["warnings"]),
     )
+
+
+def build_trials(view: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the tests that differ the most, with a sentence about all; None for a metric without trials."""
+    screen = view["trials"]
+    if screen is None or not screen["n_tests"]:
+        return None
+    return {
+        "says": screen_sentence(screen, view["a"]["name"], view["b"]["name"]),
+        "tests": [test for test in screen["tests"] if test["a"] != test["b"]][:MOST_TESTS],
+        "note": "A screen for where to look: the verdict above is of all tests together. Fisher's exact test for each,"
+        " adjusted for their number (Holm).",
+    }
 
 
 def new_data_number(found: Mapping[str, Any]) -> Number:

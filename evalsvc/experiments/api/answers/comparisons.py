@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from msgspec import Meta
+
 from evalsvc.experiments.api.answers.estimates import Ends, PairedDifference
 from evalsvc.rest.answering.shapes import AnswerShape, Json
 
@@ -53,6 +57,34 @@ class ComparedExample(AnswerShape):
     difference: float | None
 
 
+class ComparedTrials(AnswerShape):
+    """The trials of a test by one config."""
+
+    pos: int
+    n_passed: int
+    n_trials: int
+
+
+class ComparedTest(AnswerShape):
+    """A test with trials of both configs."""
+
+    example_id: str | None
+    a: ComparedTrials
+    b: ComparedTrials
+    word: Annotated[str, Meta(description="Whether the first passes it `better`, `worse`, or `inconclusive`.")]
+    adjusted_p: Annotated[float, Meta(description="Fisher's exact test, one-sided, adjusted for all tests (Holm).")]
+
+
+class TrialScreen(AnswerShape):
+    """The tests that got worse, or better: a screen for where to look, beside the verdict."""
+
+    level: Annotated[float, Meta(description="With this confidence no test is `worse` that is not; so for `better`.")]
+    n_tests: int
+    n_worse: int
+    n_better: int
+    tests: Annotated[list[ComparedTest], Meta(description="At most 50, the clearest first.")]
+
+
 class CompareAnswer(AnswerShape):
     """Two configs, first minus second, with a page of their examples."""
 
@@ -67,6 +99,7 @@ class CompareAnswer(AnswerShape):
     share: float
     cluster_by: str | None
     comparison: PairedDifference
+    trials: Annotated[TrialScreen | None, Meta(description="Of a metric with `trials`: test by test.")]
     warnings: list[str]
     examples: list[ComparedExample]
     next_cursor: str | None

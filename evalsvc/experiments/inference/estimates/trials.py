@@ -34,6 +34,7 @@ from evalsvc.stats.estimates.trials import (
     split_trials,
     trace_curve,
 )
+from evalsvc.stats.pairs.common import BoundedScores
 from evalsvc.tenancy.scope import current_role
 
 MOST_TESTS = 50
@@ -94,6 +95,26 @@ def read_trials(plan: ExperimentPlan, metrics: Sequence[Metric], configs: Sequen
     return found
 
 
+def bound_scores(plan: ExperimentPlan, metric: Metric, configs: Sequence[Config]) -> dict[int, BoundedScores]:
+    """Return the scores of each config by position, with the least and the most that each can be; one query.
+
+    Configs without a score are left out. A metric with trials is in [0, 1], where more is better.
+    """
+    trials = read_trials(plan, [metric], configs)
+    return {id: place_scores(found, plan.n_examples) for (id, _), found in trials.items()}
+
+
+def place_scores(trials: TestTrials, n_examples: int) -> BoundedScores:
+    """Return the scores of one config by position."""
+    scores = trials.counts.score(trials.rule.of, trials.rule.size)
+    columns = []
+    for column in (scores, *trials.counts.bounds(trials.rule.of, trials.rule.size)):
+        placed = np.full(n_examples, np.nan)
+        placed[trials.positions] = column
+        columns.append(placed)
+    return BoundedScores(*columns)
+
+
 def trials_in(
     plan: ExperimentPlan, metrics: Sequence[Metric], configs: Sequence[Config]
 ) -> dict[tuple[int, str], dict[str, Any]]:
@@ -103,11 +124,12 @@ def trials_in(
         return {}
     judged = {key: _judge_tests(trials, plan.level) for key, trials in found.items()}
     shown = {pos for verdicts in judged.values() for pos, *_ in verdicts[:MOST_TESTS]}
-    keys = _read_keys(plan.pk, sorted(shown))
+    keys = read_keys(plan.pk, sorted(shown))
     return {key: _trials_out(plan, trials, judged[key], keys) for key, trials in found.items()}
 
 
-def _read_keys(experiment_id: int, positions: Sequence[int]) -> dict[int, str]:
+def read_keys(experiment_id: int, positions: Sequence[int]) -> dict[int, str]:
+    """Return the ids of examples by their positions in an experiment."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(KEYS, [experiment_id, list(positions)])
         return dict(cursor.fetchall())

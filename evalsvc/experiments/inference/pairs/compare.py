@@ -18,6 +18,7 @@ from evalsvc.experiments.inference.clusters.pairs import resolve_cluster, sum_pa
 from evalsvc.experiments.inference.failures import build_counted_value_sql, get_worst_value
 from evalsvc.experiments.inference.firsts import FIRST_ERROR
 from evalsvc.experiments.inference.pairs.comparisons import why_not_pairable
+from evalsvc.experiments.inference.pairs.trials import PairedTrials, read_paired_trials
 from evalsvc.experiments.inference.pairs.versus import (
     ComparisonQuestion,
     build_question,
@@ -56,7 +57,7 @@ ALIKE = """
   JOIN datasets_example y ON y.version_id = %(version_b)s AND y.key = x.key AND y.digest = x.digest
   JOIN b ON b.example_id = y.id
 """
-ROWS = "SELECT value, other, error_code, other_error, pos FROM paired ORDER BY pos"
+ROWS = "SELECT value, other, error_code, other_error, pos, other_pos FROM paired ORDER BY pos"
 # Pairs that differ first, the largest difference first; then pairs with one score missing; then the others.
 EXAMPLES = """
 SELECT p.example_id, p.pos, p.other_pos, p.value, p.other, p.error_code, p.other_error FROM paired p
@@ -180,7 +181,7 @@ def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: s
     with hash_joins() as cursor:
         cursor.execute(build_paired_sql(first, second) + ROWS, build_pair_params(first, second))
         rows = cursor.fetchall()
-    n_common = count_common(first, second)
+    n_common, trials = count_common(first, second), _read_trials(first, second, rows)
     return {
         "a": first.describe(),
         "b": second.describe(),
@@ -190,7 +191,8 @@ def difference_view(first: ComparisonSide, second: ComparisonSide, cluster_by: s
         "matched_by": matched_by(first, second),
         **_shares(first, second, n_common, len(rows)),
         "cluster_by": cluster_by,
-        "comparison": _comparison(first, second, rows, n_common, cluster_by),
+        "comparison": _comparison(first, second, rows, n_common, cluster_by, trials=trials),
+        "trials": None if trials is None else trials.screen(first.plan.level),
         "warnings": list(pairing_warnings(first, second, n_common)),
     }
 
@@ -265,7 +267,8 @@ def difference_between(first: ComparisonSide, second: ComparisonSide, *, togethe
         cursor.execute(build_paired_sql(first, second) + ROWS, build_pair_params(first, second))
         rows = cursor.fetchall()
     cluster_by = first.plan.cluster_by or second.plan.cluster_by
-    return _comparison(first, second, rows, count_common(first, second), cluster_by, together)
+    trials = _read_trials(first, second, rows)
+    return _comparison(first, second, rows, count_common(first, second), cluster_by, together, trials)
 
 
 def _comparison(
@@ -275,11 +278,13 @@ def _comparison(
     n_common: int,
     cluster_by: str | None,
     together: int = 1,
+    trials: PairedTrials | None = None,
 ) -> dict[str, Any]:
     is_one_run = first.config.experiment_id == second.config.experiment_id
     question = replace(_question(first, second, n_common, together), cluster_by=cluster_by)
     fresh_from = max(first.config.fresh_from, second.config.fresh_from) if is_one_run else 0
     common, scores = sum_pairs(first, second, rows, fresh_from)
+    common = common if trials is None else trials.add_lost(common)
     clusters = None
     if cluster_by is not None:
         places = [row[4] for row in rows]
@@ -315,6 +320,11 @@ def sum_pairs(
     if rows:
         (common,) = advanced([common], [(scores[0], scores[1])], [fresh_from])
     return common, (scores[0], scores[1])
+
+
+def _read_trials(first: ComparisonSide, second: ComparisonSide, rows: Sequence[Sequence[Any]]) -> PairedTrials | None:
+    sides = [(side.plan, side.config, side.metric) for side in (first, second)]
+    return read_paired_trials(sides, [row[4:6] for row in rows])
 
 
 def _scale_scores(metric: Metric, rows: Sequence[tuple[float | None, str | None]]) -> FloatArray:

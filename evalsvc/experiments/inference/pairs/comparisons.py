@@ -13,10 +13,11 @@ import orjson
 from django.db import connections
 
 from evalsvc.experiments.definition.metrics import Metric
+from evalsvc.experiments.inference.estimates.trials import bound_scores
 from evalsvc.experiments.inference.pairs.sheet import Sheet
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.infra.cache import BoundedCache
-from evalsvc.stats.pairs.common import NOTHING, Common, advanced
+from evalsvc.stats.pairs.common import NOTHING, Common, advanced, with_lost_trials
 from evalsvc.tenancy.scope import current_role
 
 SUMS = ("upto", "n", "total", "squares", "n_plus", "n_minus", "n_missing", "missing_low", "missing_high")
@@ -94,6 +95,20 @@ def read_comparisons(*experiment_ids: int, of: Collection[int] | None = None) ->
     return {
         (first, second): Common(*[first, second, *sums, tuple(better), tuple(worse)])
         for first, second, *sums, better, worse in rows
+    }
+
+
+def add_lost_trials(
+    plan: ExperimentPlan, metric: Metric, configs: Sequence[Config], commons: Comparisons
+) -> Comparisons:
+    """Return comparisons with what lost trials could change; one query for a metric with trials."""
+    if metric.trials is None or not commons:
+        return commons
+    scores = bound_scores(plan, metric, configs)
+    known = {key: common for key, common in commons.items() if all(id in scores for id in key)}
+    return commons | {
+        key: with_lost_trials(common, *(scores[id].take(slice(common.upto)) for id in key))
+        for key, common in known.items()
     }
 
 

@@ -19,8 +19,18 @@ from evalsvc.stats.pairs.leader import ROUNDING
 from evalsvc.stats.pairs.newpairs import INCONCLUSIVE, NewEvidence
 from evalsvc.stats.pairs.paired import Differences, pair_interval
 from evalsvc.stats.pairs.simultaneous import n_comparisons
-from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC, Analysis, Verdict, decide_verdict
+from evalsvc.stats.pairs.verdict import (
+    MONITORING,
+    PLANNED_END,
+    POST_HOC,
+    Analysis,
+    Verdict,
+    decide_verdict,
+    is_much_missing,
+)
 from evalsvc.stats.race.elimination import Pair, e_value
+
+MUCH_MISSING = "much_missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +140,7 @@ def comparison_out(
         "label": analysis.basis,
         "this_set": _this_set(question, common, scale, analysis.fixed_sample_level),
         "word": verdict.word,
-        "reason": _why_undecided(question, analysis, verdict),
+        "reason": _why_undecided(question, analysis, verdict, common),
         **_outlook(question, common, analysis, evidence, verdict),
     }
     if question.metric.kind.covers == THIS_SET:
@@ -174,7 +184,7 @@ def _n_clusters(question: ComparisonQuestion, clusters: ClusteredPairs | None) -
 
 
 def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale, level: float) -> dict[str, Any]:
-    """Return the interval for this set; a missing half may have been anything, so it widens what is known."""
+    """Return the interval for this set, widened by what missing scores and lost trials may have been."""
     applicable = question.n_examples - _n_na(common)
     scorable = applicable - common.n_missing
     interval = pair_interval(
@@ -186,8 +196,8 @@ def _this_set(question: ComparisonQuestion, common: Common, scale: _Scale, level
         reach=question.reach,
     )
     ends: Ends | None = None if interval.lower is None or interval.upper is None else (interval.lower, interval.upper)
-    method, is_exact = interval.method, common.n >= applicable
-    if ends is not None and common.n_missing:
+    method, is_exact = interval.method, common.n >= applicable and not common.n_lost
+    if ends is not None and (common.n_missing or common.n_lost):
         ends = _widen_for_missing(question, common, ends, scorable, applicable)
         method = f"{method}, failures worst and best"
     lower, upper = (end * scale.whole for end in ends) if ends is not None else (None, None)
@@ -201,8 +211,8 @@ def _widen_for_missing(
 ) -> Ends | None:
     if question.metric.value_range is None:
         return None
-    low = (ends[0] * scorable + common.missing_low) / applicable
-    high = (ends[1] * scorable + common.missing_high) / applicable
+    low = (ends[0] * scorable + common.lost_low + common.missing_low) / applicable
+    high = (ends[1] * scorable + common.lost_high + common.missing_high) / applicable
     return low, high
 
 
@@ -213,10 +223,12 @@ def _evidence(question: ComparisonQuestion, common: Common, fresh_from: int) -> 
     return NewEvidence(max(0, common.upto - fresh_from), common.log_better, common.log_worse)
 
 
-def _why_undecided(question: ComparisonQuestion, analysis: Analysis, verdict: Verdict) -> str | None:
+def _why_undecided(question: ComparisonQuestion, analysis: Analysis, verdict: Verdict, common: Common) -> str | None:
     """Return why no verdict is possible, or not before the planned end, if that is so."""
     if question.reach is None:
         return NO_RANGE
+    if verdict.word == INCONCLUSIVE and is_much_missing(common):
+        return MUCH_MISSING
     if analysis.basis != MONITORING or verdict.word != INCONCLUSIVE:
         return None
     return NO_CLUSTERED if question.cluster_by is not None else None
@@ -242,7 +254,8 @@ def _outlook(
         }
     n_left = max(0, (question.select_end or 0) - common.upto)
     about = 0 if verdict.word != INCONCLUSIVE else None
-    if about is None and question.cluster_by is None and question.reach is not None:
+    is_foreseeable = question.cluster_by is None and question.reach is not None and not is_much_missing(common)
+    if about is None and is_foreseeable:
         monitored = evidence.more_for_a_word(threshold) if evidence is not None and threshold is not None else None
         fixed = more_pairs_for_verdict(
             common.differences,

@@ -25,7 +25,13 @@ from evalsvc.experiments.inference.estimates.selection import bound_selected
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals, watch, watch_all
 from evalsvc.experiments.inference.failure_patterns import find_nonrandom_failures
 from evalsvc.experiments.inference.leader import LeadingConfigs, find_leading_configs
-from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable, read_comparisons, read_sums
+from evalsvc.experiments.inference.pairs.comparisons import (
+    Comparisons,
+    add_lost_trials,
+    is_pairable,
+    read_comparisons,
+    read_sums,
+)
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Aggregate, Config, ExperimentPlan
 from evalsvc.stats.pairs.common import between
@@ -147,7 +153,9 @@ def add_pairs(scene: Scene, pairs: Iterable[tuple[Config, Config | None]]) -> Sc
     pair_ends, pairs = [], list(dict.fromkeys(pairs))
     others = {other.pk for _, other in pairs if other is not None}
     if scene.commons:
-        scene = replace(scene, commons={**scene.commons, **read_comparisons(scene.plan.pk, of=others)})
+        commons = read_comparisons(scene.plan.pk, of=others)
+        commons = add_lost_trials(scene.plan, primary_metric(scene.plan), scene.configs, commons)
+        scene = replace(scene, commons={**scene.commons, **commons})
     for config, other in pairs:
         common = between(scene.commons, config.pk, other.pk) if other is not None else None
         if other is not None and common is not None:
