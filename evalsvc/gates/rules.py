@@ -23,6 +23,8 @@ from evalsvc.stats.gating.decisions import JudgedClaim, judge_all
 from evalsvc.stats.gating.quantiles import compute_quantile, quantile_ends
 from evalsvc.stats.pairs.common import BoundedScores
 
+LOST_TRIALS = "lost_trials"
+
 
 @dataclass(frozen=True, slots=True)
 class WeighedRule:
@@ -59,7 +61,7 @@ class WeighedRule:
             candidate_ends=BoundedScores(scores.candidate, *first),
             baseline_ends=BoundedScores(claim.pairs.baseline, *second),
         )
-        return replace(claim, worst=worst, best=best, n_missing=int((worst < best).sum()), pairs=pairs)
+        return replace(claim, worst=worst, best=best, pairs=pairs)
 
     def _claim(self, scores: GateScores, *, of_this_set: bool) -> GateClaim:
         rule, population = self.rule, scores.population if of_this_set else None
@@ -221,4 +223,5 @@ def _changes(rule: WeighedRule) -> dict[str, int | None]:
 
 def _warnings(claim: GateClaim) -> list[str]:
     n = claim.n - claim.n_missing if claim.clusters is None else claim.n_independent
-    return [FEW_SCORES] if n < 30 else []
+    has_lost = int((claim.worst < claim.best).sum()) > claim.n_missing
+    return [FEW_SCORES] * (n < 30) + [LOST_TRIALS] * has_lost

@@ -22,6 +22,9 @@ KINDS: dict[str, dict[str, Any]] = {
 CLUSTER_BY = "metadata.document"
 N_CLUSTERED = 4
 """Examples of one document."""
+N_TRIALS = 3
+TRIALS = {"of": "pass^k", "k": 2}
+LOST = {"error": {"type": "rate_limited"}}
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class RandomRun:
     late_after_end: bool
     has_interim_look: bool
     cluster_by: str | None
+    trials: list[Any] | None
+    """Of `right`, where it is a metric with trials: by config an array of shape (n, N_TRIALS), NaN where one is lost."""
     plan: dict[str, Any] = field(default_factory=dict)
 
 
@@ -75,6 +80,8 @@ def draw_run(seed: int) -> RandomRun:
     if rng.random() < 0.3:
         plan["baseline"] = names[int(rng.integers(n_planned))]
     stopped = tuple(bool(rng.random() < 0.15) for _ in range(k))
+    late_after_end, has_interim_look = rng.random() < 0.5, rng.random() < 0.5
+    trials = [_draw_trials(rng, hard) for _ in range(k)] if "right" in metrics and rng.random() < 0.3 else None
     return RandomRun(
         n=n,
         metrics=metrics,
@@ -85,9 +92,10 @@ def draw_run(seed: int) -> RandomRun:
         first_ends=first_ends,
         ends=ends,
         stopped=stopped,
-        late_after_end=rng.random() < 0.5,
-        has_interim_look=rng.random() < 0.5,
+        late_after_end=late_after_end,
+        has_interim_look=has_interim_look,
         cluster_by=cluster_by,
+        trials=trials,
         plan=plan,
     )
 
@@ -104,6 +112,13 @@ def _draw_scores(rng: Any, name: str, ability: Any) -> Any:
     return values
 
 
+def _draw_trials(rng: Any, hard: Any) -> Any:
+    chance = np.clip(hard + rng.choice([0.0, 0.2, 0.5]), 0, 1)
+    passed = (rng.random((len(hard), N_TRIALS)) < chance[:, None]).astype(float)
+    passed[rng.random(passed.shape) < rng.choice([0.0, 0.02, 0.2])] = np.nan
+    return passed
+
+
 class RunPlayer:
     """Plays drawn experiments for a caller, and keeps a dataset for each size."""
 
@@ -113,9 +128,12 @@ class RunPlayer:
 
     def play(self, run: RandomRun) -> Iterator[str]:
         """Play an experiment; yield its id at the end, and of half of them before the late configs come."""
-        metrics = [{"name": name, "source": "client", **KINDS[name]} for name in run.metrics]
+        metrics: list[dict[str, Any]] = [{"name": name, "source": "client", **KINDS[name]} for name in run.metrics]
         configs = [{"name": name, "kind": "push"} for name in run.names[: run.n_planned]]
         plan = {"metrics": metrics, "cluster_by": run.cluster_by, **run.plan}
+        if run.trials is not None:
+            metrics[run.metrics.index("right")]["trials"] = TRIALS
+            plan["n_samples"] = N_TRIALS
         if plan["cluster_by"] is None:
             del plan["cluster_by"]
         made = make_experiment(self.caller, self._dataset(run.n), configs, **plan)
@@ -155,8 +173,15 @@ class RunPlayer:
         return done
 
     def _row(self, run: RandomRun, i: int, pos: int) -> dict[str, Any]:
+        failure = {"error": {"type": "bug"}}
         if run.failed[i][pos]:
-            return {"pos": pos, "error": {"type": "bug"}}
+            return {"pos": pos, **failure} if run.trials is None else {"pos": pos, "samples": [failure] * N_TRIALS}
         values = {name: float(run.scores[i][name][pos]) for name in run.metrics}
         scores = {name: value for name, value in values.items() if not np.isnan(value)}
-        return {"pos": pos, "output": "x", "scores": scores}
+        if run.trials is None:
+            return {"pos": pos, "output": "x", "scores": scores}
+        samples = [
+            LOST if np.isnan(passed) else {"output": "x", "scores": scores | {"right": passed}}
+            for passed in run.trials[i][pos].tolist()
+        ]
+        return {"pos": pos, "samples": samples}

@@ -70,7 +70,7 @@ def test_lost_trials_are_as_bad_as_they_can_be(alice: Caller) -> None:
     made = finished(alice, 3, outcomes)
     rule = decide(alice, made, {"at_least": 0.9})
     worst, best = np.array([1.0] * 36 + [0.4] * 4), np.ones(40)
-    assert (rule["estimate"], rule["n_missing"]) == (1.0, 4)
+    assert (rule["estimate"], rule["n"], rule["n_missing"], rule["warnings"]) == (1.0, 40, 0, ["lost_trials"])
     assert rule["lower"] == pytest.approx(Moments.from_row(worst).end(0.0, 0.05))
     assert rule["upper"] == pytest.approx(min(1.0, Moments.from_row(best).end(1.0, 0.05)))
     assert decide(alice, finished(alice, 3, ["yyyyy"] * 40), {"at_least": 0.9})["lower"] > rule["lower"]
@@ -100,7 +100,7 @@ def test_lost_trials_decide_no_comparison(alice: Caller) -> None:
     sides = {name: {"experiment_id": made["id"], "config": name} for name in ("old", "new")}
     rule = decide(alice, made, {"better_by": 0.0}, candidate=sides["new"], baseline=sides["old"])
     # Each test of the candidate is between 0.1 and 1, each of the baseline 0.4.
-    assert (rule["outcome"], rule["n_missing"]) == ("undecided", 40)
+    assert (rule["outcome"], rule["warnings"]) == ("undecided", ["lost_trials"])
     assert rule["lower"] <= -0.3 + 1e-9 and rule["upper"] >= 0.6 - 1e-9
 
 
@@ -108,7 +108,7 @@ def test_watched_gates_take_lost_trials_as_failed_too(alice: Caller) -> None:
     whole, lost = (finished(alice, 3, [row] * 4 + ["yyyyy"] * 36) for row in ("yyyyy", "yyyyl"))
     complete, bounded = (decide(alice, made, {"at_least": 0.6}, looks="watched") for made in (whole, lost))
     assert complete["outcome"] == "pass"
-    assert (complete["n_missing"], bounded["n_missing"]) == (0, 4)
+    assert (complete["warnings"], bounded["warnings"]) == ([], ["lost_trials"])
     assert bounded["lower"] < complete["lower"]
 
 
