@@ -49,18 +49,21 @@ class WeighedRule:
         claim = replace(self._claim(scores, of_this_set=of_this_set), clusters=scores.clusters)
         if scores.candidate_ends is None and scores.baseline_ends is None:
             return claim
-        first, second = scores.candidate_ends or (scores.candidate,) * 2, scores.baseline_ends or (scores.baseline,) * 2
+        first = scores.candidate_ends or (scores.candidate, scores.candidate)
+        second = scores.baseline_ends or (scores.baseline, scores.baseline)
         extremes = [
             self._claim(replace(scores, candidate=first[at], baseline=second[1 - at]), of_this_set=of_this_set)
             for at in (0, 1)
         ]
         worst = np.minimum(extremes[0].worst, extremes[1].worst)
         best = np.maximum(extremes[0].best, extremes[1].best)
-        pairs = claim.pairs and replace(
-            claim.pairs,
-            candidate_ends=BoundedScores(scores.candidate, *first),
-            baseline_ends=BoundedScores(claim.pairs.baseline, *second),
-        )
+        pairs = claim.pairs
+        if pairs is not None and second[0] is not None and second[1] is not None:
+            pairs = replace(
+                pairs,
+                candidate_ends=BoundedScores(pairs.candidate, *first),
+                baseline_ends=BoundedScores(pairs.baseline, second[0], second[1]),
+            )
         return replace(claim, worst=worst, best=best, pairs=pairs)
 
     def _claim(self, scores: GateScores, *, of_this_set: bool) -> GateClaim:

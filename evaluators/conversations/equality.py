@@ -272,7 +272,8 @@ def _have_same_tool(calls: Sequence[Call], expected: Sequence[Call]) -> Fits:
         np.array([numbers.setdefault(call.name, len(numbers)) for call in side], dtype=np.int64)
         for side in (calls, expected)
     )
-    return left[:, None] == right[None, :]
+    is_same: Fits = left[:, None] == right[None, :]
+    return is_same
 
 
 def _select(call: Call, rulebook: Rulebook, rules: Rules, *, fill: bool) -> Arguments:
