@@ -108,7 +108,7 @@ def test_what_was_evaluated_is_stored_and_leads_to_the_trace(alice: Caller) -> N
     (result,) = evaluate(alice, app="shop")
     row = EvaluationRequest.objects.using("system").get(account_id=alice.account.pk)
 
-    assert row.extras["sent"]["conversation"]["session_id"] == "s1"
+    assert (row.extras or {})["sent"]["conversation"]["session_id"] == "s1"
     stored = alice.get(f"/v1/evaluations/{result['evaluation_id']}").json()["evaluation"]
     assert stored["trace_id"] == recorder.trace_id
     # What was evaluated stays, whatever the session gains.
@@ -213,7 +213,7 @@ def test_texts_that_were_not_captured_are_missing(alice: Caller) -> None:
     recorder = Recorder()
     agent = recorder.run_agent("shop")
     recorder.write("chat", {"gen_ai.operation.name": "chat"}, agent)
-    recorder.run_tool("c1", "find", agent, **{"gen_ai.tool.call.arguments": '{"id": 7}'})
+    recorder.run_tool("c1", "find", agent, arguments='{"id": 7}')
     recorder.run_tool("c2", "refund", agent, failed=True)
     recorder.write("chat", {"gen_ai.operation.name": "chat"}, agent)
     store(alice, *recorder.spans)
@@ -533,7 +533,7 @@ def test_a_long_conversation_within_the_limits_is_evaluated_whole(alice: Caller)
 
     assert answer.status_code == 202
     row = EvaluationRequest.objects.using("system").get(account_id=alice.account.pk)
-    assert [message["content"] for message in row.extras["sent"]["conversation"]["messages"]] == texts
+    assert [message["content"] for message in (row.extras or {})["sent"]["conversation"]["messages"]] == texts
 
 
 @pytest.mark.parametrize(

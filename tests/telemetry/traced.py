@@ -85,7 +85,10 @@ class Recorder:
         }
         return self.write("chat", attributes, parent)
 
-    def run_tool(self, id: str, name: str, parent: str | None = None, *, failed: bool = False, **more: Any) -> str:
+    def run_tool(
+        self, id: str, name: str, parent: str | None = None, *, failed: bool = False, arguments: str | None = None
+    ) -> str:
         """OpenTelemetry's span of a tool."""
+        captured = {} if arguments is None else {"gen_ai.tool.call.arguments": arguments}
         attributes = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": id}
-        return self.write(f"execute_tool {name}", attributes | more, parent, failed=failed)
+        return self.write(f"execute_tool {name}", attributes | captured, parent, failed=failed)

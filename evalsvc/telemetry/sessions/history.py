@@ -36,6 +36,11 @@ class History:
     def __init__(self) -> None:
         self._chains: list[list[Entry]] = []
 
+    @property
+    def is_joined(self) -> bool:
+        """Return whether all spans so far are one conversation."""
+        return len(self._chains) == 1
+
     def add_earlier(self, inputs: Sequence[Message], outputs: Sequence[Message]) -> None:
         """Add what a span before all others was asked and has said."""
         asked = [build_entry(message) for message in inputs]

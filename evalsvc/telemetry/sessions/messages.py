@@ -129,6 +129,14 @@ def _clean(value: Any) -> Any:
     return [_clean(part) for part in value] if isinstance(value, list) else value
 
 
+def is_repeated(attributes: Mapping[str, Any], later: Mapping[str, Any]) -> bool:
+    """Return whether a later span repeats what this one was asked, to the letter: it then need not be parsed."""
+    asked, repeated = attributes.get(OTEL_INPUT), later.get(OTEL_INPUT)
+    if not isinstance(asked, str) or not isinstance(repeated, str) or asked[-2:] != "}]":
+        return False
+    return repeated.startswith(asked[:-1]) and repeated[len(asked) - 1 : len(asked)] in (",", "]")
+
+
 def count_tokens(attributes: Mapping[str, Any]) -> dict[str, int]:
     """Return the tokens that a span says it took."""
     counts = {

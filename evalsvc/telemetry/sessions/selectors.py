@@ -17,6 +17,7 @@ from evalsvc.telemetry.sessions.messages import (
     Document,
     SpanMessages,
     count_tokens,
+    is_repeated,
     read_messages,
     write_message,
 )
@@ -90,10 +91,14 @@ def _join_messages(account_id: int, chosen: Sequence[SpanRow], rows: Sequence[Sp
         raise UnreadableSession(TOO_LARGE)
     history, usage = History(), Counter[str]()
     about: Document = {}
+    later: Document = {}
     for row, attributes, events in _load(account_id, spans):
         usage.update(count_tokens(attributes))
+        if history.is_joined and is_repeated(attributes, later):
+            continue
         if (read := _read(row, attributes, events)) is None:
             continue
+        later = attributes
         history.add_earlier(read.inputs, read.outputs)
         for name, value in (("system", read.system), ("tools", read.tools)):
             if value is not None:
