@@ -7,7 +7,6 @@ import random
 from typing import Any
 
 import pytest
-
 from evalsvc.evaluations.models import EvaluationRequest
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
@@ -555,5 +554,24 @@ def test_a_session_of_too_many_spans_or_bytes_is_refused(alice: Caller, monkeypa
     module = "evalsvc.telemetry.sessions.selectors"
     monkeypatch.setattr(f"{module}.MAX_SESSION_BYTES", 1_000)
     assert "bytes" in refuse(alice, {"session_id": "s1"})
+    monkeypatch.undo()
+    monkeypatch.setattr(f"{module}.MAX_REPEATED", 7)
+    assert "more than 7 messages" in refuse(alice, {"session_id": "s1"})
+    monkeypatch.undo()
+    monkeypatch.setattr("evalsvc.telemetry.sessions.history.MAX_MESSAGES", 1)
+    recorder.chat([user("Else")], said("so"), parent=recorder.run_agent("shop"))
+    store(alice, *recorder.spans)
+    assert "more than 1 messages" in refuse(alice, {"session_id": "s1"})
     monkeypatch.setattr(f"{module}.MAX_SPANS", 3)
     assert "3 spans" in refuse(alice, {"session_id": "s1"})
+
+
+def test_texts_written_in_two_ways_are_one_conversation(alice: Caller) -> None:
+    recorder = Recorder()
+    recorder.chat(FIRST[:1], FIRST[1])
+    repeated = json.dumps(FIRST, indent=1)
+    output = json.dumps(ANSWERED[3:])
+    recorder.write("chat", {"gen_ai.input.messages": repeated, "gen_ai.output.messages": output})
+    store(alice, *recorder.spans)
+
+    assert show(read(alice)) == WHOLE[:4]

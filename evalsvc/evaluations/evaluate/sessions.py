@@ -6,7 +6,8 @@ from functools import partial
 
 from evalsvc.evaluations.wire.sessions import POINTER, FindSession
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
-from evalsvc.telemetry.sessions.selectors import Session, UnreadableSession, get_session
+from evalsvc.telemetry.sessions.history import UnreadableSession
+from evalsvc.telemetry.sessions.selectors import Session, get_session
 from evalsvc.tenancy.scope import account_scope
 
 

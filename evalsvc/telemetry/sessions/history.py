@@ -7,7 +7,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluators.messages import Message
+from evaluators.messages import MAX_MESSAGES, Message
+
+
+class UnreadableSession(ValueError):
+    """A session that has no conversation, or one that cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class History:
         return len(self._chains) == 1
 
     def add_earlier(self, inputs: Sequence[Message], outputs: Sequence[Message]) -> None:
-        """Add what a span before all others was asked and has said."""
+        """Add what a span before all others was asked and has said. Raises UnreadableSession for too many chains."""
         asked = [build_entry(message) for message in inputs]
         whole = [*asked, *map(build_entry, outputs)]
         if not whole:
@@ -53,6 +57,8 @@ class History:
             if joined is not None:
                 self._chains[position:] = [joined]
                 return
+        if len(self._chains) == MAX_MESSAGES:
+            raise UnreadableSession(f"The session has more than {MAX_MESSAGES} messages.")
         self._chains.append(whole)
 
     def list_messages(self) -> list[Message]:
@@ -83,11 +89,26 @@ def _overlap(earlier: list[Entry], chain: list[Entry]) -> list[Entry] | None:
 
     What stands before it in the chain is a summary of what it replaces, and has no more messages.
     """
-    best, ends = 0, 0
-    for end in range(1, len(chain) + 1):
-        size = 0
-        while size < min(end, len(earlier)) and chain[end - 1 - size].digest == earlier[-1 - size].digest:
+    sizes = _match_backwards([entry.digest for entry in earlier], [entry.digest for entry in chain])
+    size, end = max(
+        ((size, -end) for end, size in enumerate(sizes, 1) if end - size <= len(earlier) - size), default=(0, 0)
+    )
+    return [*earlier, *chain[-end:]] if size else None
+
+
+def _match_backwards(earlier: list[bytes], chain: list[bytes]) -> list[int]:
+    """Return for each entry of a chain how many up to it, read backwards, equal the last ones of the earlier messages.
+
+    By the Z-algorithm, in linear time: Gusfield, Algorithms on Strings, Trees and Sequences, 1997, section 1.3.
+    """
+    text = [*reversed(earlier), b"", *reversed(chain)]
+    lengths = [0] * len(text)
+    left = right = 0
+    for i in range(1, len(text)):
+        size = min(right - i, lengths[i - left]) if i < right else 0
+        while i + size < len(text) and text[size] == text[i + size]:
             size += 1
-        if size > best and end - size <= len(earlier) - size:
-            best, ends = size, end
-    return [*earlier, *chain[ends:]] if best else None
+        lengths[i] = size
+        if i + size > right:
+            left, right = i, i + size
+    return lengths[: len(earlier) : -1]

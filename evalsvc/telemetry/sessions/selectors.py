@@ -12,7 +12,7 @@ from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
 from evalsvc.telemetry.sessions.calls import build_messages
-from evalsvc.telemetry.sessions.history import History
+from evalsvc.telemetry.sessions.history import History, UnreadableSession
 from evalsvc.telemetry.sessions.messages import (
     Document,
     SpanMessages,
@@ -39,12 +39,10 @@ MAX_SPANS = 5_000
 MAX_SESSION_BYTES = 64 * 1024 * 1024
 """Of the spans with messages: each repeats the conversation so far."""
 TOO_LARGE = f"The spans of the session have more than {MAX_SESSION_BYTES} bytes."
+MAX_REPEATED = 200_000
+"""Messages that are read of all spans together."""
 PORTION_BYTES = 4 * 1024 * 1024
 """Of the spans that are read at once."""
-
-
-class UnreadableSession(ValueError):
-    """A session that has no conversation, or one that cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +90,7 @@ def _join_messages(account_id: int, chosen: Sequence[SpanRow], rows: Sequence[Sp
     history, usage = History(), Counter[str]()
     about: Document = {}
     later: Document = {}
+    n_messages = 0
     for row, attributes, events in _load(account_id, spans):
         usage.update(count_tokens(attributes))
         if history.is_joined and is_repeated(attributes, later):
@@ -99,6 +98,9 @@ def _join_messages(account_id: int, chosen: Sequence[SpanRow], rows: Sequence[Sp
         if (read := _read(row, attributes, events)) is None:
             continue
         later = attributes
+        n_messages += len(read.inputs) + len(read.outputs)
+        if n_messages > MAX_REPEATED:
+            raise UnreadableSession(f"The spans of the session repeat more than {MAX_REPEATED} messages.")
         history.add_earlier(read.inputs, read.outputs)
         for name, value in (("system", read.system), ("tools", read.tools)):
             if value is not None:
