@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+
 from evalsvc.evaluations.models import EvaluationRequest
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
