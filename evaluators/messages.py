@@ -39,7 +39,8 @@ class Message:
     """A message of a user or an assistant, or the result of a tool.
 
     Only an assistant has `calls`, which run at once and have no order. Only a tool has `call_id`, `name` and `error`;
-    `error` is False where the format does not tell. `index` is the position of the entry in the list as it was sent.
+    `error` is False where the format does not tell. `missing` is a message whose text nothing has captured. `index` is
+    the position of the entry in the list as it was sent.
     """
 
     role: Role
@@ -48,6 +49,7 @@ class Message:
     call_id: str | None = None
     name: str | None = None
     error: bool = False
+    missing: bool = False
     agent: str | None = None
     at: str | None = None
     index: int = field(default=0, compare=False)

@@ -43,6 +43,7 @@ class SpanOut(SharedOut):
     duration: Annotated[str, msgspec.Meta(description="ISO 8601, for example PT0.216S.")]
     status_code: Annotated[str, build_enum(f"STATUS_CODE_{status}" for status in STATUSES)]
     status_message: str | None
+    conversation_id: str | None
     span_attributes: Attributes
     events: list[dict[str, Json]]
     links: list[dict[str, Json]]

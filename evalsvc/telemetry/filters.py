@@ -29,6 +29,7 @@ SPAN_FIELDS = SHARED | {
     "parent_span_id": ("parent_span_id", "text"),
     "span_name": ("name", "text"),
     "status_message": ("status_message", "text"),
+    "conversation_id": ("conversation_id", "text"),
 }
 
 

@@ -46,6 +46,7 @@ class Span(Record):
     duration_ns = models.BigIntegerField()
     status_code = models.SmallIntegerField()
     status_message = models.TextField(null=True)
+    conversation_id = models.CharField(max_length=255, null=True)
     events = models.JSONField(default=list)
     links = models.JSONField(default=list)
 
@@ -54,6 +55,11 @@ class Span(Record):
         indexes = (
             models.Index(fields=["account", "-id"], name="ix_span_account"),
             models.Index(fields=["account", "-started_at", "-id"], name="ix_span_time"),
+            models.Index(
+                fields=["account", "conversation_id"],
+                name="ix_span_conversation",
+                condition=models.Q(conversation_id__isnull=False),
+            ),
         )
 
     def __str__(self) -> str:

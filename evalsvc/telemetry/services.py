@@ -36,6 +36,7 @@ SPAN_COLUMNS = SHARED_COLUMNS | {
     "duration_ns": "bigint",
     "status_code": "smallint",
     "status_message": "text",
+    "conversation_id": "text",
     "events": "jsonb",
     "links": "jsonb",
 }

@@ -55,31 +55,32 @@ def has_question(value: object, text: str) -> bool:
     return any(message.role == "user" and message.text == text for message in messages)
 
 
-def read_conversation(value: object) -> Conversation:
+def read_conversation(value: object, *, is_part: bool = False) -> Conversation:
     """Read a conversation: a list of messages, or an object that has one as an API or a span does.
 
     Formats: OpenAI's Chat Completions and Responses, content blocks with `tool_use`, LangChain, the GenAI messages of
-    OpenTelemetry, and OpenInference's flattened attributes. Raises Unreadable.
+    OpenTelemetry, and OpenInference's flattened attributes. A part of a conversation may lack the calls whose results
+    it has. Raises Unreadable.
     """
     if isinstance(value, list | tuple):
-        return _build(enumerate_entries(value, ""), {})
+        return _build(enumerate_entries(value, ""), {}, is_part=is_part)
     if not isinstance(value, Mapping):
         raise Unreadable("A list of messages, or an object with `messages`, was expected.")
     if any(_flat_key.fullmatch(str(name)) for name in value):
         messages, tools = _unflatten(value)
-        return _build(messages, {**value, "tools": tools or None})
+        return _build(messages, {**value, "tools": tools or None}, is_part=is_part)
     if OTEL_INPUT in value or OTEL_OUTPUT in value:
         named = {"system": _parse(value, OTEL_SYSTEM), "tools": _parse(value, OTEL_TOOLS)}
-        return _build(_read_otel(value), {**value, **named})
+        return _build(_read_otel(value), {**value, **named}, is_part=is_part)
     if "messages" in value:
-        return _build(enumerate_entries(value["messages"], "/messages"), value)
+        return _build(enumerate_entries(value["messages"], "/messages"), value, is_part=is_part)
     if isinstance(value.get("input"), list) or isinstance(value.get("output"), list):
-        return _build(_read_responses(value), {**value, "system": value.get("instructions")})
+        return _build(_read_responses(value), {**value, "system": value.get("instructions")}, is_part=is_part)
     raise Unreadable("A list of messages, or an object with `messages`, was expected.")
 
 
-def _build(entries: Entries, about: Mapping[str, Any]) -> Conversation:
-    transcript = Transcript()
+def _build(entries: Entries, about: Mapping[str, Any], *, is_part: bool = False) -> Conversation:
+    transcript = Transcript(is_part=is_part)
     for index, (entry, pointer) in enumerate(entries):
         transcript.add(entry, pointer, index)
     system = [read_text(about.get("system")), *transcript.system]

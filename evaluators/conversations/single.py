@@ -11,8 +11,8 @@ def derive_fields(conversation: Conversation | None, reference: Reference | None
     """Return the fields of `build_sample` that a conversation and a reference contain.
 
     The output is the last text of the assistant, unless it calls tools there; the input is the last text of the user
-    before it. The contexts are the results of tools without errors, and the gold answer is the last text of a reference
-    that is a list of messages.
+    before it; neither where it is missing. The contexts are the results of tools without errors, and the gold answer is
+    the last text of a reference that is a list of messages.
     """
     fields: dict[str, Any] = {}
     if reference is not None and reference.text is not None:
@@ -21,12 +21,12 @@ def derive_fields(conversation: Conversation | None, reference: Reference | None
         return fields
     messages = conversation.messages
     last = next((at for at in reversed(range(len(messages))) if messages[at].role == "assistant"), None)
-    asked = [message.text for message in messages[:last] if message.role == "user"]
+    asked = [message for message in messages[:last] if message.role == "user"]
     results = [message for message in messages if message.role == "tool" and message.text and not message.error]
-    if last is not None and not messages[last].calls:
+    if last is not None and not messages[last].calls and not messages[last].missing:
         fields["output"] = messages[last].text
-    if asked:
-        fields["input"] = asked[-1]
+    if asked and not asked[-1].missing:
+        fields["input"] = asked[-1].text
     if results:
         fields["contexts"] = [{"id": result.call_id, "text": result.text} for result in results]
     if conversation.system is not None:

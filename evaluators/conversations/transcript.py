@@ -47,9 +47,13 @@ def is_entry(entry: object) -> bool:
 
 
 class Transcript:
-    """The messages so far. `add` raises Unreadable for an entry that does not fit to those before it."""
+    """The messages so far. `add` raises Unreadable for an entry that does not fit to those before it.
 
-    def __init__(self) -> None:
+    A part of a conversation may have results of calls that it does not have, and calls that it has twice.
+    """
+
+    def __init__(self, *, is_part: bool = False) -> None:
+        self._is_part = is_part
         self.messages: list[Message] = []
         self.system: list[str] = []
         self._names: dict[str, str] = {}
@@ -144,6 +148,8 @@ class Transcript:
         if call_id is None and self._without_id:
             position = self._without_id.index(name) if name in self._without_id else 0
             return self._without_id.pop(position)
+        if self._is_part:
+            return name if isinstance(name, str) else ""
         which = f"the call {call_id[:60]!r}" if isinstance(call_id, str) else "a call"
         raise self._error(f"is the result of {which}, which no message before it makes")
 
@@ -154,7 +160,7 @@ class Transcript:
         call = read_call(sent, f"Message {self._index}", self._pointer)
         if call.id is None:
             self._without_id.append(call.name)
-        elif call.id in self._names:
+        elif call.id in self._names and not self._is_part:
             raise self._error(f"calls a tool with the id {call.id[:60]!r}, as a call before it does")
         else:
             self._names[call.id] = call.name
@@ -165,6 +171,7 @@ class Transcript:
         return {
             "agent": agent if isinstance(agent, str) else None,
             "at": at if isinstance(at, str) else None,
+            "missing": item.get("missing") is True,
             "index": self._index,
         }
 

@@ -72,6 +72,7 @@ def test_a_span_keeps_all_that_was_said(alice: Caller) -> None:
         "duration": "PT0.5S",
         "status_code": "STATUS_CODE_ERROR",
         "status_message": "broke",
+        "conversation_id": None,
         "span_attributes": {"pat.app": "shop", "pat.experiment.id": "77", "n": 5},
         "events": [
             {

@@ -12,6 +12,7 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.evaluations.api import openapi
 from evalsvc.evaluations.evaluate import wait
 from evalsvc.evaluations.evaluate.answers import answer_stored
+from evalsvc.evaluations.evaluate.sessions import session_finder
 from evalsvc.evaluations.evaluate.use_case import EvaluateRequest, answer_again, evaluate
 from evalsvc.evaluations.queueing import enqueue_lane
 from evalsvc.evaluations.wire.prefer import read_prefer
@@ -37,7 +38,10 @@ class EvaluateView(AccountView):
         body = read_body(request)
         prefer = read_prefer(request.META.get("HTTP_PREFER", ""))
         evaluate_request = EvaluateRequest(
-            read_call(body), fingerprint(self.account.pk, body), prefer, read_retry_flag(request)
+            read_call(body, session_finder(self.account.pk)),
+            fingerprint(self.account.pk, body),
+            prefer,
+            read_retry_flag(request),
         )
         answer = evaluate(self.caller, evaluate_request, claim=self.claim, enqueue=enqueue_lane)
         # It is settled: with this answer, or with the work that is still pending.

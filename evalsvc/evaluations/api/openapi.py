@@ -73,7 +73,8 @@ CONVERSATION = {
         {
             "type": "object",
             "additionalProperties": True,
-            "description": "An object with `messages`, `tools` and `final_state`, or the attributes of a span.",
+            "description": "An object with `messages`, `tools` and `final_state`, or the attributes of a span; or the"
+            " `session_id` of stored spans, with an `agent` where there are several.",
         },
         {"type": "null"},
     ],

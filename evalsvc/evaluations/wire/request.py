@@ -21,6 +21,7 @@ from evalsvc.evaluations.wire.inputs import (
     type_errors,
 )
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
+from evalsvc.evaluations.wire.sessions import FindSession, is_session_request, read_session
 from evalsvc.judges.calls.endings import STOP, close_text, find_reason, name_ending
 from evalsvc.rest.answering.shapes import KeyWarning
 from evalsvc.rest.answering.unknown import MAX_WARNINGS, key_warnings
@@ -142,9 +143,17 @@ class EvaluateCall:
         return any(name is not None and name.strip("0-") for name in (self.log_id, self.span_id))
 
 
-def read_call(body: bytes) -> EvaluateCall:
-    """Decode and check a body; raise a Problem that points to each field that cannot be accepted."""
+def read_call(body: bytes, find_session: FindSession | None = None) -> EvaluateCall:
+    """Decode and check a body; raise a Problem that points to each field that cannot be accepted.
+
+    `find_session` finds the conversation of a session that the call names; without it such a call is refused.
+    """
     raw, may_warn = decode_noting_unknown(body, _strict_decoder, _decoder)
+    n_bytes, session = len(body), None
+    if is_session_request(raw.conversation):
+        session = read_session(raw.conversation, find_session)
+        raw.conversation = session.conversation
+        n_bytes += len(msgspec.json.encode(raw.conversation))
     fields = fields_in(raw)
     sample = replace(build_sample(fields), strips_thinking=raw.strip_thinking is not False)
     interval, interval_errors = parse_interval_options(
@@ -156,7 +165,7 @@ def read_call(body: bytes) -> EvaluateCall:
         *sample_errors(raw, sample),
         *place_errors(raw),
         *text_errors(raw),
-        *answer_errors(raw, body),
+        *answer_errors(raw, n_bytes),
     ]
     if errors:
         raise Invalid(*errors)
@@ -177,7 +186,7 @@ def read_call(body: bytes) -> EvaluateCall:
         dataset_id=id_text(raw.dataset_id),
         dataset_sample_id=id_text(raw.dataset_sample_id),
         log_id=raw.log_id,
-        trace_id=raw.trace_id,
+        trace_id=raw.trace_id or (session.trace_id if session else None),
         span_id=raw.span_id,
         warnings=request_warnings(body, raw, sample) if may_warn or sample.unread else (),
     )
@@ -309,9 +318,8 @@ def text_errors(raw: Body) -> list[FieldError]:
     return errors + tag_errors(raw.tags)
 
 
-def answer_errors(raw: Body, body: bytes) -> list[FieldError]:
+def answer_errors(raw: Body, n_bytes: int) -> list[FieldError]:
     """Check how long the answer would be: each result repeats what was judged."""
-    n_bytes = len(body)
     if n_bytes * len(raw.evaluators) > MAX_ANSWER_BYTES:
         # As it will be written: escaped, a character may have come as six bytes.
         n_bytes = len(msgspec.json.encode(msgspec.structs.replace(raw, evaluators=())))

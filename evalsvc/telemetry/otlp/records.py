@@ -13,6 +13,7 @@ from django.conf import settings
 
 from evalsvc.rest.bodies.names import bare_name, normalize_app_name
 from evalsvc.rest.problems import Problem
+from evalsvc.telemetry.otlp.messages import find_conversation_id
 from evalsvc.telemetry.otlp.otlp_json import UnreadableMessage
 from evalsvc.telemetry.otlp.values import ValueReader, column_text, hex_id, moment, to_int
 
@@ -195,6 +196,7 @@ def span_row(shared: dict[str, Any], span: Any) -> dict[str, object] | str:
         "duration_ns": min(max(0, ended - started_at), BIGINT - 1),
         "status_code": span.status.code if 0 <= span.status.code <= 2 else 0,
         "status_message": reader.text(span.status.message) if span.status.message else None,
+        "conversation_id": find_conversation_id(attributes),
         "attributes": attributes,
         "events": [build_event(reader, event) for event in (span.events or ())[:MAX_PARTS]],
         "links": [build_link(reader, link) for link in (span.links or ())[:MAX_PARTS]],

@@ -10,7 +10,17 @@ import base64
 import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
+
+from evalsvc.telemetry.otlp.messages import (
+    FLAT_PREFIXES,
+    NAMES,
+    VALUE_NAMES,
+    clean,
+    cut,
+    is_message_json,
+    shorten_messages,
+)
 
 MAX_TEXT = 65_536  # characters of one text
 MAX_TEXTS = 262_144  # characters of all texts of one span or log
@@ -18,22 +28,12 @@ MAX_VALUES = 10_000  # values in one span or log, nested ones included
 MAX_ATTRIBUTES = 256  # of one span, log, event, link, resource or scope
 MAX_KEY = 255
 MAX_DEPTH = 16
+MAX_MESSAGE_TEXTS = 2_097_152  # characters of the messages of one span: some senders repeat a conversation as JSON
+MAX_MESSAGE_VALUES = 50_000
+MAX_MESSAGE_DEPTH = 48
 # PostgreSQL writes JSON numbers with all their digits. Larger and smaller numbers are therefore stored as strings, as
 # are infinities and NaN.
 LARGEST, SMALLEST = 1e30, 1e-30
-
-
-def clean(text: str) -> str:
-    """Replace NUL, which PostgreSQL cannot store."""
-    return text.replace("\0", "\ufffd") if "\0" in text else text
-
-
-def cut(text: str, limit: int) -> str:
-    """Truncate a text to the limit, which includes a marker with the text's original length."""
-    if len(text) <= limit:
-        return clean(text)
-    mark = f"… [{len(text)} characters]"
-    return (clean(text[: max(0, limit - len(mark))]) + mark)[:limit]
 
 
 def column_text(text: str | None, limit: int = 255) -> str | None:
@@ -65,28 +65,76 @@ def moment(nanoseconds: int) -> datetime:
     return datetime.fromtimestamp(seconds, UTC).replace(microsecond=remainder // 1000)
 
 
-class ValueReader:
-    """Reader for the values of one span or log; retains at most MAX_VALUES values and MAX_TEXTS of text."""
+class Limits(NamedTuple):
+    """How much is kept: characters of one text and of all, values, and levels of nesting."""
 
-    def __init__(self) -> None:
-        self._n_values, self._n_chars = MAX_VALUES, MAX_TEXTS
+    text: int
+    texts: int
+    values: int
+    depth: int
+
+
+ORDINARY = Limits(MAX_TEXT, MAX_TEXTS, MAX_VALUES, MAX_DEPTH)
+MESSAGES = Limits(MAX_MESSAGE_TEXTS, MAX_MESSAGE_TEXTS, MAX_MESSAGE_VALUES, MAX_MESSAGE_DEPTH)
+
+
+class ValueReader:
+    """Reader for the values of one span or log, up to its limits. Messages have limits of their own, and stay whole."""
+
+    def __init__(self, limits: Limits = ORDINARY) -> None:
+        self._limits = limits
+        self._n_values, self._n_chars = limits.values, limits.texts
+        self._messages: ValueReader | None = None
 
     def text(self, text: str) -> str:
         """Return a text that can be stored."""
-        limit = min(MAX_TEXT, self._n_chars)
-        self._n_chars -= min(len(text), limit)
+        length, limit = len(text), self._n_chars
+        if length <= limit and length <= self._limits.text:
+            self._n_chars -= length
+            return clean(text)
+        limit = min(self._limits.text, limit)
+        self._n_chars -= limit
         # Never below 32 characters, so that there is room for the mark.
         return cut(text, max(limit, 32))
 
     def attributes(self, pairs: Iterable[Any] | None, depth: int = 0) -> dict[str, Any]:
         """Return attributes by their names. When a name is repeated, its last value counts."""
         attributes: dict[str, Any] = {}
+        n_parts = 0
         for pair in pairs or ():
-            if len(attributes) >= MAX_ATTRIBUTES or self._n_values <= 0:
+            key = pair.key
+            # The hot path: few attributes hold messages.
+            if (key in NAMES or key.startswith("llm.")) and depth == 0 and self._takes_messages(key, pair.value):
+                n_parts += key not in attributes
+                attributes[cut(key, MAX_KEY)] = self._read_messages(pair.value)
+                continue
+            if len(attributes) - n_parts >= MAX_ATTRIBUTES or self._n_values <= 0:
                 attributes["…"] = "[more attributes were left out]"
                 break
-            attributes[cut(pair.key, MAX_KEY)] = self.value(pair.value, depth)
+            attributes[cut(key, MAX_KEY)] = self.value(pair.value, depth)
         return attributes
+
+    def _takes_messages(self, name: str, value: Any) -> bool:
+        """Return whether an attribute holds messages, for which there is room.
+
+        Of any text that is so only where the limits of other texts would cut it.
+        """
+        if self._messages is not None and self._messages._n_values <= 0:
+            return False
+        if name not in VALUE_NAMES:
+            return name in NAMES or name.startswith(FLAT_PREFIXES)
+        if value.WhichOneof("value") != "string_value":
+            return False
+        text = value.string_value
+        return len(text) > min(MAX_TEXT, self._n_chars) and is_message_json(text)
+
+    def _read_messages(self, value: Any) -> Any:
+        """Return messages, or a part of one, as long as they are; JSON that is too long with shorter texts in it."""
+        reader = self._messages = self._messages or ValueReader(MESSAGES)
+        if value.WhichOneof("value") == "string_value" and len(text := value.string_value) > reader._n_chars:
+            shortened = shorten_messages(text, reader._n_chars)
+            return reader.value(value) if shortened is None else reader.text(shortened)
+        return reader.value(value)
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return an AnyValue as a JSON-compatible value."""
@@ -94,7 +142,7 @@ class ValueReader:
         kind = value.WhichOneof("value")
         if kind is None:
             return None
-        if kind in ("array_value", "kvlist_value") and depth >= MAX_DEPTH:
+        if kind in ("array_value", "kvlist_value") and depth >= self._limits.depth:
             return "[nested too deeply]"
         # The methods below have the names of AnyValue's fields.
         return getattr(self, kind, self._other)(getattr(value, kind), depth)

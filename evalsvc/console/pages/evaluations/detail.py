@@ -153,7 +153,7 @@ def _write_transcript(conversation: Conversation) -> str:
     lines = []
     for message in conversation.messages:
         source = f"{message.role} {message.name}" if message.name else message.role
-        parts = [message.text] if message.text else []
+        parts = ["(not captured)"] if message.missing else [message.text] if message.text else []
         parts += map(show, message.calls)
         lines.append(f"{message.index} {source}{' (error)' if message.error else ''}: {'; '.join(parts)}")
     return "\n".join(lines)
