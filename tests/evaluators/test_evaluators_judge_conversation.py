@@ -116,6 +116,138 @@ def test_samples_are_averaged() -> None:
     assert (score.value, score.extra["n_samples"], len(gateway.questions)) == (1.0, 3, 3)
 
 
+SHOP: list[dict[str, Any]] = [
+    {"role": "user", "text": "My order 7 is broken, and I live in Oslo. Refund it, please."},
+    {
+        "role": "assistant",
+        "calls": [{"id": "a", "name": "find", "args": {"id": 7}}, {"id": "b", "name": "pay", "args": {"id": 7}}],
+    },
+    {"role": "assistant", "text": "Your order 7 is refunded."},
+    {"role": "user", "text": "How is the weather today?"},
+    {"role": "assistant", "text": "It is sunny, you fool. Where do you live?"},
+]
+
+
+def turn(message: int, is_on_topic: bool, is_answered: bool, quote: str = "") -> dict[str, Any]:
+    quote = quote or {0: "Your order 7 is refunded.", 3: "It is sunny, you"}[message]
+    return {
+        "message": message,
+        "on_topic": is_on_topic,
+        "answer": message + (2 if message == 0 else 1),
+        "quote": quote,
+        "answered": is_answered,
+    }
+
+
+@pytest.mark.parametrize(
+    ("turns", "f1", "precision", "recall"),
+    [
+        ([turn(0, True, True), turn(3, False, True)], 2 / 3, 1 / 2, 1),
+        ([turn(0, True, True), turn(3, False, False)], 1, 1, 1),
+        ([turn(0, True, True), turn(3, True, False)], 2 / 3, 1, 1 / 2),
+        ([turn(0, True, False), turn(3, False, True)], 0, 0, 0),
+        ([turn(0, True, False), turn(3, False, False)], 0, None, 0),
+        ([turn(0, False, True), turn(3, False, True)], 0, 0, None),
+        ([turn(0, False, False), turn(3, False, False)], None, None, None),
+        # The worst of several verdicts about a turn counts, and counts once.
+        ([turn(0, True, True), turn(3, False, True), turn(3, False, False)], 2 / 3, 1 / 2, 1),
+        ([turn(3, False, True), turn(0, True, True), turn(0, True, True), turn(0, True, False)], 0, 0, 0),
+        ([turn(0, True, True), turn(0, False, False), turn(3, False, False)], 1, 1, 1),
+        # What rests on words that are not there is the other way round.
+        ([turn(0, True, True, "Never said that."), turn(3, True, True)], 2 / 3, 1, 1 / 2),
+        ([turn(0, True, True), turn(3, False, False, "Never said that.")], 2 / 3, 1 / 2, 1),
+    ],
+)
+def test_topic_adherence_has_three_scores(turns: Any, f1: Any, precision: Any, recall: Any) -> None:
+    for name, value in (("f1", f1), ("precision", precision), ("recall", recall)):
+        if value is None:
+            failed = refuse("topic-adherence", {"turns": turns}, conversation=SHOP, topic_score=name)
+            assert failed.code == "not_applicable"
+            assert (failed.extra or {})["judge"]["calls"] == 1  # type: ignore[index,call-overload]
+        else:
+            score, _ = judge("topic-adherence", {"turns": turns}, SHOP, topic_score=name)
+            assert score.value == pytest.approx(value, abs=1e-12)
+            assert (score.extra["f1"], score.extra["recall"]) == (
+                pytest.approx(f1, abs=1e-12),
+                recall if recall is None else pytest.approx(recall, abs=1e-12),
+            )
+
+
+def call(message: int, number: int, is_right: bool, quote: str = "Refund it, please.") -> dict[str, Any]:
+    return {"message": message, "call": number, "quote": quote, "right": is_right}
+
+
+@pytest.mark.parametrize(
+    ("calls", "value"),
+    [
+        ([call(1, 1, True), call(1, 2, True), call(4, 0, True)], 1.0),
+        ([call(1, 1, True), call(1, 2, True), call(4, 0, False)], 2 / 3),
+        ([call(1, 1, True), call(1, 2, False), call(4, 0, True)], 1 / 2),
+        ([call(1, 1, True), call(1, 1, True), call(1, 2, True), call(1, 1, False), call(4, 0, False)], 1 / 3),
+        ([call(1, 1, True), call(1, 2, True), call(4, 0, True, "Never said that.")], 2 / 3),
+    ],
+)
+def test_tool_choice_counts_calls_and_turns_that_lack_one(calls: Any, value: float) -> None:
+    conversation = {"messages": SHOP, "tools": [{"name": "find"}, {"name": "pay"}]}
+    assert judge("tool-choice", {"calls": calls}, conversation)[0].value == pytest.approx(value, abs=1e-12)
+
+
+def test_silence_that_is_right_is_not_applicable() -> None:
+    conversation = {"messages": SHOP[2:], "tools": [{"name": "pay"}]}
+    assert (
+        refuse("tool-choice", {"calls": [call(2, 0, True, "How is the weather")]}, conversation=conversation).code
+        == "not_applicable"
+    )
+
+
+def fact(message: int, quote: str, broken_by: int = -1, *, is_fact: bool = True) -> dict[str, Any]:
+    verdict = {"broken_by": broken_by, "kept": broken_by == -1}
+    return {"message": message, "is_fact": is_fact, "fact": "A fact." if is_fact else "", "quote": quote, **verdict}
+
+
+@pytest.mark.parametrize(
+    ("facts", "value", "n"),
+    [
+        ([fact(0, "My order 7 is broken"), fact(0, "I live in Oslo")], 1.0, 2),
+        ([fact(0, "My order 7 is broken"), fact(0, "I live in Oslo", 4)], 0.5, 2),
+        # One fact that is listed twice: where a verdict says that it is lost, it is.
+        ([fact(0, "My order 7 is broken"), fact(0, "I live in Oslo"), fact(0, "and I live in Oslo.", 4)], 0.5, 2),
+        ([fact(0, "My order 7 is broken"), fact(0, "I live in Rome")], 0.5, 2),
+    ],
+)
+def test_facts_count_once(facts: Any, value: float, n: int) -> None:
+    score, _ = judge("knowledge-retention", {"facts": [*facts, fact(3, "", is_fact=False)]}, SHOP)
+    assert (score.value, score.extra["n_facts"]) == (value, n)
+    rows = score.extra["facts"]
+    assert isinstance(rows, list)
+    told = [row["broken_by"] for row in rows if isinstance(row, dict) and "broken_by" in row]
+    assert told == ([4] if any(entry["broken_by"] == 4 for entry in facts) else [])
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "answer"),
+    [
+        ("knowledge-retention", {"facts": [fact(at, "", is_fact=False) for at in (0, 3)]}),
+        (
+            "conversation-completeness",
+            {
+                "intentions": [
+                    {
+                        **GOOD["conversation-completeness"]["intentions"][0],
+                        "message": at,
+                        "is_intention": False,
+                        "answer": -1,
+                    }
+                    for at in (0, 3)
+                ]
+            },
+        ),
+    ],
+)
+def test_a_share_of_nothing_is_not_applicable(evaluator: str, answer: Any) -> None:
+    assert refuse(evaluator, answer, conversation=SHOP).code == "not_applicable"
+
+
 # What a judge may get wrong
 
 

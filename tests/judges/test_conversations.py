@@ -171,14 +171,8 @@ MISSED = turn(1, True, 5, "Your order 7 is refunded.", False)
     ("turns", "settings", "value"),
     [
         ([ON, OFF], {}, 2 / 3),
-        ([ON, OFF], {"topic_score": "precision"}, 0.5),
-        ([ON, OFF], {"topic_score": "recall"}, 1.0),
         ([ON, DECLINED], {}, 1.0),
-        ([MISSED, OFF], {}, 0.0),
-        ([MISSED, DECLINED], {"topic_score": "recall"}, 0.0),
-        # The worst of two verdicts about a turn counts, and counts once.
-        ([ON, OFF, DECLINED], {}, 2 / 3),
-        ([OFF, ON, ON, MISSED], {}, 0.0),
+        ([ON, OFF], {"topic_score": "precision"}, 0.5),
     ],
 )
 def test_topics_are_kept(scripted: Scripted, turns: list[Any], settings: dict[str, Any], value: float) -> None:
@@ -202,25 +196,11 @@ def test_topics_name_the_turns_and_all_scores(scripted: Scripted) -> None:
     )
 
 
-@pytest.mark.parametrize("settings", [{}, {"topic_score": "precision"}, {"topic_score": "recall"}])
-def test_topics_of_nothing_are_not_applicable(scripted: Scripted, settings: dict[str, Any]) -> None:
+def test_topics_of_nothing_are_not_applicable(scripted: Scripted) -> None:
     turns = [turn(1, False, 5, "Your order 7 is refunded.", False), DECLINED]
-    result = scripted.evaluate(
-        "topic-adherence", said(turns=turns), conversation=SHOP, reference={"topics": ["fish"]}, **settings
-    )
+    result = scripted.evaluate("topic-adherence", said(turns=turns), conversation=SHOP, reference={"topics": ["fish"]})
     assert (result["status"], result["error_code"]) == ("validation_error", "not_applicable")
     assert result["error_info"]["judge"]["calls"] == 1
-
-
-def test_an_undefined_precision_is_not_applicable(scripted: Scripted) -> None:
-    result = scripted.evaluate(
-        "topic-adherence",
-        said(turns=[MISSED, DECLINED]),
-        conversation=SHOP,
-        reference={"topics": ["orders"]},
-        topic_score="precision",
-    )
-    assert result["error_code"] == "not_applicable"
 
 
 def in_role(message: int, quote: str, holds: bool) -> dict[str, Any]:
@@ -303,12 +283,6 @@ def test_a_fact_that_is_listed_twice_counts_once(scripted: Scripted) -> None:
     assert score(result) == 0.5
 
 
-def test_no_facts_are_not_applicable(scripted: Scripted) -> None:
-    none = [fact(1, "", "", is_fact=False), NO_FACT]
-    result = scripted.evaluate("knowledge-retention", said(facts=none), conversation=SHOP)
-    assert result["error_code"] == "not_applicable"
-
-
 def test_what_nothing_follows_cannot_be_forgotten(scripted: Scripted) -> None:
     conversation = [*SHOP, {"role": "user", "content": "My cat is called Tom."}]
     result = scripted.evaluate("knowledge-retention", said(facts=[ORDER, HOME, NO_FACT]), conversation=conversation)
@@ -333,20 +307,12 @@ WEATHER = intention(6, "The weather.", "How is the weather today?", 7, "It is su
 UNMET = intention(6, "The weather.", "How is the weather today?", -1, "")
 
 
-@pytest.mark.parametrize(
-    ("found", "value"), [([REFUNDED, WEATHER], 1.0), ([REFUNDED, UNMET], 0.5), ([REFUNDED, UNMET, WEATHER], 0.5)]
-)
+@pytest.mark.parametrize(("found", "value"), [([REFUNDED, WEATHER], 1.0), ([REFUNDED, UNMET], 0.5)])
 def test_intentions_are_met(scripted: Scripted, found: list[Any], value: float) -> None:
     result = scripted.evaluate("conversation-completeness", said(intentions=found), conversation=SHOP)
     assert score(result) == value
     if value < 1:
         assert explanation(result) == "1 of 2 intentions are met, but not message 6. Because."
-
-
-def test_no_intentions_are_not_applicable(scripted: Scripted) -> None:
-    none = [intention(index, "", "", -1, "", is_intention=False, met=True) for index in (1, 6)]
-    result = scripted.evaluate("conversation-completeness", said(intentions=none), conversation=SHOP)
-    assert result["error_code"] == "not_applicable"
 
 
 def called(message: int, call: int, quote: str, right: bool) -> dict[str, Any]:
@@ -363,8 +329,6 @@ WITH_TOOLS = {"messages": SHOP, "tools": TOOLS}
     ("calls", "value"),
     [
         ([FIND, PAY, {**SILENT, "right": True}], 1.0),
-        ([FIND, PAY, SILENT], 2 / 3),
-        ([FIND, {**PAY, "right": False}, {**SILENT, "right": True}], 0.5),
         ([FIND, FIND, PAY, {**FIND, "right": False}, SILENT], 1 / 3),
     ],
 )
@@ -388,14 +352,6 @@ def test_a_wrong_call_is_named(scripted: Scripted) -> None:
         "right": False,
         "quote_found": True,
     }
-
-
-def test_no_call_that_none_was_needed_for_is_not_applicable(scripted: Scripted) -> None:
-    conversation = {"messages": SHOP[5:], "tools": TOOLS}
-    result = scripted.evaluate(
-        "tool-choice", said(calls=[{**SILENT, "message": 2, "right": True}]), conversation=conversation
-    )
-    assert result["error_code"] == "not_applicable"
 
 
 # What a judge may get wrong
@@ -476,10 +432,7 @@ def test_failed_calls_and_other_languages(scripted: Scripted) -> None:
     ("evaluator", "reference", "word"),
     [
         ("topic-adherence", None, "`reference`"),
-        ("topic-adherence", {"role": "x"}, "`topics`"),
-        ("role-adherence", None, "`reference`"),
         ("role-adherence", {"goal": "x"}, "`role`"),
-        ("tool-choice", None, "`tools`"),
     ],
 )
 def test_what_was_not_sent_is_missing(scripted: Scripted, evaluator: str, reference: Any, word: str) -> None:

@@ -195,12 +195,13 @@ def merge_verdicts(verdicts: Sequence[Verdict]) -> list[Verdict]:
 def _merge(group: Sequence[Verdict]) -> Verdict:
     found = [verdict.quote_found for verdict in group]
     repeated: dict[str, JSONValue] = {"n_verdicts": len(group)} if len(group) > 1 else {}
+    worst = next((verdict for verdict in group if not verdict.holds), group[0])
     return Verdict(
-        group[0].message,
+        worst.message,
         all(verdict.holds for verdict in group),
         all(verdict.stated for verdict in group),
         None if None in found else all(found),
-        {**group[0].details, **repeated},
+        {**worst.details, **repeated},
     )
 
 
