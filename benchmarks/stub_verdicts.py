@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from benchmarks import stub_conversations
 from benchmarks.stub_answers import text_of
 
 _block = re.compile(r"^BEGIN (.+) (\w+)\n(.*)\nEND \1 \2$", re.MULTILINE)
 _bad_words = ("fail", "incorrect", "wrong", "no", "false", "unsupported", "contradict", "irrelevant", "insufficient")
-LISTS = ("claims", "statements", "points")
-"""Where answers decide the sentences of an output."""
+LISTS = ("claims", "statements", "points", *stub_conversations.LISTS)
+"""Where answers decide the sentences of an output, or the messages of a conversation."""
 INVENTED = "Nobody has ever said this anywhere."
 MAX_QUOTED = 60
 
@@ -39,7 +40,9 @@ def instance_of(schema: dict[str, Any], verdict: str, said: str, data: Mapping[s
     match kind[0] if isinstance(kind, list) else kind:
         case "object":
             properties = schema.get("properties", {})
-            return {name: member(name, inner, verdict, said, data) for name, inner in properties.items()}
+            instance = {name: member(name, inner, verdict, said, data) for name, inner in properties.items()}
+            is_goal = "CONVERSATION" in data and "reached" in instance
+            return stub_conversations.decide_goal(instance, data) if is_goal else instance
         case "array":
             items = schema.get("items", {"type": "string"})
             # Texts are what was found; objects bring verdicts of their own.
@@ -68,6 +71,9 @@ def member(name: str, schema: dict[str, Any], verdict: str, said: str, data: Map
         entry = instance_of(schema["items"], verdict, said, data)
         numbered = (text.partition(": ") for text in data["SENTENCES"])
         return [entry | _of_sentence(entry, int(number), text) for number, _, text in numbered]
+    if name in stub_conversations.LISTS and "TO DECIDE" in data:
+        entry = instance_of(schema["items"], verdict, said, data)
+        return [stub_conversations.decide(entry, item, data) for item in data["TO DECIDE"]]
     if name == "winner" and "ANSWER A" in data:
         return better(schema["enum"], data["ANSWER A"], data["ANSWER B"], prefers_long=verdict in ("pass", "echo"))
     if name == "entities":

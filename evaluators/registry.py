@@ -9,6 +9,7 @@ from evaluators.base import EvaluatorSpec, Family
 from evaluators.families.custom import Custom
 from evaluators.families.exact_match import ExactMatch
 from evaluators.families.judge import Judge
+from evaluators.families.judge_conversation import ConversationJudge
 from evaluators.families.judge_pairwise import PairwiseJudge
 from evaluators.families.metrics import Metrics
 from evaluators.families.phi import Phi
@@ -32,6 +33,7 @@ _FAMILIES: tuple[Family, ...] = (
     Phi(),
     Judge(),
     PairwiseJudge(),
+    ConversationJudge(),
     RagMetrics(),
     Webhook(),
     Custom(),

@@ -19,13 +19,20 @@ _TEXTS: dict[str, JSONValue] = {
     "system_prompt": "(the system prompt)",
     "top_k_contexts": ["(a retrieved context)"],
     "baseline_output": "(The baseline's output.)",
+    "conversation": {
+        "messages": [{"role": "user", "text": "(the user's text)"}, {"role": "assistant", "text": "(the answer)"}],
+        "tools": [],
+        "final_state": {},
+    },
+    "reference": {"goal": "(the goal)", "topics": ["(a topic)"], "role": "(the role)"},
 }
 
 
 async def collect_prompts(family: Family, settings: Settings) -> list[Question]:
     """Return each prompt that the effective settings can send, once; none if no judge is used.
 
-    Families build their questions from the sample, so samples with one, several, and no gold answers are recorded.
+    Families build their questions from the sample, so samples with one, several, and no gold answers, and without a
+    reference, are recorded.
     """
     if family.lane_of(settings) is not Lane.JUDGE:
         return []
@@ -51,7 +58,7 @@ def _samples(settings: Settings) -> list[Sample]:
     texts: dict[str, JSONValue] = {**_TEXTS, **_attachments(settings)}
     sample = build_sample(texts)
     several = build_sample({**texts, "golds": ["(another gold answer)"]})
-    return [sample, replace(sample, golds=None), several]
+    return [sample, replace(sample, golds=None), several, replace(sample, reference=None)]
 
 
 def _attachments(settings: Settings) -> dict[str, JSONValue]:
@@ -68,7 +75,10 @@ class _Recorder:
 
     async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
         self.questions.append(question)
-        return Answer({name: _fitting(inner) for name, inner in _properties(question.schema).items()})
+        data = {name: _fitting(inner) for name, inner in _properties(question.schema).items()}
+        if question.check is not None and (lacks := question.check(data)):
+            raise CannotScore("bad_output", lacks)
+        return Answer(data)
 
     async def ask_all(self, questions: Sequence[Question], settings: Settings) -> list[Answer]:
         return [await self.ask(question, settings) for question in questions]

@@ -1,4 +1,4 @@
-"""The example of docs/judges.md runs, and each judge of its table answers as the table says."""
+"""The examples with a judge run, and each judge of the table of docs/judges.md answers as it says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.stub_llm import RunningStub, running_stub
 from tests.docs.conftest import Reader
-from tests.docs.pages import CHECKOUT, blocks
+from tests.docs.pages import CHECKOUT, blocks, differences
 from tests.judges.working import results, work
 
 PAGE = CHECKOUT / "docs" / "judges.md"
@@ -45,6 +45,15 @@ def example() -> str:
     [text] = [block.text for block in blocks(PAGE) if block.language == "bash"]
     assert SHOWN_ADDRESS in text and CALL in text
     return text
+
+
+def test_a_judge_reads_a_conversation_as_the_page_says(reader: Reader) -> None:
+    found = blocks(CHECKOUT / "docs" / "tool-calls.md")
+    [at] = [number for number, block in enumerate(found) if block.language == "bash"]
+    with running_stub() as stub:
+        result = run(reader, stub, found[at].text)
+
+    assert differences(json.loads(found[at + 1].text), {"results": [result]}) == []
 
 
 def extra_of(result: dict[str, Any]) -> dict[str, Any]:

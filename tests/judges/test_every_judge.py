@@ -37,6 +37,16 @@ def test_it_has_a_verdict(judge: Judge, family: Any, spec: Any) -> None:
         "evaluated_model_retrieved_context": ["The library opens at nine.", "Fish swim."],
         "evaluated_model_top_k_context": ["The library opens at nine.", "Fish swim.", "Dogs bark."],
         "evaluated_model_baseline_output": "At ten.",
+        "conversation": {
+            "messages": [
+                {"role": "user", "text": "When does the library open?"},
+                {"role": "assistant", "calls": [{"id": "1", "name": "find", "args": {"of": "the library"}}]},
+                {"role": "tool", "call_id": "1", "text": "It opens at nine."},
+                {"role": "assistant", "text": "It opens at nine."},
+            ],
+            "tools": [{"name": "find"}],
+        },
+        "reference": {"topics": ["libraries"], "role": "A librarian."},
         "app": "judged",
     }
     answer = judge.caller.post("/v1/evaluate", body, prefer="respond-async")

@@ -105,6 +105,16 @@ JUDGE_PAIRWISE = {
         change="Orders that disagree never pass, and a tie does not pass with `allow_tie: false`.",
     )
 }
+JUDGE_CONVERSATION = {
+    "judge-conversation": judge_card(
+        "A quote shows that the judge has read the message, not that its verdict is right.",
+        "Results of tools are shown without their middle where they are very long.",
+        "Facts and intentions are those that the judge finds: it must decide every message of the user, but may find "
+        "less in it than is there.",
+        threshold="Every verdict has to be good; no development set has been judged, since the model is the account's "
+        "own.",
+    )
+}
 _DECIDES_EVERY_SENTENCE = (
     "The judge must decide about every sentence of the output; the former id believes a list that leaves some out. "
     f"{STRICT}"
