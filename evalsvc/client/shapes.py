@@ -53,8 +53,12 @@ def describe_opaque(value: object) -> str | None:
 
 
 def _read_message(value: Any) -> dict[str, Any]:
-    """Read a chat message of LangChain."""
-    return {"role": ROLES.get(value.type, value.type), "content": value.content}
+    """Read a chat message of LangChain, with the tools that it calls or the call that it answers."""
+    fields = {name: getattr(value, name, None) or None for name in ("tool_calls", "invalid_tool_calls", "tool_call_id")}
+    status = value.status if value.type == "tool" else None
+    return {"role": ROLES.get(value.type, value.type), "content": value.content} | _drop_none(
+        {**fields, "status": status}
+    )
 
 
 def _read_document(value: Any) -> dict[str, Any]:
@@ -100,6 +104,7 @@ SHAPES: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("langchain_core", "Generation"): lambda value: value.text,
     ("langchain_core", "LLMResult"): lambda value: value.generations[0][0],
     ("langchain_core", "ChatResult"): lambda value: value.generations[0],
+    ("haystack", "ChatMessage"): lambda value: value.to_dict(),
     ("llama_index", "NodeWithScore"): _read_node,
     ("llama_index", "BaseNode"): _read_node,
     ("llama_index", "Response"): _read_response,

