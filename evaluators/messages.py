@@ -82,7 +82,7 @@ class Conversation:
         return bool(next((message.calls for message in reversed(self.messages) if message.role == "assistant"), ()))
 
     @property
-    def steps(self) -> tuple[Message, ...]:
+    def messages_with_calls(self) -> tuple[Message, ...]:
         """Return the messages of the assistant that call tools."""
         return tuple([message for message in self.messages if message.calls])
 

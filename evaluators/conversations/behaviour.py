@@ -34,7 +34,7 @@ class PlacedCall:
 
 def list_calls(conversation: Conversation) -> list[PlacedCall]:
     """Return the calls in the order of their messages."""
-    return [PlacedCall(call, message) for message in conversation.steps for call in message.calls]
+    return [PlacedCall(call, message) for message in conversation.messages_with_calls for call in message.calls]
 
 
 def find_repeats(calls: Sequence[PlacedCall], rulebook: Rulebook, failed: frozenset[str]) -> list[PlacedCall]:

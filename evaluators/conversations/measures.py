@@ -60,7 +60,7 @@ class Trajectory:
 
 
 def _align(subject: Subject) -> Trajectory:
-    groups = _sort_groups(message.calls for message in subject.conversation.steps)
+    groups = _sort_groups(message.calls for message in subject.conversation.messages_with_calls)
     if subject.reference.calls is None:
         raise CannotScore("missing_input", "`reference` has no `tool_calls`.")
     expected_groups = _sort_groups(subject.reference.calls)
@@ -68,7 +68,7 @@ def _align(subject: Subject) -> Trajectory:
         [call for group in groups for call in group],
         [call for group in expected_groups for call in group],
     )
-    messages = [message for message in subject.conversation.steps for _ in message.calls]
+    messages = [message for message in subject.conversation.messages_with_calls for _ in message.calls]
     rulebook = subject.rulebook
     fits = compare_calls(calls, expected, rulebook)
     alignment = Alignment(_places(groups), _places(expected_groups), subject.reference.is_flat, fits)
@@ -254,10 +254,10 @@ def _place(placed: PlacedCall) -> str:
 
 def _loop(subject: Subject) -> Measurement:
     rulebook = subject.rulebook
-    groups = _sort_groups(message.calls for message in subject.conversation.steps)
+    groups = _sort_groups(message.calls for message in subject.conversation.messages_with_calls)
     calls = [
         PlacedCall(call, message)
-        for group, message in zip(groups, subject.conversation.steps, strict=True)
+        for group, message in zip(groups, subject.conversation.messages_with_calls, strict=True)
         for call in group
     ]
     longest, begins = behaviour.find_longest_loop([rulebook.get_key(placed.call) for placed in calls])

@@ -255,11 +255,11 @@ def _read_expected(sent: object, pointer: str) -> Reference:
         ]
         return Reference(_limit(tuple(filter(None, groups)), pointer), is_flat=False)
     conversation = _build(enumerate_entries(sent, pointer), {})
-    for message in conversation.steps:
+    for message in conversation.messages_with_calls:
         for call in message.calls:
             _refuse_bad_matchers(dict(call.args or {}), f"{pointer}/{message.index}")
     texts = [message.text for message in conversation.messages if message.role == "assistant" and message.text]
-    groups_of_calls = tuple([message.calls for message in conversation.steps])
+    groups_of_calls = tuple([message.calls for message in conversation.messages_with_calls])
     return Reference(_limit(groups_of_calls, pointer), is_flat=False, text=texts[-1] if texts else None)
 
 
