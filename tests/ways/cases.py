@@ -286,6 +286,13 @@ LEFT_OUT = {
     "judge-mm": "it reads an attachment, and these data have none",
     "judge-pairwise": "it compares with another answer, and these data have one answer each",
     "toxicity-moderation": "its endpoint is a page of its own; what it flags is tested with it",
+    **dict.fromkeys(
+        (
+            *("trajectory", "goal-accuracy", "topic-adherence", "role-adherence"),
+            *("knowledge-retention", "conversation-completeness", "tool-choice"),
+        ),
+        "it reads a conversation, and these data have single answers",
+    ),
     "webhook": "scores are the account's own",
     "metrics/precision-at-3, -5, -10": "a perfect ranking of two relevant texts is 2/k at k",
     "custom/not-empty, parses-as-json, no-duplication": "about the form of an output, which these data do not ask for",
