@@ -49,7 +49,9 @@ def evaluate(client: Client, agent: Agent) -> EvaluationResult:
 
 
 def test_the_page_runs_from_top_to_bottom(web: str, scheduler_running: None, alice: Caller, tmp_path: Path) -> None:
-    program = "\n".join(block.text for block in blocks(PAGE) if block.language == "python" and "pytest" not in block.text)
+    program = "\n".join(
+        block.text for block in blocks(PAGE) if block.language == "python" and "pytest" not in block.text
+    )
     env = os.environ | {"EVALSVC_BASE_URL": web, "EVALSVC_API_KEY": alice.key, "PYTHONPATH": str(CHECKOUT)}
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],

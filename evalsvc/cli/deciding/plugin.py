@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evalsvc.cli.deciding.trials import MARKER, NUMBER, USAGE, Trials, TrialsItem, iter_groups, name_test, read_marker
+from evalsvc.cli.deciding.trials import MARKER, NUMBER, USAGE, Trials, TrialsItem, iter_marked, name_test, read_marker
 
 if TYPE_CHECKING:
     from evalsvc.cli.deciding.fixture import GateFixture
@@ -51,11 +51,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Add a test that decides about the trials of each marked function. Raises UsageError with pytest-xdist."""
     groups: dict[str, Trials] = {}
-    for item, function in list(iter_groups(items)):
+    for item, parent in list(iter_marked(items)):
+        function = f"{parent.nodeid}::{item.originalname}"
         if function not in groups:
-            trials = groups[function] = read_marker(item) or Trials(item.name, 1)
-            trials.name = getattr(item, "originalname", item.name)
-            deciding = TrialsItem.from_parent(item.parent, name=f"{trials.name}[{trials.metric}]")
+            trials = groups[function] = read_marker(item) or Trials(item.originalname, 1)
+            trials.name = item.originalname
+            deciding = TrialsItem.from_parent(parent, name=f"{trials.name}[{trials.metric}]")
             deciding.trials = trials
             items.append(deciding)
         item.stash[TRIALS] = groups[function]

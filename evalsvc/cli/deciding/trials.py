@@ -131,8 +131,8 @@ def describe(metric: Metric, tests: Sequence[str]) -> list[str]:
     return [str(metric), metric.trials_text, *(f"flaky: {test}" for test in flaky)]
 
 
-def iter_groups(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, str]]:
-    """Yield each marked test with the id of its function."""
+def iter_marked(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Function, pytest.Collector]]:
+    """Yield each marked test with the module or class of its function."""
     for item in items:
-        if item.get_closest_marker(MARKER) is not None and isinstance(item, pytest.Function):
-            yield item, f"{getattr(item.parent, 'nodeid', '')}::{item.originalname}"
+        if isinstance(item, pytest.Function) and item.parent is not None and item.get_closest_marker(MARKER):
+            yield item, item.parent

@@ -33,7 +33,7 @@ from evalsvc.experiments.queueing import enqueue_after_commit
 from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
-NUMBERS = ("limit", "confirm", "seed", "level", "num_shards", "epsilon")
+NUMBERS = ("limit", "n_samples", "confirm", "seed", "level", "num_shards", "epsilon")
 MIND = {"no_max_tokens": "A config has no maximum output tokens, so its cost has no upper bound."}
 BUDGET = ("queries", "cost", "seconds")
 
@@ -147,7 +147,20 @@ def _metric(sent: Mapping[str, str], i: int) -> dict[str, Any] | None:
         return None
     metric: dict[str, Any] = {name: value for name, value in values.items() if value}
     metric.setdefault("name", values["source"] or values["evaluator"])
+    if trials := _trials(sent, i):
+        # Of trials 1 is best, and the API takes no other word about it.
+        return {**metric, "trials": trials} | ({"higher_is_better": False} if sent.get(f"m{i}-better") == "low" else {})
     return {**metric, "higher_is_better": sent.get(f"m{i}-better") != "low"}
+
+
+def _trials(sent: Mapping[str, str], i: int) -> dict[str, Any] | None:
+    """Return how the samples of an example count as trials, as a metric of the API says it."""
+    k = _number(sent, f"m{i}-k", f"/plan/metrics/{i}/trials/k")
+    if not (of := sent.get(f"m{i}-trials", "")):
+        if k is not None:
+            raise Invalid(FieldError(f"/plan/metrics/{i}/trials", "Choose pass^k or pass@k, or leave k empty."))
+        return None
+    return {"of": of, "lost": sent.get(f"m{i}-lost") or "failed"} | ({} if k is None else {"k": k})
 
 
 def _config(sent: Mapping[str, str], i: int) -> dict[str, Any] | None:

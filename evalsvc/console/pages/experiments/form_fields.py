@@ -37,6 +37,7 @@ POINTERS = {
     "/plan/epsilon": "epsilon",
     "/plan/promote": "promote",
     "/plan/confirm": "confirm",
+    "/plan/n_samples": "n_samples",
     "/plan/primary_metric": "m0-name",
     "/plan/metrics": "m0-evaluator",
     "/configs": "c0-name",
@@ -46,7 +47,14 @@ CHAT = ("connection", "model", "prompt", "system", "temperature", "max_tokens")
 MAIN = ("name", "dataset")
 MAIN_OF_GROUP = ("evaluator", "connection", "prompt")
 """With a name and a dataset, all that the simplest experiment needs."""
-METRIC = ("name", "evaluator", "criteria", "source", "better")
+METRIC = ("name", "evaluator", "criteria", "source", "better", "trials", "k", "lost")
+TRIALS = (
+    ("", "mean of the samples"),
+    ("pass^k", "pass^k: all of k trials pass"),
+    ("pass@k", "pass@k: one of k trials passes"),
+    ("mean", "mean: share of trials that pass"),
+)
+LOST = (("failed", "a failed trial"), ("missing", "a missing trial"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +130,12 @@ def plan_fields(source: FieldSource) -> list[FormField]:
         FormField("version", "Version", "number", help="Default: the newest."),
         FormField("limit", "Examples to ask", "number", help="Default: all. The first ones in the seeded order."),
         FormField(
+            "n_samples",
+            "Samples of each example",
+            "number",
+            help="How often each example is run. Default: once. Trials need 2 or more.",
+        ),
+        FormField(
             "confirm",
             "Examples for the confirmation",
             "number",
@@ -173,7 +187,13 @@ def metric_fields(i: int, source: FieldSource) -> list[FormField]:
         FormField(f"m{i}-criteria", "Profile", help="Default: the evaluator's own."),
         FormField(f"m{i}-source", "What is read", "select", options=sources),
         FormField(f"m{i}-better", "Better is", "select", value="high", options=[("high", "higher"), ("low", "lower")]),
-    ]
+        FormField(
+            f"m{i}-trials", "Several samples count as", "select", options=TRIALS,
+            help="Trials of one test pass or fail: read whether each passed.",
+        ),
+        FormField(f"m{i}-k", "k", "number", help="Of how many trials the number speaks: at most the samples."),
+        FormField(f"m{i}-lost", "A sample that failed to run is", "select", value="failed", options=LOST),
+    ]  # fmt: skip
 
 
 def config_fields(i: int, source: FieldSource) -> list[FormField]:
@@ -259,7 +279,7 @@ def _map_error(error: FieldError) -> tuple[str, str]:
 
 def _map_metric_error(i: str, rest: Sequence[str], detail: str) -> tuple[str, str]:
     if rest and rest[0] in METRIC:
-        return f"m{i}-{rest[0]}", detail
+        return f"m{i}-{rest[-1] if rest[-1] in METRIC else rest[0]}", detail
     return f"m{i}", f"{'/'.join(rest)}: {detail}" if rest else detail
 
 

@@ -40,10 +40,13 @@ from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
 from evalsvc.experiments.reporting.words import interval, number
 from evalsvc.experiments.selectors import get_plan
+from evalsvc.gates.selectors import list_gates
 from evalsvc.openai_evals.results import summarize_run
 from evalsvc.openai_evals.selectors import EVAL_TAG, find_run, get_run_config
 from evalsvc.rest.problems import Problem
 from evalsvc.tenancy.scope import account_scope
+
+MOST_GATES = 5
 
 
 @console_page()
@@ -63,6 +66,7 @@ def experiment(request: PageRequest, id: int) -> HttpResponse:
         "chosen": _choices(request, board, knobs, by),
         "knobs": _knobs(request, plan, by, board.metric) if by else None,
         "primary": primary_metric(plan),
+        "gates": list_gates(account=visitor.account, experiment_id=str(plan.pk)).order_by("-pk")[:MOST_GATES],
         "comparable": list_comparable_files(visitor.account, plan),
         "level": level_text(plan.level),
         "call": ApiCall("GET", f"/v1/experiments/{id}/live"),
