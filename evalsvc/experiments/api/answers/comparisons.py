@@ -61,8 +61,8 @@ class ComparedTrials(AnswerShape):
     """The trials of a test by one config."""
 
     pos: int
-    n_passed: int
-    n_trials: int
+    n_passed: Annotated[int, Meta(description="Trials that passed.")]
+    n_trials: Annotated[int, Meta(description="Trials that ran; lost ones are left out.")]
 
 
 class ComparedTest(AnswerShape):
@@ -79,9 +79,9 @@ class TrialScreen(AnswerShape):
     """The tests that got worse, or better: a screen for where to look, beside the verdict."""
 
     level: Annotated[float, Meta(description="With this confidence no test is `worse` that is not; so for `better`.")]
-    n_tests: int
-    n_worse: int
-    n_better: int
+    n_tests: Annotated[int, Meta(description="Tests of which trials of both ran.")]
+    n_worse: Annotated[int, Meta(description="Tests that the first passes less often.")]
+    n_better: Annotated[int, Meta(description="Tests that the first passes more often.")]
     tests: Annotated[list[ComparedTest], Meta(description="At most 50, the clearest first.")]
 
 
