@@ -9,7 +9,8 @@ from typing import Any
 
 from evalsvc.telemetry.sessions.messages import Document, parse, write_json
 from evalsvc.telemetry.sessions.rows import FAILED, MODEL_KINDS, TOOL_KINDS, SpanRow
-from evaluators.conversations.transcript import Unreadable, read_result
+from evaluators.conversations.blocks import read_result
+from evaluators.conversations.transcript import Unreadable
 
 ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "input.value", "langfuse.observation.input")
 RESULTS = ("gen_ai.tool.call.result", "output.value", "langfuse.observation.output")
