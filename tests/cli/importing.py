@@ -59,8 +59,15 @@ def _cell(value: object) -> object:
 
 def results(caller: Caller, **wanted: object) -> list[Any]:
     """Return an account's results, oldest first."""
-    body = {"order": "+created_at", "limit": 10_000, **wanted}
-    return list(ok(caller.post("/v1/evaluation-results/search", body))["results"])
+    body: dict[str, Any] = {"order": "+created_at", "limit": 10_000, **wanted}
+    rows: list[Any] = []
+    while True:
+        page = ok(caller.post("/v1/evaluation-results/search", body))
+        rows += page["results"]
+        # A page ends at 4 MB.
+        if "limit" in wanted or page["next_cursor"] is None:
+            return rows
+        body["cursor"] = page["next_cursor"]
 
 
 def verdicts(caller: Caller) -> dict[str, tuple[Any, Any, Any]]:
