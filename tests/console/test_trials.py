@@ -13,7 +13,7 @@ from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.experiments.conftest import by_name, live
 from tests.experiments.pushing import Runner
-from tests.factories import make_dataset, ok
+from tests.factories import make_dataset, make_experiment, ok
 
 OUTCOMES = ["yyyyy"] * 30 + ["nyyyy"] * 6 + ["nnnyy"] * 2 + ["nnnnn"] * 2
 
@@ -113,3 +113,33 @@ def test_metrics_without_trials_are_as_before(alice: Caller, editor: Visitor) ->
     (listed,) = ok(alice.get("/v1/experiments"))["experiments"]
     (metric,) = ok(alice.get(f"/v1/experiments/{listed['id']}"))["experiment"]["plan"]["metrics"]
     assert metric["trials"] is None
+
+
+def test_the_compare_page_lists_the_tests_that_got_worse(alice: Caller, editor: Visitor) -> None:
+    metric = {"name": "pass^2", "evaluator": "exact-match", "trials": {"of": "pass^k", "k": 2}}
+    dataset = make_dataset(alice, [{"id": f"t{i}", "input": f"task {i}", "expected": "yes"} for i in range(20)])
+    configs = [{"name": name, "kind": "push"} for name in ("old", "new")]
+    made = make_experiment(alice, dataset, configs, metrics=[metric], n_samples=10)
+    for i, worst in enumerate(("y" * 10, "n" * 9 + "y")):
+        runner = Runner(alice, made, i)
+        while unit := runner.lease()["unit"]:
+            runner.post(
+                unit,
+                [
+                    {
+                        "pos": example["pos"],
+                        "samples": [
+                            {"output": "yes" if letter == "y" else "no"}
+                            for letter in (worst if example["id"] == "t3" else "y" * 10)
+                        ],
+                    }
+                    for example in unit["examples"]
+                ],
+            )
+    ids = {config["name"]: config["id"] for config in live(alice, made["id"])["configs"]}
+    page = html.unescape(editor.get(f"compare?a={ids['new']}&b={ids['old']}").content.decode())
+    assert "Of 20 tests, new passes 1 less often than old and 0 more often (95 % confidence" in page
+    (row,) = re.findall(r"<tr><th scope=\"row\"><bdi>(.*?)</bdi>(.*?)</tr>", page)
+    assert row[0] == "t3"
+    # 20 C(10, 1) / C(20, 11) = 0.0012
+    assert re.findall(r">([^<>]+)</td>", row[1]) == ["1 of 10", "10 of 10", "worse", "0.001"]

@@ -20,6 +20,7 @@ from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE, WORSE
 FEWEST_TO_FORESEE = 10
 """From fewer examples nothing is said of how many more it takes: one may look like a difference of everything."""
 MOST_TESTS = 20
+LEAST_P = 0.001
 WARNINGS = {
     "other_evaluator": "The two use different evaluators for this metric.",
     "other_profile": "The two use different profiles for this metric.",
@@ -67,7 +68,11 @@ def build_trials(view: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     return {
         "says": screen_sentence(screen, view["a"]["name"], view["b"]["name"]),
-        "tests": [test for test in screen["tests"] if test["a"] != test["b"]][:MOST_TESTS],
+        "tests": [
+            test | {"p_text": f"{test['adjusted_p']:.3f}" if test["adjusted_p"] >= LEAST_P else f"< {LEAST_P}"}
+            for test in screen["tests"]
+            if test["a"] != test["b"]
+        ][:MOST_TESTS],
         "note": "A screen for where to look: the verdict above is of all tests together. Fisher's exact test for each,"
         " adjusted for their number (Holm).",
     }
