@@ -16,7 +16,8 @@ from tests.conftest import Caller
 from tests.console.comparing import answered, ids
 from tests.console.conftest import Visitor
 from tests.console.trail import audit_of
-from tests.factories import make_dataset, make_experiment, ok
+from tests.experiments.pushing import Runner
+from tests.factories import EXACT, make_dataset, make_experiment, ok
 from tests.gates.shapes import ask
 from tests.queries import queries_of
 
@@ -194,3 +195,21 @@ def test_three_examples_foretell_nothing(reader: Visitor, alice: Caller) -> None
     few, enough = (answered(alice, set(), {f"e{i}" for i in range(3)}, n=n) for n in (3, 12))
     said = [reader.text("compare", a=ids(made)[0], b=ids(made)[1]) for made in (few, enough)]
     assert ["would settle it" in text for text in said] == [False, True]
+
+
+def test_configs_of_one_name_are_told_apart_by_their_experiments(reader: Visitor, alice: Caller) -> None:
+    examples = [{"id": f"e{i}", "input": f"question {i}", "expected": "yes"} for i in range(4)]
+    dataset, pairs = make_dataset(alice, examples), []
+    for name, output in (("monday", "no"), ("tuesday", "yes"), ("tuesday", "yes")):
+        plan = {"dataset_id": dataset, "metrics": [EXACT], "start": True}
+        body = {"name": name, "plan": plan, "configs": [{"name": "eval", "kind": "push"}]}
+        made = ok(alice.post("/v1/experiments", body))["experiment"]
+        runner = Runner(alice, made, 0)
+        runner.post(unit := runner.lease()["unit"], [{"pos": row["pos"], "output": output} for row in unit["examples"]])
+        pairs.append((runner.config, made["id"]))
+    text = reader.text("compare", a=pairs[1][0], b=pairs[0][0])
+    assert "tuesday against monday" in text
+    assert "tuesday is ahead of monday by 1.000" in text
+    assert "Regressions: tuesday is worse" in text
+    text = reader.text("compare", a=pairs[1][0], b=pairs[2][0])
+    assert f"eval of tuesday ({pairs[1][1]}) against eval of tuesday ({pairs[2][1]})" in text

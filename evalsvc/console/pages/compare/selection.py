@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import cast
 
 from evalsvc.accounts.models import Account
@@ -67,4 +68,15 @@ def parse_selection(request: PageRequest, account: Account) -> ComparisonSelecti
         offset=(page - 1) * limit,
         limit=limit,
     )
+    first, second = _name_apart(first, second), _name_apart(second, first)
     return ComparisonSelection(first, second, others, siblings, examples, page, is_matrix, keys)
+
+
+def _name_apart(side: ComparisonSide, other: ComparisonSide) -> ComparisonSide:
+    """Return a side under its experiment's name where both configs have one name, as the client calls them."""
+    if side.config.name != other.config.name:
+        return side
+    config, experiment = copy(side.config), side.plan.experiment.name
+    is_told = experiment != other.plan.experiment.name
+    config.name = experiment if is_told else f"{config.name} of {experiment} ({side.plan.pk})"
+    return replace(side, config=config)
