@@ -74,7 +74,7 @@ import pytest
 TRIED = []
 
 
-@pytest.mark.evalsvc_trials(4, k=2, lost="missing")
+@pytest.mark.evalsvc_trials(4, k=2)
 @pytest.mark.parametrize("task", ["a", "b", "c"])
 def test_agent(task, evalsvc_trial, tmp_path):
     assert not list(tmp_path.iterdir())
@@ -97,6 +97,33 @@ def test_a_skipped_trial_is_lost_and_each_has_fixtures_of_its_own(home: dict[str
     assert "12 passed, 1 skipped, 1 xfailed" in done.stdout
     assert "1 of 3 tests flaky (1); 1 with lost trials" in done.stdout
     assert "flaky: test_agent[b]" in done.stdout
+
+
+BROKEN_FIXTURES = """
+import pytest
+
+
+@pytest.fixture
+def service(evalsvc_trial):
+    if evalsvc_trial == 0:
+        pytest.skip("rate limit")
+    yield
+    assert evalsvc_trial != 1, "still running"
+
+
+@pytest.mark.evalsvc_trials(4, k=2)
+def test_agent(service, evalsvc_trial):
+    assert evalsvc_trial != 3
+"""
+
+
+def test_fixtures_that_break_lose_a_trial_and_their_end_loses_none(home: dict[str, str], tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, BROKEN_FIXTURES, home)
+
+    # Two of the three trials that ran pass.
+    assert "pass^2 0.333 [" in done.stdout, done.stdout + done.stderr
+    assert "1 with lost trials" in done.stdout
+    assert "1 error" in done.stdout and "still running" in done.stdout
 
 
 @pytest.mark.parametrize("arguments", ["0", "3, k=4", "3, of='best'", "3, tries=2", "'3'"])

@@ -73,7 +73,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
         return report
     if report.when == "call" and report.outcome != "skipped":
         trials.add(name_test(item), report.outcome == "passed")
-    elif report.outcome != "passed":
+    elif report.outcome != "passed" and report.when != "teardown":
         trials.add(name_test(item), None)
     if report.when == "call" and report.failed:
         report.outcome, report.wasxfail = "skipped", "a failed trial"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MARKER, NUMBER = "evalsvc_trials", "evalsvc_trial"
 USAGE = (
-    f"{MARKER}(n, of='pass^k', k=n, lost='failed', at_least=None): run each test n times, and decide by pass^k, pass@k "
+    f"{MARKER}(n, of='pass^k', k=n, at_least=None): run each test n times, and decide by pass^k, pass@k "
     "or mean of all of them"
 )
 _trial = re.compile(r"-?trial\d+-?")
@@ -29,7 +29,6 @@ class Trials:
     n: int
     of: str = "pass^k"
     k: int | None = None
-    lost: str = "failed"
     at_least: float | None = None
     outcomes: dict[str, list[bool | None]] = field(default_factory=dict)
 
@@ -41,7 +40,7 @@ class Trials:
     @property
     def definition(self) -> dict[str, object]:
         """The trials of the metric as the service reads them."""
-        return {"of": self.of, "lost": self.lost} | ({} if self.of == "mean" else {"k": self.k or self.n})
+        return {"of": self.of} | ({} if self.of == "mean" else {"k": self.k or self.n})
 
     def add(self, test: str, outcome: bool | None) -> None:
         """Note what a trial of a test showed."""
