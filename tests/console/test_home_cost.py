@@ -56,6 +56,8 @@ def test_gates_of_today_are_looked_for_among_todays(alice: Caller, charlie: Call
     # A stranger has as many: an account that had nearly all gates there are would be read past those of others.
     add_gates(charlie, N_GATES, began_at=NOW - timedelta(days=9))
     add_gates(charlie, 50, began_at=NOW - timedelta(seconds=60))
+    # Gates that other tests have left of the last hour change the statistics, and with them the plan.
+    Gate.objects.using("system").exclude(account__in=[alice.account, charlie.account]).delete()
     with connections["owner"].cursor() as cursor:
         cursor.execute("ANALYZE gates_gate")
 
