@@ -78,7 +78,7 @@ def scripted(endpoint: Endpoint) -> Scripted:
     return Scripted(endpoint)
 
 
-def said(**answer: Any) -> dict[str, Any]:
+def build_answer(**answer: Any) -> dict[str, Any]:
     return {"reasoning": "Because.", **answer}
 
 
@@ -100,7 +100,7 @@ def explanation(result: dict[str, Any]) -> str:
     return text
 
 
-def shown(question: Mapping[str, Any], name: str) -> Any:
+def read_part(question: Mapping[str, Any], name: str) -> Any:
     """What the judge was shown under a name."""
     lines = str(question["messages"][-1]["content"]).split("\n")
     start = next(at for at, line in enumerate(lines) if line.startswith(f"BEGIN {name} "))
@@ -126,7 +126,7 @@ TOOLS = [{"name": "find_order", "parameters": {"type": "object"}}, {"name": "ref
 
 
 def goal(*, reached: bool = True, message: int = 4, quote: str = "refunded 19.50", **more: Any) -> dict[str, Any]:
-    return said(**more, message=message, quote=quote, reached=reached)
+    return build_answer(**more, message=message, quote=quote, reached=reached)
 
 
 @pytest.mark.parametrize(("reached", "value"), [(True, 1.0), (False, 0.0)])
@@ -137,7 +137,7 @@ def test_a_goal_is_reached_or_not(scripted: Scripted, reached: bool, value: floa
     assert extra(result)["goal_inferred"] is False
     assert extra(result)["message"] == 4
     assert explanation(result) == f"The goal is{'' if reached else ' not'} reached, by message 4. Because."
-    assert shown(scripted.sent[-1], "GOAL") == "Order 7 is refunded."
+    assert read_part(scripted.sent[-1], "GOAL") == "Order 7 is refunded."
 
 
 def test_a_goal_that_is_inferred_says_so(scripted: Scripted) -> None:
@@ -154,7 +154,7 @@ def test_the_final_state_can_show_that_a_goal_is_reached(scripted: Scripted) -> 
     answer = goal(message=5, quote='"orders": {"7": "refunded"}')
     result = scripted.evaluate("goal-accuracy", answer, conversation=conversation, reference={"goal": "A refund."})
     assert score(result) == 1.0
-    assert json.loads(shown(scripted.sent[-1], "FINAL STATE")) == {"orders": {"7": "refunded"}}
+    assert json.loads(read_part(scripted.sent[-1], "FINAL STATE")) == {"orders": {"7": "refunded"}}
 
 
 def turn(message: int, on_topic: bool, answer: int, quote: str, answered: bool) -> dict[str, Any]:
@@ -177,7 +177,9 @@ MISSED = turn(1, True, 5, "Your order 7 is refunded.", False)
 )
 def test_topics_are_kept(scripted: Scripted, turns: list[Any], settings: dict[str, Any], value: float) -> None:
     reference = {"topics": ["orders and refunds"]}
-    result = scripted.evaluate("topic-adherence", said(turns=turns), conversation=SHOP, reference=reference, **settings)
+    result = scripted.evaluate(
+        "topic-adherence", build_answer(turns=turns), conversation=SHOP, reference=reference, **settings
+    )
     assert score(result) == pytest.approx(value, abs=1e-12)
     assert result["evaluation_result"]["pass"] is (value == 1.0)
     assert [row["message"] for row in extra(result)["turns"]] == [1, 6]
@@ -185,7 +187,10 @@ def test_topics_are_kept(scripted: Scripted, turns: list[Any], settings: dict[st
 
 def test_topics_name_the_turns_and_all_scores(scripted: Scripted) -> None:
     result = scripted.evaluate(
-        "topic-adherence", said(turns=[MISSED, OFF]), conversation=SHOP, reference={"topics": ["orders", "refunds"]}
+        "topic-adherence",
+        build_answer(turns=[MISSED, OFF]),
+        conversation=SHOP,
+        reference={"topics": ["orders", "refunds"]},
     )
     found = extra(result)
     assert (found["f1"], found["precision"], found["recall"]) == (0.0, 0.0, 0.0)
@@ -198,7 +203,9 @@ def test_topics_name_the_turns_and_all_scores(scripted: Scripted) -> None:
 
 def test_topics_of_nothing_are_not_applicable(scripted: Scripted) -> None:
     turns = [turn(1, False, 5, "Your order 7 is refunded.", False), DECLINED]
-    result = scripted.evaluate("topic-adherence", said(turns=turns), conversation=SHOP, reference={"topics": ["fish"]})
+    result = scripted.evaluate(
+        "topic-adherence", build_answer(turns=turns), conversation=SHOP, reference={"topics": ["fish"]}
+    )
     assert (result["status"], result["error_code"]) == ("validation_error", "not_applicable")
     assert result["error_info"]["judge"]["calls"] == 1
 
@@ -213,14 +220,16 @@ RUDE = in_role(7, "It is sunny, you fool.", False)
 
 
 def test_a_role_is_kept_in_a_share_of_the_messages(scripted: Scripted) -> None:
-    result = scripted.evaluate("role-adherence", said(messages=[KIND, RUDE]), conversation=SHOP, reference=POLITE)
+    result = scripted.evaluate(
+        "role-adherence", build_answer(messages=[KIND, RUDE]), conversation=SHOP, reference=POLITE
+    )
     assert (score(result), result["evaluation_result"]["pass"]) == (0.5, False)
     assert explanation(result) == "1 of 2 messages of the assistant keep to the role, but not message 7. Because."
     assert extra(result)["messages"] == [
         {"message": 5, "in_role": True, "quote_found": True},
         {"message": 7, "in_role": False, "quote_found": True},
     ]
-    assert shown(scripted.sent[-1], "TO DECIDE") == ["5", "7"]
+    assert read_part(scripted.sent[-1], "TO DECIDE") == ["5", "7"]
 
 
 def test_two_remarks_on_one_message_count_once(scripted: Scripted) -> None:
@@ -234,7 +243,9 @@ def test_two_remarks_on_one_message_count_once(scripted: Scripted) -> None:
     ]
     remarks = [in_role(at, text, True) for at, text in zip((1, 5, 7), (texts[0], *texts[2:]), strict=True)]
     remarks += [in_role(3, "Shut up, you fool.", False), in_role(3, "Shut up, you", False)]
-    result = scripted.evaluate("role-adherence", said(messages=remarks), conversation=conversation, reference=POLITE)
+    result = scripted.evaluate(
+        "role-adherence", build_answer(messages=remarks), conversation=conversation, reference=POLITE
+    )
     assert score(result) == 0.75
     assert extra(result)["messages"][1] == {
         "message": 3,
@@ -263,7 +274,7 @@ HOME = fact(1, "The user lives in Oslo.", "I live in Oslo", 7)
 
 
 def test_facts_are_kept_or_asked_for_again(scripted: Scripted) -> None:
-    result = scripted.evaluate("knowledge-retention", said(facts=[ORDER, HOME, NO_FACT]), conversation=SHOP)
+    result = scripted.evaluate("knowledge-retention", build_answer(facts=[ORDER, HOME, NO_FACT]), conversation=SHOP)
     assert score(result) == 0.5
     assert explanation(result) == (
         "1 of 2 facts are kept: message 7 asks for or contradicts what message 1 says. Because."
@@ -279,13 +290,17 @@ def test_facts_are_kept_or_asked_for_again(scripted: Scripted) -> None:
 
 def test_a_fact_that_is_listed_twice_counts_once(scripted: Scripted) -> None:
     again = fact(1, "Home is Oslo.", "and I live in Oslo.")
-    result = scripted.evaluate("knowledge-retention", said(facts=[ORDER, HOME, again, NO_FACT]), conversation=SHOP)
+    result = scripted.evaluate(
+        "knowledge-retention", build_answer(facts=[ORDER, HOME, again, NO_FACT]), conversation=SHOP
+    )
     assert score(result) == 0.5
 
 
 def test_what_nothing_follows_cannot_be_forgotten(scripted: Scripted) -> None:
     conversation = [*SHOP, {"role": "user", "content": "My cat is called Tom."}]
-    result = scripted.evaluate("knowledge-retention", said(facts=[ORDER, HOME, NO_FACT]), conversation=conversation)
+    result = scripted.evaluate(
+        "knowledge-retention", build_answer(facts=[ORDER, HOME, NO_FACT]), conversation=conversation
+    )
     assert (score(result), extra(result)["left_out"]) == (0.5, [8])
 
 
@@ -309,7 +324,7 @@ UNMET = intention(6, "The weather.", "How is the weather today?", -1, "")
 
 @pytest.mark.parametrize(("found", "value"), [([REFUNDED, WEATHER], 1.0), ([REFUNDED, UNMET], 0.5)])
 def test_intentions_are_met(scripted: Scripted, found: list[Any], value: float) -> None:
-    result = scripted.evaluate("conversation-completeness", said(intentions=found), conversation=SHOP)
+    result = scripted.evaluate("conversation-completeness", build_answer(intentions=found), conversation=SHOP)
     assert score(result) == value
     if value < 1:
         assert explanation(result) == "1 of 2 intentions are met, but not message 6. Because."
@@ -333,14 +348,14 @@ WITH_TOOLS = {"messages": SHOP, "tools": TOOLS}
     ],
 )
 def test_each_of_parallel_calls_is_judged(scripted: Scripted, calls: list[Any], value: float) -> None:
-    result = scripted.evaluate("tool-choice", said(calls=calls), conversation=WITH_TOOLS)
+    result = scripted.evaluate("tool-choice", build_answer(calls=calls), conversation=WITH_TOOLS)
     assert score(result) == pytest.approx(value, abs=1e-12)
-    assert shown(scripted.sent[-1], "TO DECIDE") == ["2.1", "2.2", "7"]
+    assert read_part(scripted.sent[-1], "TO DECIDE") == ["2.1", "2.2", "7"]
 
 
 def test_a_wrong_call_is_named(scripted: Scripted) -> None:
     result = scripted.evaluate(
-        "tool-choice", said(calls=[FIND, {**PAY, "right": False}, SILENT]), conversation=WITH_TOOLS
+        "tool-choice", build_answer(calls=[FIND, {**PAY, "right": False}, SILENT]), conversation=WITH_TOOLS
     )
     assert explanation(result) == (
         "1 of 2 calls are right, but not 2.2; no call where one was needed: message 7. Because."
@@ -357,14 +372,14 @@ def test_a_wrong_call_is_named(scripted: Scripted) -> None:
 # What a judge may get wrong
 
 BAD = {
-    "a message left out": said(messages=[KIND]),
-    "an empty list": said(messages=[]),
-    "a message that is not there": said(messages=[KIND, RUDE, in_role(70, "It is sunny, you fool.", True)]),
-    "a message of the user": said(messages=[KIND, RUDE, in_role(6, "How is the weather", True)]),
-    "half an entry": said(messages=[KIND, {"message": 7, "in_role": True}]),
-    "a truth in words": said(messages=[KIND, {**RUDE, "in_role": "mostly"}]),
-    "no list": said(messages=KIND),
-    "no verdict": said(),
+    "a message left out": build_answer(messages=[KIND]),
+    "an empty list": build_answer(messages=[]),
+    "a message that is not there": build_answer(messages=[KIND, RUDE, in_role(70, "It is sunny, you fool.", True)]),
+    "a message of the user": build_answer(messages=[KIND, RUDE, in_role(6, "How is the weather", True)]),
+    "half an entry": build_answer(messages=[KIND, {"message": 7, "in_role": True}]),
+    "a truth in words": build_answer(messages=[KIND, {**RUDE, "in_role": "mostly"}]),
+    "no list": build_answer(messages=KIND),
+    "no verdict": build_answer(),
     "prose": "I think that the assistant is polite in most of its messages.",
 }
 
@@ -380,7 +395,11 @@ def test_an_answer_that_leaves_something_open_is_no_score(scripted: Scripted, an
 
 def test_what_is_left_out_is_asked_for_once_more(scripted: Scripted) -> None:
     result = scripted.evaluate(
-        "role-adherence", said(messages=[KIND]), said(messages=[KIND, RUDE]), conversation=SHOP, reference=POLITE
+        "role-adherence",
+        build_answer(messages=[KIND]),
+        build_answer(messages=[KIND, RUDE]),
+        conversation=SHOP,
+        reference=POLITE,
     )
     assert score(result) == 0.5
     assert (extra(result)["judge"]["calls"], extra(result)["judge"]["repaired"]) == (2, True)
@@ -388,14 +407,14 @@ def test_what_is_left_out_is_asked_for_once_more(scripted: Scripted) -> None:
 
 
 def test_an_invented_quote_does_not_pass(scripted: Scripted) -> None:
-    answer = said(messages=[KIND, in_role(7, "I am at your service.", True)])
+    answer = build_answer(messages=[KIND, in_role(7, "I am at your service.", True)])
     result = scripted.evaluate("role-adherence", answer, conversation=SHOP, reference=POLITE)
     assert (score(result), extra(result)["n_overruled"]) == (0.5, 1)
     assert extra(result)["messages"][1]["overruled"] is True
 
 
 def test_an_unfounded_refusal_counts_as_an_answer(scripted: Scripted) -> None:
-    answer = said(turns=[ON, {**DECLINED, "quote": "I cannot talk about that."}])
+    answer = build_answer(turns=[ON, {**DECLINED, "quote": "I cannot talk about that."}])
     result = scripted.evaluate("topic-adherence", answer, conversation=SHOP, reference={"topics": ["orders"]})
     assert score(result) == pytest.approx(2 / 3)
 
@@ -419,8 +438,8 @@ def test_failed_calls_and_other_languages(scripted: Scripted) -> None:
         "tools": [{"name": "refund"}],
     }
     calls = [called(1, 1, "注文7を返金", True), called(3, 1, "時間切れ", True)]
-    assert score(scripted.evaluate("tool-choice", said(calls=calls), conversation=conversation)) == 1.0
-    assert "2 error of 1.1: 時間切れ" in shown(scripted.sent[-1], "CONVERSATION")
+    assert score(scripted.evaluate("tool-choice", build_answer(calls=calls), conversation=conversation)) == 1.0
+    assert "2 error of 1.1: 時間切れ" in read_part(scripted.sent[-1], "CONVERSATION")
     answer = goal(message=4, quote="返金しました", goal="Refund of order 7.", goal_message=0)
     assert score(scripted.evaluate("goal-accuracy", answer, conversation=conversation)) == 1.0
 
@@ -436,7 +455,7 @@ def test_failed_calls_and_other_languages(scripted: Scripted) -> None:
     ],
 )
 def test_what_was_not_sent_is_missing(scripted: Scripted, evaluator: str, reference: Any, word: str) -> None:
-    result = scripted.evaluate(evaluator, said(), conversation=SHOP, reference=reference)
+    result = scripted.evaluate(evaluator, build_answer(), conversation=SHOP, reference=reference)
     assert (result["status"], result["error_code"]) == ("validation_error", "missing_input")
     assert word in result["error_message"]
     assert scripted.sent == []

@@ -12,14 +12,14 @@ from evalsvc.evaluations.models import EvaluationRequest
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import attribute, new_id, span, traces
-from tests.telemetry.traced import Recorder, called, returned, said, user
+from tests.telemetry.traced import Recorder, build_message, called, returned, user
 
 LOOP = {"evaluator": "trajectory", "criteria": "patronus:trajectory-loop"}
 STRICT = {"evaluator": "trajectory", "criteria": "patronus:trajectory-strict"}
 SYSTEM = json.dumps([{"type": "text", "content": "Be brief."}])
 TOOLS = json.dumps([{"type": "function", "name": "find", "parameters": {"type": "object"}}])
 FIRST = [user("Where is order 7?"), called("c1", "find", id=7), returned("c1", "sent")]
-ANSWERED = [*FIRST, said("It is sent.")]
+ANSWERED = [*FIRST, build_message("It is sent.")]
 SECOND_TURN = [*ANSWERED, user("Refund it."), called("c2", "refund", id=7), returned("c2", {"error": "closed"})]
 
 
@@ -69,7 +69,7 @@ def record_turns(recorder: Recorder) -> None:
     agent = recorder.run_agent("shop")
     recorder.chat([*ANSWERED, SECOND_TURN[4]], SECOND_TURN[5], parent=agent, **more)
     recorder.run_tool("c2", "refund", agent, failed=True)
-    recorder.chat(SECOND_TURN, said("I could not."), parent=agent, **more)
+    recorder.chat(SECOND_TURN, build_message("I could not."), parent=agent, **more)
 
 
 def test_the_last_span_has_the_whole_conversation(alice: Caller) -> None:
@@ -89,7 +89,7 @@ def test_the_last_span_has_the_whole_conversation(alice: Caller) -> None:
     assert verdict["evaluated_model_output"] == "I could not."
     assert verdict["evaluated_model_input"] == "Refund it."
     # A result with an error is no context.
-    assert [one["id"] for one in verdict["evaluated_model_retrieved_context"]] == ["c1"]
+    assert [context["id"] for context in verdict["evaluated_model_retrieved_context"]] == ["c1"]
 
 
 def test_spans_may_arrive_in_any_order(alice: Caller) -> None:
@@ -112,8 +112,8 @@ def test_what_was_evaluated_is_stored_and_leads_to_the_trace(alice: Caller) -> N
     stored = alice.get(f"/v1/evaluations/{result['evaluation_id']}").json()["evaluation"]
     assert stored["trace_id"] == recorder.trace_id
     # What was evaluated stays, whatever the session gains.
-    more = [*SECOND_TURN, said("I could not."), user("Why?")]
-    recorder.chat(more, said("It is closed."), parent=recorder.run_agent("shop"))
+    more = [*SECOND_TURN, build_message("I could not."), user("Why?")]
+    recorder.chat(more, build_message("It is closed."), parent=recorder.run_agent("shop"))
     store(alice, *recorder.spans)
     (again,) = evaluate(alice, trace_id="mine", app="shop")
     assert len(again["evaluation_result"]["conversation"]["messages"]) == 10
@@ -125,7 +125,7 @@ def test_a_compacted_history_is_joined_at_its_overlap(alice: Caller) -> None:
     recorder.chat(FIRST, ANSWERED[3])
     compacted = [user("Summary: order 7 was asked for."), ANSWERED[3], user("Refund it.")]
     recorder.chat(compacted, SECOND_TURN[5])
-    recorder.chat([*compacted, *SECOND_TURN[5:]], said("I could not."))
+    recorder.chat([*compacted, *SECOND_TURN[5:]], build_message("I could not."))
     store(alice, *recorder.spans)
 
     assert show(read(alice)) == [word.replace("!", "") for word in WHOLE]
@@ -144,7 +144,7 @@ def test_turns_that_repeat_nothing_follow_one_another(alice: Caller) -> None:
     recorder = Recorder()
     for question, answer in (("Hello", "Hi"), ("Order?", "Which?"), ("Hello", "Hi again"), ("Bye", "Bye")):
         recorder.begin_trace()
-        recorder.chat([user(question)], said(answer))
+        recorder.chat([user(question)], build_message(answer))
     store(alice, *recorder.spans)
 
     assert show(read(alice)) == ["u:Hello", "a:Hi", "u:Order?", "a:Which?", "u:Hello", "a:Hi again", "u:Bye", "a:Bye"]
@@ -153,7 +153,7 @@ def test_turns_that_repeat_nothing_follow_one_another(alice: Caller) -> None:
 def test_a_question_beside_the_conversation_is_left_out(alice: Caller) -> None:
     recorder = Recorder()
     recorder.chat(FIRST[:1], FIRST[1])
-    recorder.chat([user("Write a title for: Where is order 7?")], said("Order 7"))
+    recorder.chat([user("Write a title for: Where is order 7?")], build_message("Order 7"))
     recorder.chat(FIRST, ANSWERED[3])
     store(alice, *recorder.spans)
 
@@ -162,7 +162,7 @@ def test_a_question_beside_the_conversation_is_left_out(alice: Caller) -> None:
 
 def test_an_answer_that_was_asked_for_again_is_left_out(alice: Caller) -> None:
     recorder = Recorder()
-    recorder.chat(FIRST[:1], said("I do not know."))
+    recorder.chat(FIRST[:1], build_message("I do not know."))
     recorder.chat(FIRST[:1], FIRST[1])
     recorder.chat(FIRST, ANSWERED[3])
     store(alice, *recorder.spans)
@@ -176,10 +176,10 @@ def test_agents_stay_apart(alice: Caller) -> None:
     recorder.chat(FIRST[:1], FIRST[1], parent=outer)
     tool = recorder.run_tool("c1", "find", outer)
     inner = recorder.run_agent("finder", tool, seconds=1)
-    recorder.chat([user("Find order 7")], said("sent"), parent=inner)
+    recorder.chat([user("Find order 7")], build_message("sent"), parent=inner)
     recorder.chat(FIRST, ANSWERED[3], parent=outer)
     # It ends last, and is another's.
-    recorder.chat([user("Find order 8")], said("not there"), parent=inner)
+    recorder.chat([user("Find order 8")], build_message("not there"), parent=inner)
     store(alice, *recorder.spans)
 
     assert show(read(alice)) == WHOLE[:4]
@@ -402,10 +402,10 @@ def test_spans_without_a_session_belong_to_the_one_around_them(alice: Caller) ->
         recorder.session = session
         agents.append(recorder.run_agent("shop"))
     recorder.session = None
-    recorder.chat([user("one")], said("first"), parent=agents[0])
-    recorder.chat([user("two")], said("second"), parent=agents[1])
+    recorder.chat([user("one")], build_message("first"), parent=agents[0])
+    recorder.chat([user("two")], build_message("second"), parent=agents[1])
     # Neither's.
-    recorder.chat([user("three")], said("third"))
+    recorder.chat([user("three")], build_message("third"))
     store(alice, *recorder.spans)
 
     assert show(read(alice, session="s1")) == ["u:one", "a:first"]
@@ -514,7 +514,7 @@ def test_a_cycle_of_parents_ends(alice: Caller) -> None:
     first = recorder.chat(FIRST[:1], FIRST[1])
     second = recorder.chat(FIRST, ANSWERED[3], parent=first)
     recorder.spans[0]["parentSpanId"] = second
-    recorder.chat(SECOND_TURN, said("I could not."))
+    recorder.chat(SECOND_TURN, build_message("I could not."))
     recorder.spans[2]["parentSpanId"] = recorder.spans[2]["spanId"]
     store(alice, *recorder.spans)
 
@@ -523,7 +523,7 @@ def test_a_cycle_of_parents_ends(alice: Caller) -> None:
 
 def test_a_long_conversation_within_the_limits_is_evaluated_whole(alice: Caller) -> None:
     texts = [f"{i} " + "x" * 850 for i in range(500)]
-    messages = [(user if i % 2 == 0 else said)(text) for i, text in enumerate(texts)]
+    messages = [(user if i % 2 == 0 else build_message)(text) for i, text in enumerate(texts)]
     recorder = Recorder()
     for n in (100, 250, 499):
         recorder.chat(messages[:n], messages[n])
@@ -543,7 +543,7 @@ def test_a_conversation_beyond_the_limits_is_refused(
     alice: Caller, n_messages: int, n_characters: int, pointer: str
 ) -> None:
     recorder = Recorder()
-    recorder.chat([user("x" * n_characters)] * n_messages, said("y"))
+    recorder.chat([user("x" * n_characters)] * n_messages, build_message("y"))
     store(alice, *recorder.spans)
     refuse(alice, {"session_id": "s1"}, pointer=pointer)
 
@@ -560,7 +560,7 @@ def test_a_session_of_too_many_spans_or_bytes_is_refused(alice: Caller, monkeypa
     assert "more than 7 messages" in refuse(alice, {"session_id": "s1"})
     monkeypatch.undo()
     monkeypatch.setattr("evalsvc.telemetry.sessions.history.MAX_MESSAGES", 1)
-    recorder.chat([user("Else")], said("so"), parent=recorder.run_agent("shop"))
+    recorder.chat([user("Else")], build_message("so"), parent=recorder.run_agent("shop"))
     store(alice, *recorder.spans)
     assert "more than 1 messages" in refuse(alice, {"session_id": "s1"})
     monkeypatch.setattr(f"{module}.MAX_SPANS", 3)

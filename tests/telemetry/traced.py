@@ -16,7 +16,7 @@ def user(text: str) -> Message:
     return {"role": "user", "parts": [{"type": "text", "content": text}]}
 
 
-def said(text: str) -> Message:
+def build_message(text: str) -> Message:
     return {"role": "assistant", "parts": [{"type": "text", "content": text}]}
 
 
