@@ -137,13 +137,14 @@ def test_an_account_has_so_many_bodies_awaited_and_others_are_served(
             senders.append(sender)
         refused, _, _ = select.select(senders, [], [], PATIENCE)
         status, _, rest = refused[0].makefile("rb").read().partition(b"\r\n")
-        # Those who come now are refused before the application sees them, unless they send a whole body.
+        # Those who come now hold no thread: they are refused after a while, unless the whole body comes meanwhile.
         late = exits.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
         late.sendall(request)
         late_status, _, late_rest = late.makefile("rb").read().partition(b"\r\n")
         whole = client.post("/v1/projects", json={"name": "whole"}, headers={"X-API-KEY": alice.key})
         in_two = exits.enter_context(socket.create_connection(("127.0.0.1", port), PATIENCE))
         in_two.sendall(request)
+        answered_early, _, _ = select.select([in_two], [], [], 1.0)
         in_two.sendall(b"x")
         in_two_status = in_two.makefile("rb").readline()
         other_key = client.post("/v1/projects", json={"name": "p"}, headers={"X-API-KEY": "ek_unknown"})
@@ -162,6 +163,7 @@ def test_an_account_has_so_many_bodies_awaited_and_others_are_served(
     lines = [json.loads(line) for line in (folder / "few.log").read_text().splitlines() if '"status":429' in line]
     assert any(line["route"] == "unread" and line["account_id"] == alice.account.pk for line in lines)
     assert (whole.status_code, other_key.status_code) == (200, 401)
+    assert not answered_early
     assert in_two_status.startswith(b"HTTP/1.1 400 ")  # its body is no JSON: it was read
 
 

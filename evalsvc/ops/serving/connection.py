@@ -10,7 +10,7 @@ from typing import Any
 from gunicorn.http import get_parser
 from gunicorn.workers.gthread import TConn
 
-from evalsvc.ops.serving.pace import HEAD_SECONDS, PacedUnreader
+from evalsvc.ops.serving.pace import HEAD_SECONDS, HELD_SECONDS, PacedUnreader, awaited_bodies
 from evalsvc.ops.serving.sockets import lingering
 from evalsvc.rest.edge.door import AdmittedRequest
 
@@ -19,7 +19,7 @@ PATIENCE_SECONDS = 0.005
 
 
 class ClientConnection(TConn):
-    """A connection with a deadline for request heads, which lingers when it is closed."""
+    """A connection with deadlines for heads, and for bodies that have no thread. It lingers when it is closed."""
 
     def __init__(self, cfg: Any, sock: socket.socket, client: Any, server: Any) -> None:
         super().__init__(cfg, sock, client, server)
@@ -30,6 +30,7 @@ class ClientConnection(TConn):
         self.visit: AdmittedRequest | None = None
         self.account_id: int | None = None
         self.head_deadline: float | None = None
+        self.body_deadline: float | None = None
         self._is_new = True
 
     def has_request(self) -> bool:
@@ -53,9 +54,25 @@ class ClientConnection(TConn):
         elif self.head_deadline is None:
             self.head_deadline = time.monotonic() + HEAD_SECONDS
 
+    def hold_body(self) -> bool:
+        """Return whether the body is left to the poller, because enough bodies of its account have threads.
+
+        The poller then reports the connection when the first 32 KiB have come, and not each piece of them.
+        """
+        n_lacking = self.unreader.count_lacking() if self.find_full_account() is not None else 0
+        if n_lacking or self.body_deadline is not None:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, max(1, n_lacking))
+            self.body_deadline = (self.body_deadline or time.monotonic() + HELD_SECONDS) if n_lacking else None
+        return n_lacking > 0
+
+    def find_full_account(self) -> int | None:
+        """Return the account whose further bodies are refused, if the request has its credentials."""
+        return awaited_bodies.find_full(self.unreader.credentials)
+
     def is_late(self, now: float) -> bool:
-        """Return whether a head has begun and does not come to its end."""
-        return self.head_deadline is not None and self.head_deadline <= now
+        """Return whether a head has begun and does not come to its end, or a body has been held for too long."""
+        deadline = self.head_deadline if self.body_deadline is None else self.body_deadline
+        return deadline is not None and deadline <= now
 
     def send_last(self, answer: bytes) -> None:
         """Send an answer after which the connection is closed, as far as the socket takes it at once."""

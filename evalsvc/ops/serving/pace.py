@@ -27,8 +27,8 @@ HEAD_SECONDS = 10.0
 GRACE_SECONDS = 10.0
 """For a body, beside the time that it has at the least rate."""
 LEAST_BYTES_PER_SECOND = 8 * 1024
-PATIENCE_SECONDS = 0.005
-"""For a body of an account of which enough are awaited."""
+HELD_SECONDS = 5.0
+"""For the first bytes of a body of an account of which enough are awaited. Meanwhile it has no thread."""
 SLOW_SECONDS = 1.0
 """Who has sent nothing of a body for so long is slow."""
 MOST_HEAD = 64 * 1024
@@ -165,17 +165,22 @@ class PacedUnreader(SocketUnreader):
             lines = CREDENTIALS.findall(self.buf.getvalue().partition(END_OF_HEAD)[0])
             self.credentials = hashlib.sha256(b"\n".join(lines)).digest() if lines else b""
 
-    def lacks_body(self) -> bool:
-        """Return whether the body does not follow its buffered head within a moment, or its first 32 KiB do not."""
-        head, end, body = self.buf.getvalue().partition(END_OF_HEAD)
+    def count_lacking(self) -> int:
+        """Take in what has come of the body behind its buffered head, without waiting.
+
+        Return how many bytes are lacking of the body, or of its first 32 KiB; 0 if the sender has ended.
+        """
+        head, _, body = self.buf.getvalue().partition(END_OF_HEAD)
         length = LENGTH.search(head + b"\r\n")
-        n_wanted = min(int(length[1]) - len(body), MOST_TAKEN_IN) if length and end else 0
-        until = time.monotonic() + PATIENCE_SECONDS
-        self.buf.seek(0, io.SEEK_END)
-        with contextlib.suppress(TimeoutError), aside():
-            while n_wanted > 0 and time.monotonic() < until and (data := self._receive(n_wanted, until)):
-                n_wanted -= self.buf.write(data)
-        return n_wanted > 0
+        n_wanted = min(int(length[1]), MOST_TAKEN_IN) - len(body) if length else 0
+        while n_wanted > 0:
+            before = self.n_buffered()
+            if not self.take_in(n_wanted):
+                return 0
+            if self.n_buffered() == before:
+                return n_wanted
+            n_wanted -= self.n_buffered() - before
+        return 0
 
     def n_buffered(self) -> int:
         """Return how many bytes have been taken in and not been read."""

@@ -40,7 +40,7 @@ def head_too_slow() -> Problem:
     return Problem(f"The headers did not come within {HEAD_SECONDS:g} s.", code="request_timeout")
 
 
-def too_many_bodies(account_id: int) -> bytes:
+def too_many_bodies(account_id: int | None) -> bytes:
     """Write the 429 for an account whose further bodies are not awaited, as the last answer of a connection."""
     problem = as_problem(awaited_bodies.build_error())
     assert problem is not None  # noqa: S101  # nosec B101 - it is one of the exceptions that it knows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import time
 from functools import partial
+from itertools import islice
 from types import FrameType
 from typing import Any
 
@@ -22,6 +23,8 @@ from evalsvc.rest.edge.door import NOBODY, AdmittedRequest, door, serve_request
 
 MOST_ACCEPTED = 16
 """Connections at once; the others may be another process'."""
+MOST_REFUSED = 8
+"""Late connections at once; requests that have come are served before the next ones."""
 LAST_MOMENT_SECONDS = 2.0
 """For senders to read their last answer, when the process stops."""
 NOT_YET = (errno.EAGAIN, errno.ECONNABORTED, errno.EWOULDBLOCK)
@@ -84,36 +87,45 @@ class WebWorker(ThreadWorker):
             # Who stops waits for no head: nothing of the request has been answered.
             return _DEFER if self.alive else False
         conn.unreader.begin()
-        account_id = awaited_bodies.find_full(conn.unreader.credentials)
-        if account_id is not None and conn.unreader.lacks_body():
-            from evalsvc.ops.serving.refusals import too_many_bodies
-
-            conn.send_last(too_many_bodies(account_id))
-            return False
+        if self.alive and conn.hold_body():
+            return _DEFER
         return super().handle(conn)
 
     def on_pending_socket_readable(self, conn: ClientConnection, client: Any) -> None:
-        """Take more of a head in; only a whole one takes a thread."""
-        if conn.has_request():
+        """Take more of a head or of a held body in; only a whole one takes a thread."""
+        if conn.has_request() and not (conn.body_deadline and conn.hold_body()):
             super().on_pending_socket_readable(conn, client)
 
     def murder_pending(self) -> None:
-        """Close idle connections, and refuse those that do not complete their headers in time."""
+        """Close idle connections, and refuse those whose headers or bodies do not come in time."""
         super().murder_pending()
         now = time.monotonic()
-        if now - self._looked_at >= 1.0:
+        if now - self._looked_at < 1.0:
+            return
+        late = list(islice((conn for conn in self.pending_conns if conn.is_late(now)), MOST_REFUSED))
+        for conn in late:
+            self._end_wait(conn)
+        if len(late) < MOST_REFUSED:
             self._looked_at = now
             note_pools()
-            for conn in [conn for conn in self.pending_conns if conn.is_late(now)]:
-                self._refuse_late(conn)
+        else:
+            self.method_queue.defer(lambda: None)  # The loop comes here again at once, and serves others before.
 
-    def _refuse_late(self, conn: ClientConnection) -> None:
-        from evalsvc.ops.serving.refusals import head_too_slow, last_answer
+    def _end_wait(self, conn: ClientConnection) -> None:
+        """Refuse a connection that is late, unless its body can be read by now."""
+        from evalsvc.ops.serving.refusals import head_too_slow, last_answer, too_many_bodies
 
         self.pending_conns.remove(conn)
         self.poller.unregister(conn.sock)
+        if conn.body_deadline is None:
+            answer = last_answer(head_too_slow())
+        elif conn.hold_body():
+            answer = too_many_bodies(conn.find_full_account())
+        else:
+            self.enqueue_req(conn)
+            return
         self.nr_conns -= 1
-        conn.send_last(last_answer(head_too_slow()))
+        conn.send_last(answer)
         conn.close(graceful=True)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
