@@ -51,6 +51,25 @@ _QUANTIFIERS = {
 _QUANTIFIER = re.compile(rf"(?<!not )\b(?:{'|'.join(_QUANTIFIERS)})\b(?! (?:likely|important|recent|common))")
 _MODALS = {"may": "will", "might": "will", "must": "may", "should": "may", "could": "did"}
 _MODAL = re.compile(r"\b(?:may(?! \d)|might|must|should|could)\b")
+_PLAIN_VERB = re.compile(r"\b(?:can|will|could|must|should|may) (?!not\b|be\b|have\b|also\b)([a-z]+)\b")
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DATE = re.compile(
+    rf"\b(?P<day>\d{{1,2}}) (?:{'|'.join(_MONTHS)})(?: (?P<year>\d{{4}}))?\b"
+    rf"|\b(?:{'|'.join(_MONTHS)}) (?P<day_behind>\d{{1,2}})(?:, (?P<year_behind>\d{{4}}))?\b"
+)
 _PARTS = re.compile(r"\A((?:[A-Z][a-z]+ ?)+) (\w+ed|beat|chose|taught|sold|bought|led|met|won) ((?:[A-Z][a-z]+ ?)+)\b")
 _NAMES = (
     "Borislav Quist",
@@ -134,6 +153,34 @@ def _name_of_elsewhere(text: str, told: str, rng: random.Random) -> str | None:
     return _once(_NAME, text, lambda found: rng.choice(others), rng) if others else None
 
 
+def _denied_by_a_clause(text: str, told: str, rng: random.Random) -> str | None:
+    return rng.choice(DENYING).format(t=text[0].lower() + text[1:]) if not _DENIED.search(text) else None
+
+
+def _fails_to(text: str, told: str, rng: random.Random) -> str | None:
+    return _once(_PLAIN_VERB, text, lambda found: f"fails to {found[1]}", rng)
+
+
+def _other_month(text: str, told: str, rng: random.Random) -> str | None:
+    def another(found: re.Match[str]) -> str:
+        day = int(found["day"] or found["day_behind"])
+        year = found["year"] or found["year_behind"]
+        if not (others := [name for name in _MONTHS if name not in told]):
+            return found[0]
+        month = rng.choice(others)
+        forms = [f"{day} {month}", f"{month} {day}"]
+        forms += [f"{year}-{_MONTHS.index(month) + 1:02}-{day:02}", f"{month} {day}, {year}"] if year else []
+        return rng.choice(forms)
+
+    return _once(_DATE, text, another, rng)
+
+
+def _asked(text: str, told: str, rng: random.Random) -> str | None:
+    edits = (_denied, _other_number, _other_name)
+    changed = [other for edit in edits if (other := edit(text, told, rng)) is not None]
+    return rng.choice(ASKING).format(t=changed[0][0].lower() + changed[0][1:].rstrip(".")) if changed else None
+
+
 def _roles_exchanged(text: str, told: str, rng: random.Random) -> str | None:
     return _PARTS.sub(r"\3 \2 \1", text, count=1) if _PARTS.match(text) else None
 
@@ -157,7 +204,27 @@ WRONG: Mapping[str, Edit] = {
     "number of elsewhere": _number_of_elsewhere,
     "name of elsewhere": _name_of_elsewhere,
     "roles exchanged": _roles_exchanged,
+    "denied by a clause": _denied_by_a_clause,
+    "fails to": _fails_to,
+    "date with another month": _other_month,
+    "wrong in a question": _asked,
 }
+DENYING = (
+    "It is a myth that {t}",
+    "It is not true that {t}",
+    "There is no evidence that {t}",
+    "Nothing happens when {t}",
+    "It was a widespread misconception that {t}",
+    "Nobody has reported that {t}",
+    "There's hardly any proof that {t}",
+    "It isn't the case that {t}",
+)
+ASKING = (
+    "Would you like to hear more about how {t}?",
+    "Shall I explain why {t}?",
+    "Do you want to know when {t}?",
+    "Are you aware that {t}?",
+)
 FRAMES: Mapping[str, str] = {
     "context": "Based on the provided context, {t}",
     "document": "According to the document, {t}",

@@ -89,8 +89,9 @@ class Sentence:
 class Copies:
     """The sentences of the contexts, to be found by the words that an output's sentence shares with them."""
 
-    def __init__(self, told: Iterable[Sentence], evidence: Evidence) -> None:
+    def __init__(self, told: Iterable[Sentence], evidence: Evidence, *, reads_failures: bool = True) -> None:
         self._evidence = evidence
+        self._reads_failures = reads_failures
         self._told = [sentence for sentence in told if 0 < len(sentence.words) <= MAX_WORDS]
         self._stems = [frozenset(sentence.stems) for sentence in self._told]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
@@ -153,7 +154,7 @@ class Copies:
         if alike < ALIKE:
             return None
         slots = self._slots(same, told, said, excused) if alike >= SAME_PLACE else ()
-        return [*slots, *_turns(blocks)]
+        return [*slots, *_turns(blocks, reads_failures=self._reads_failures)]
 
     def _slots(
         self, same: Sequence[Pair], told: Sequence[Token], said: Sequence[Token], excused: Container[int]
@@ -243,7 +244,7 @@ def _is_moved(left: Token, right: Token, told: Sequence[Token], said: Sequence[T
     return n_said > n_told or any(token.words == left.words for token in said)
 
 
-def _turns(blocks: Sequence[Block]) -> Iterator[Change]:
+def _turns(blocks: Sequence[Block], *, reads_failures: bool) -> Iterator[Change]:
     """Yield the turns of what was put in, left out or exchanged between words that are the same."""
     for index, run in _changed_runs(blocks):
         removed = [word for _, context_tokens, _ in run for token in context_tokens for word in token.words]
@@ -253,7 +254,8 @@ def _turns(blocks: Sequence[Block]) -> Iterator[Change]:
             continue
         before = blocks[index - 1][2] if index else ()
         after = blocks[index + len(run)][2] if index + len(run) < len(blocks) else ()
-        turn = Turn.UNIT if before and _is_other_unit(before[-1], removed, words) else find_turn(removed, words)
+        is_other_unit = bool(before) and _is_other_unit(before[-1], removed, words)
+        turn = Turn.UNIT if is_other_unit else find_turn(removed, words, reads_failures=reads_failures)
         if turn and (added or (before and after)):
             yield Change(turn, _cover(added or after[:1]))
 

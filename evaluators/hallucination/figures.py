@@ -57,8 +57,9 @@ _CENTURIES = (Decimal(1000), Decimal(2999))
 class Figures:
     """The quantities and dates of the contexts."""
 
-    def __init__(self, told: Iterable[Sentence], evidence: Evidence) -> None:
+    def __init__(self, told: Iterable[Sentence], evidence: Evidence, *, compares_months: bool = True) -> None:
         self._evidence = evidence
+        self._compares_months = compares_months
         self._told = [sentence for sentence in told if may_have_figures(sentence.said, sentence.words)]
         self._units: defaultdict[Decimal, set[Unit | None]] = defaultdict(set)
         self._sizes: defaultdict[str, set[tuple[Decimal, Unit]]] = defaultdict(set)
@@ -105,8 +106,9 @@ class Figures:
         parts = [part for part in (date.year, date.day) if part]
         return all(Decimal(part) in self._units or str(part) in self._evidence.words for part in parts)
 
-    @staticmethod
-    def _contradicts(date: Date, other: Date) -> bool:
+    def _contradicts(self, date: Date, other: Date) -> bool:
+        if self._compares_months and date.day and other.day == date.day:
+            return 0 in (date.year, other.year) or date.year == other.year or other.month == date.month
         same_month = other.month == date.month and other.year == date.year
         same_day = other.month == date.month and date.day and other.day == date.day
         return bool(same_month or same_day)

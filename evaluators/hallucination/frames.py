@@ -18,29 +18,12 @@ from evaluators.grounding.answers import only_declines
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import ANNOUNCED, content_stems
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Stems, Words, split_words, word_set
+from evaluators.hallucination.denials import TELLING, TEXTS, find_denied
 from evaluators.text.refusals import only_declines_elsewhere
 
 _DENYING = frozenset({"no", "not", "nor", "t", "nope"})
 _SMALL = (FUNCTION_WORDS | INTERJECTIONS) - _DENYING
 _SAID_BEFORE = INTERJECTIONS - _DENYING
-_TEXTS = word_set(
-    """
-    context contexts passage passages document documents text texts excerpt excerpts article articles source sources
-    information info material materials content contents detail details data paragraph paragraphs snippet snippets
-    search results result page pages documentation documents transcript conversation evidence reference references
-    knowledge base background file files section sections record records
-    """
-)
-_TELLING = word_set(
-    """
-    states stated state stating says said say saying mentions mentioned mention mentioning indicates indicated indicate
-    notes noted note explains explained explain reports reported describes described describe shows shown show tells
-    told tell confirms confirmed confirm specifies specified specify reveals revealed discusses highlights highlighted
-    outlines outlined according based read reads reading reviewed reviewing looking learn learned see seen find found
-    understand infer inferred conclude concluded gather gathered determine determined clear clearly evident explicitly
-    directly specifically solely only purely strictly entirely exactly
-    """
-)
 _GIVEN = word_set(
     """
     provided given supplied retrieved available above following attached relevant shared presented listed below included
@@ -77,12 +60,12 @@ _POLITE = word_set(
     additional looking forward care interested wondering assistant ai safe wonderful fantastic
     """
 )
-_FRAMING = _TEXTS | _TELLING | _GIVEN | _ANSWERING | _LINKING
+_FRAMING = TEXTS | TELLING | _GIVEN | _ANSWERING | _LINKING
 _OPENING = _SMALL | _FRAMING
 _ANY = _OPENING | _POLITE
 _TELLING_MUCH = ((_FRAMING | _POLITE) - FUNCTION_WORDS) | INTERJECTIONS
 # What reports a text's words needs a text or a verb of telling, or "In short," would need no comma.
-_REPORTING = _TEXTS | _TELLING | _ANSWERING
+_REPORTING = TEXTS | TELLING | _ANSWERING
 
 _GREETING = INTERJECTIONS | word_set(
     """
@@ -107,7 +90,7 @@ _TELLS = re.compile(
 _DENIED = re.compile(r"\W*(?:no|nope|not (?:really|exactly|quite|at all))\s?[,.!;:]\s", re.IGNORECASE)
 _ATTRIBUTED = re.compile(
     rf"\W*(?:according to|based (?:up)?on|as per|per) (?:the|this|these|your|our) (?:(?:{'|'.join(_GIVEN)}) )*"
-    rf"(?:{'|'.join(_TEXTS)})(?: (?:provided|given|above|supplied|you gave me|you provided))?,?\s",
+    rf"(?:{'|'.join(TEXTS)})(?: (?:provided|given|above|supplied|you gave me|you provided))?,?\s",
     re.IGNORECASE,
 )
 # A hedge ("I think that ...") is a frame, provided that a statement follows.
@@ -130,6 +113,10 @@ _ASKING = re.compile(
 _OPINION = re.compile(
     r"\A\W*(?:i|we)(?:'m| am| are|'d| would)?\s+(?:really |also |just |personally |so |very )*"
     r"(?:love|like|enjoy|adore|hope|wish|glad|happy|sorry|excited|curious)\b",
+    re.IGNORECASE,
+)
+_ASSUMED = re.compile(
+    r"\b(?:how|why|when|where|that|because|although|since|which)\s+(?!to\b)(?=\S+\s+\S+\s+\S+)(?P<claim>[^?]+)\?\W*\Z",
     re.IGNORECASE,
 )
 _SPEAKER = frozenset({"i", "me", "my", "mine", "myself"})
@@ -203,6 +190,10 @@ def _take_abstentions(
 ) -> tuple[list[Span], list[tuple[Span, Idle]]]:
     """Return what is left of sentences besides abstentions, and these. Advice beside an abstention claims nothing."""
     clauses = {span: split_abstention(text, span, question, known) for span in spans}
+    for span, parts in clauses.items():
+        # "There is no evidence that since 1997, ..." denies the whole of what follows.
+        if parts and not all(is_abstention for _, is_abstention in parts) and find_denied(text, span):
+            clauses[span] = None
     if not any(clauses.values()):
         return list(spans), []
     parts = [part for span in spans for part in clauses[span] or [(span, False)]]
@@ -212,6 +203,12 @@ def _take_abstentions(
     left = {part for part, _ in idle}
     kinds = [(part, Idle.ABSTENTION if is_abstention else Idle.FRAME) for part, is_abstention in idle]
     return [part for part, _ in parts if part not in left], kinds
+
+
+def find_assumed(text: str, span: Span) -> Span | None:
+    """Return the clause that a question takes for granted: "it melts ice" of "Shall I explain how it melts ice?"."""
+    match = _ASSUMED.search(text, *span)
+    return match.span("claim") if match else None
 
 
 def speaks_of_itself(said: str, words: Sequence[str], known: Container[str]) -> bool:
@@ -305,7 +302,7 @@ def _skip_telling(piece: str, start: int) -> int | None:
         return None
     words = split_words(piece[: match.end()])
     is_frame = len(words) <= LONGEST and _OPENING.issuperset(words)
-    if is_frame and (not _TEXTS.isdisjoint(words) or ANNOUNCED.match(" ".join(words) + " ")):
+    if is_frame and (not TEXTS.isdisjoint(words) or ANNOUNCED.match(" ".join(words) + " ")):
         return start + match.end()
     return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -11,8 +11,9 @@ from evaluators.base import Span
 from evaluators.grounding.claims import MAY_NEGATE
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.support import is_negation_off
-from evaluators.grounding.words import FUNCTION_WORDS
-from evaluators.hallucination.copies import Change, Copies, Sentence
+from evaluators.grounding.words import FUNCTION_WORDS, split_words
+from evaluators.hallucination.copies import ALIKE, Change, Copies, Sentence
+from evaluators.hallucination.denials import find_denied
 from evaluators.hallucination.figures import SUPPORTING, Basis, Figures
 from evaluators.hallucination.frames import remove_opening
 from evaluators.hallucination.names import Names
@@ -47,6 +48,8 @@ _OF_TURNS = {
 ENGLISH = 0.15
 """The share of English function words from which a text is read as English; capitals mean other things elsewhere."""
 _TOO_SHORT_TO_TELL = 8
+_MAY_DENY = frozenset({"that", "whether", "nothing"})
+"""Words one of which every clause that denies a sentence has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +75,37 @@ NO_FIGURES = CheckResult(())
 class Checks:
     """All that a claim is checked against; what is costly is built when a claim first needs it."""
 
-    def __init__(self, contexts: Sequence[str], told: Sequence[Sentence], evidence: Evidence, question: str) -> None:
+    def __init__(
+        self,
+        contexts: Sequence[str],
+        told: Sequence[Sentence],
+        evidence: Evidence,
+        question: str,
+        *,
+        reads_denials: bool = True,
+    ) -> None:
         self._contexts, self._told, self._evidence, self._question = contexts, told, evidence, question
+        self._reads_denials = reads_denials
+
+    @cached_property
+    def denials(self) -> Sequence[Sentence]:
+        """What the contexts deny in clauses such as "It is a myth that ..."."""
+        return [denied for sentence in self._told if (denied := self._find_denied(sentence)) is not None]
+
+    def _find_denied(self, sentence: Sentence) -> Sentence | None:
+        if not self._reads_denials or _MAY_DENY.isdisjoint(sentence.words):
+            return None
+        span = find_denied(sentence.text, sentence.span)
+        return self._build_sentence(sentence.text, span) if span else None
+
+    def _build_sentence(self, text: str, span: Span) -> Sentence:
+        said = text[slice(*span)]
+        words = split_words(said)
+        return Sentence(text, span, said, words, [self._evidence.stems[word] for word in words])
 
     @cached_property
     def _figures(self) -> Figures:
-        return Figures(self._told, self._evidence)
+        return Figures(self._told, self._evidence, compares_months=self._reads_denials)
 
     @cached_property
     def _names(self) -> Names:
@@ -85,7 +113,7 @@ class Checks:
 
     @cached_property
     def _copies(self) -> Copies:
-        return Copies(self._told, self._evidence)
+        return Copies(self._told, self._evidence, reads_failures=self._reads_denials)
 
     @cached_property
     def _only_denied(self) -> frozenset[str]:
@@ -97,7 +125,10 @@ class Checks:
         findings = [*figures.problems]
         if is_english(sentence.words):
             findings += [Finding(Problem.NAME, where) for where in self._names.unknown(sentence)]
-        findings += self._find_turns(sentence, [where for where, _ in figures.derived])
+        excused = {start for (start, _), _ in figures.derived}
+        if self._reads_denials:
+            excused.update(place for span in figures.dates for place in range(*span))
+        findings += self._find_turns(sentence, excused, [where for where, _ in figures.derived])
         return CheckResult(tuple(_first_of_each_place(findings)), figures.derived, figures.dates)
 
     def _check_figures(self, sentence: Sentence) -> CheckResult:
@@ -111,12 +142,25 @@ class Checks:
         findings += [Finding(Problem.DATE, date.span) for date in dates if date.span not in right]
         return CheckResult(tuple(findings), derived, tuple(sorted(right)))
 
-    def _find_turns(self, sentence: Sentence, derived: Sequence[Span]) -> Iterator[Finding]:
-        starts = {start for start, _ in derived}
-        changes = [change for change in self._copies.changes(sentence, starts) if not _is_within(change, derived)]
+    def _is_denied_once(self, sentence: Sentence, denied: Sentence | None) -> bool:
+        """Return whether a clause denies what the contexts say without such a clause, or the other way round."""
+        stems = set((denied or sentence).stems)
+        is_denied_there = any(len(stems.intersection(other.stems)) >= ALIKE * len(stems) for other in self.denials)
+        return (denied is not None) != is_denied_there
+
+    def _find_turns(self, sentence: Sentence, excused: Container[int], derived: Sequence[Span]) -> Iterator[Finding]:
+        denied = self._find_denied(sentence)
+        all_changes = self._copies.changes(denied or sentence, excused)
+        changes = [change for change in all_changes if not _is_within(change, derived)]
+        has_negation = any(change.turn is Turn.NEGATION for change in changes)
+        if self._is_denied_once(sentence, denied):
+            # A negation within it makes up for the clause around it.
+            changes = [change for change in changes if change.turn is not Turn.NEGATION]
+            is_off = not has_negation
+        else:
+            is_off = denied is None and not has_negation and self._is_negation_off(sentence)
         yield from (Finding(_OF_TURNS[change.turn], change.span) for change in changes)
-        is_told = any(change.turn is Turn.NEGATION for change in changes)
-        if not is_told and self._is_negation_off(sentence):
+        if is_off:
             yield Finding(Problem.NEGATION, sentence.span)
 
     def _is_negation_off(self, sentence: Sentence) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, groupby
@@ -15,7 +15,14 @@ from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import Parts, worst_parts
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Words, split_words
 from evaluators.hallucination.copies import Sentence
-from evaluators.hallucination.frames import Idle, Statement, find_claims, remove_opening, speaks_of_itself
+from evaluators.hallucination.frames import (
+    Idle,
+    Statement,
+    find_assumed,
+    find_claims,
+    remove_opening,
+    speaks_of_itself,
+)
 from evaluators.hallucination.markdown import Plain, remove_formatting, remove_marks
 from evaluators.hallucination.problems import CheckResult, Checks, Finding, is_english
 from evaluators.hallucination.quantities import may_have_figures
@@ -105,7 +112,7 @@ class Verdict:
 class _Contexts:
     """The contexts without their formatting, and what is looked up in them. Their words are read once."""
 
-    def __init__(self, contexts: Sequence[str], question: str) -> None:
+    def __init__(self, contexts: Sequence[str], question: str, *, reads_denials: bool) -> None:
         texts = tuple(map(remove_marks, contexts))
         self.words = Words()
         self.evidence = Evidence(())
@@ -113,7 +120,7 @@ class _Contexts:
         self._encoded: list[str] = []
         sentences = [sentence for text in texts for sentence in self._read(text)]
         self._budget = MAX_COMPARED
-        self.checks = Checks(texts, sentences, self.evidence, question)
+        self.checks = Checks(texts, sentences, self.evidence, question, reads_denials=reads_denials)
 
     @cached_property
     def _joined(self) -> str:
@@ -170,15 +177,18 @@ def judge(
 ) -> tuple[Verdict, Evidence]:
     """Judge an output by the words of the contexts. Places in the verdict are those of the output.
 
-    With `reads_abstentions`, abstentions and marks of sources claim nothing.
+    With `reads_abstentions`, abstentions and marks of sources claim nothing, and clauses that deny a sentence and the
+    claims of questions are read.
     """
     plain = remove_formatting(output, with_table_heads=False, with_citations=not reads_abstentions)
-    looked_up = _Contexts(contexts, question)
+    looked_up = _Contexts(contexts, question, reads_denials=reads_abstentions)
     parts = find_claims(
         plain.text, question, looked_up.words, known=looked_up.evidence.words, reads_abstentions=reads_abstentions
     )
     claims_built = (_claim(plain, span, looked_up) for span in parts.claims)
     claims = tuple([claim for claim in claims_built if claim is not None])
+    if reads_abstentions:
+        claims += tuple(_find_wrong_assumptions(plain, parts, looked_up))
     # "It does." adds nothing next to a sentence that states the claim in full.
     claims = tuple([claim for claim in claims if claim.has_content]) or claims
     ranked = (Idle.QUESTION, Idle.OPINION, Idle.ABSTENTION) if claims else (Idle.QUESTION, Idle.OPINION)
@@ -190,11 +200,20 @@ def judge(
     return Verdict(claims, parts, capped, is_english(words)), looked_up.evidence
 
 
+def _find_wrong_assumptions(plain: Plain, parts: Statement, contexts: _Contexts) -> Iterator[Claim]:
+    """Yield what questions take for granted and the contexts contradict; what they merely lack is no claim."""
+    for span, why in parts.idle:
+        assumed = find_assumed(plain.text, span) if why is Idle.QUESTION else None
+        claim = _claim(plain, assumed, contexts) if assumed else None
+        if claim is not None and claim.checked.problems:
+            yield claim
+
+
 def _claim(plain: Plain, span: Span, contexts: _Contexts) -> Claim | None:
     sentence = contexts.sentence(plain.text, span)
     if not sentence.words:
         return None
-    if contexts.has(sentence.stems):
+    if contexts.has(sentence.stems) and not contexts.checks.denials:
         return _build_claim(plain, span)
     checks = contexts.checks.check(sentence)
     left_out = _find_differences(plain.text, checks, contexts.evidence)

@@ -21,7 +21,11 @@ class Turn(StrEnum):
 
 
 NEGATIONS = word_set("not no never none nobody nothing neither nor without cannot t nowhere hardly")
-_BEFORE_T = word_set("don didn doesn isn wasn aren weren won can couldn wouldn shouldn hasn haven hadn ain mustn needn")
+BEFORE_T = word_set("don didn doesn isn wasn aren weren won can couldn wouldn shouldn hasn haven hadn ain mustn needn")
+FAILURES = word_set(
+    "fail fails failed failing unable refuse refuses refused decline declines declined cease ceases ceased"
+)
+"""Words that deny with a "to" behind them."""
 _DOES = word_set("do does did is was are were has have had be been being to ever any longer")
 _QUANTIFIERS = (
     word_set("all every each everyone everybody everything always entire whole both"),
@@ -63,9 +67,20 @@ _OPPOSITES = frozenset(
 )
 
 
-def find_turn(left_out: Sequence[str], put_in: Sequence[str]) -> Turn | None:
-    """Return how replacing some words of a sentence with others (all in lower case) changes its meaning, if it does."""
+def find_turn(left_out: Sequence[str], put_in: Sequence[str], *, reads_failures: bool = True) -> Turn | None:
+    """Return how replacing some words of a sentence with others (all in lower case) changes its meaning, if it does.
+
+    With `reads_failures`, "fails to" denies as "does not" does.
+    """
+    if reads_failures:
+        left_out, put_in = _read_failures(left_out), _read_failures(put_in)
     return next(_turns(left_out, put_in), None)
+
+
+def _read_failures(words: Sequence[str]) -> Sequence[str]:
+    if "to" not in words or FAILURES.isdisjoint(words):
+        return words
+    return ["not" if word in FAILURES else word for word in words]
 
 
 def _turns(left_out: Sequence[str], put_in: Sequence[str]) -> Iterator[Turn]:
@@ -83,7 +98,7 @@ def _is_denied(affirming: Sequence[str], denying: Sequence[str]) -> bool:
     """Return whether one side only adds a negation: "does not" and nothing, and not "is not small" and "is large"."""
     if not NEGATIONS.isdisjoint(affirming) or NEGATIONS.isdisjoint(denying):
         return False
-    other_words = [word for word in denying if not (word in NEGATIONS or word in _BEFORE_T)]
+    other_words = [word for word in denying if not (word in NEGATIONS or word in BEFORE_T)]
     return all(word in FUNCTION_WORDS or word in affirming or word in _DOES for word in other_words)
 
 

@@ -83,6 +83,106 @@ def test_a_bare_yes_or_no_is_not_applicable(output: str) -> None:
     assert "no more than yes or no" in refusal.value.detail
 
 
+# Denials, dates and questions
+
+
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+LICENCE = "The licence ends on 31 March 2026. Refunds are paid within 14 days."
+
+
+@pytest.mark.parametrize("form", ["{year}-{number:02}-31", "31 {month}", "31 {month} {year}", "{month} 31, {year}"])
+def test_a_date_in_another_form_has_the_month_of_the_context(form: str) -> None:
+    outputs = {
+        month: f"The licence ends on {form.format(month=month, number=number, year=2026)}."
+        for number, month in enumerate(MONTHS, 1)
+    }
+    assert [month for month, output in outputs.items() if judged(output, LICENCE).passed] == ["March"]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "It is a myth that refunds are paid within 14 days.",
+        "There is no evidence that refunds are paid within 14 days.",
+        "Nobody has ever claimed that refunds are paid within 14 days.",
+        "It would be wrong to say that refunds are paid within 14 days.",
+        "The idea that refunds are paid within 14 days is a misconception.",
+        "The board rejected the claim that refunds are paid within 14 days.",
+        "Nothing happens when refunds are paid within 14 days.",
+    ],
+)
+def test_a_clause_that_denies_what_the_contexts_say_fails(output: str) -> None:
+    found = judged(output, LICENCE)
+    assert not found.passed
+    assert "negation" in kinds(found)
+
+
+@pytest.mark.parametrize(
+    ("context", "output"),
+    [
+        ("The wall is not visible from space at all.", "It is a myth that the wall is visible from space at all."),
+        (
+            "It is a misconception that the wall is visible from space.",
+            "It is a myth that the wall is visible from space.",
+        ),
+        ("Studies found no evidence that ice prevents colds.", "There is no evidence that ice prevents colds."),
+        (
+            "The board rejected the claim that the bridge was old.",
+            "The board rejected the claim that the bridge was old.",
+        ),
+        (LICENCE, "It is true that refunds are paid within 14 days."),
+        (LICENCE, "It is important to note that refunds are paid within 14 days."),
+    ],
+)
+def test_a_clause_that_denies_what_the_contexts_deny_passes(context: str, output: str) -> None:
+    assert judged(output, context).passed
+
+
+@pytest.mark.parametrize(
+    ("context", "output"),
+    [
+        ("It is a misconception that the wall is visible from space.", "The wall is visible from space."),
+        ("Studies found no evidence that ice prevents colds.", "Ice prevents colds."),
+        ("The board rejected the claim that the bridge was unsafe.", "The bridge was unsafe."),
+        ("The pump can start when the level rises.", "The pump fails to start when the level rises."),
+    ],
+)
+def test_what_the_contexts_deny_in_a_clause_fails(context: str, output: str) -> None:
+    assert not judged(output, context).passed
+
+
+@pytest.mark.parametrize(
+    "opening", ["Would you like to hear more about how", "Shall I explain why", "Are you aware that"]
+)
+def test_what_a_question_takes_for_granted_must_not_contradict(opening: str) -> None:
+    for wrong in ("refunds are paid within 30 days", "refunds are not paid within 14 days"):
+        assert not judged(f"The licence ends in March 2026. {opening} {wrong}?", LICENCE).passed
+    assert judged(f"The licence ends in March 2026. {opening} refunds are paid?", LICENCE).passed
+    assert judged(f"The licence ends in March 2026. {opening} other plans can be bought?", LICENCE).passed
+
+
+def test_the_former_version_keeps_its_verdicts_on_denials_and_dates() -> None:
+    for output in (
+        "The licence ends on 2026-05-31.",
+        "There is no evidence that the licence ends on 31 March 2026.",
+        "Refunds are paid within 14 days. Shall I explain why refunds are not paid within 14 days?",
+    ):
+        assert FAMILY.score(make_sample(output=output, contexts=[LICENCE]), {"variant": "claims"}).passed
+
+
 def test_a_summary_needs_no_question() -> None:
     sample = make_sample(output="Anna Petrova built the first bridge over the Sova in 1906.", contexts=(RIVER,))
     assert FAMILY.missing_fields(sample, {}) == []

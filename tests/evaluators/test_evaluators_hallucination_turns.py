@@ -181,7 +181,7 @@ def test_a_long_answer_is_judged_on_a_hundred_contexts_in_any_order() -> None:
 def test_the_first_version_scores_as_ever() -> None:
     digest = hashlib.sha256()
     for index, copy in enumerate(constructed(held_apart=False)):
-        for edit in (*RIGHT.values(), *WRONG.values()):
+        for edit in (*RIGHT.values(), *list(WRONG.values())[:9]):
             text = edit(copy.text, copy.told, random.Random(index))
             if text is not None:
                 contexts = tuple(map(Passage, copy.contexts))

@@ -21,7 +21,7 @@ HALLUCINATION = {
             KnownMiss("Exchanged roles are told in copied sentences alone."),
             KnownMiss("A right paraphrase scores low, and a false sentence in the contexts' words may pass."),
             KnownMiss("A bare yes or no is `not_applicable`: words cannot tell whether it is right."),
-            KnownMiss("Questions back and small talk claim nothing and pass."),
+            KnownMiss("Small talk claims nothing and passes, and so do questions back whose words no context contradicts."),
             KnownMiss("An abstention passes where the contexts do answer the question."),
         ),
         "Words and numbers in any script with spaces; stems, negations, framing and ways to decline are English, and "
@@ -31,7 +31,8 @@ HALLUCINATION = {
             "retrieval-hallucination-2026-11-23": "Framing and formatting are no claims; one number, name, unit, "
             "quantifier or negation that no context has decides alone; the question is optional; a bare yes or no has "
             "no score.",
-            "retrieval-hallucination-2026-11-28": "Abstentions and marks of sources are no claims.",
+            "retrieval-hallucination-2026-11-28": "Abstentions and marks of sources are no claims; a clause that "
+            "denies what follows, a date in another form, and what a question takes for granted are read.",
         },
     ),
     "retrieval-hallucination-judge": judge_card(
