@@ -21,7 +21,7 @@ HALLUCINATION = {
             KnownMiss("Exchanged roles are told in copied sentences alone."),
             KnownMiss("A right paraphrase scores low, and a false sentence in the contexts' words may pass."),
             KnownMiss("A bare yes or no is `not_applicable`: words cannot tell whether it is right."),
-            KnownMiss("Small talk claims nothing and passes, and so do questions back whose words no context contradicts."),
+            KnownMiss("Small talk and questions back pass, unless a question takes for granted what contexts deny."),
             KnownMiss("An abstention passes where the contexts do answer the question."),
         ),
         "Words and numbers in any script with spaces; stems, negations, framing and ways to decline are English, and "
