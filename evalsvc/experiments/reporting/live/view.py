@@ -169,8 +169,8 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
 
 
 def count_queries(config: Config) -> int:
-    """Return the number of queries of a config, including samples; for a pipeline the queries of its nodes."""
-    if config.kind == Config.Kind.PIPELINE:
+    """Return the number of queries of a config, including samples, nodes of a pipeline and turns of conversations."""
+    if config.kind == Config.Kind.PIPELINE or config.n_asked:
         return config.n_asked
     return (config.n_ok + config.n_error - config.n_reused) * config.n_calls
 
