@@ -10,7 +10,7 @@ import pytest
 
 from evalsvc.experiments.models import WorkUnit
 from evalsvc.experiments.runner.scheduling.scheduler import Scheduler
-from evalsvc.experiments.runner.units import conversations
+from evalsvc.experiments.runner.units import conversations, unit
 from tests.conftest import Caller, wait_until
 from tests.experiments.conftest import (
     by_name,
@@ -473,13 +473,15 @@ def test_a_user_that_fails_is_no_fault_of_the_agent(
 
 
 def test_a_user_whose_endpoint_refuses_is_waited_for_and_leaves_the_score_missing(
-    alice: Caller, application: Application, endpoint: Endpoint
+    alice: Caller, application: Application, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(unit, "MAX_REFUSALS", 1)
     endpoint.server.says(status(429, **{"retry-after": "0"}))
     application.answer = lambda body: as_json("Here.")
     config = posting(application, simulated_user=simulated(alice, endpoint))
     made = make_experiment(alice, make_dataset(alice, [GOAL_ROW]), [config])
-    run_units()
+    with scheduling():
+        wait_until(lambda: live(alice, made["id"])["experiment"]["state"] != "running")
 
     (found,) = live(alice, made["id"])["configs"]
     assert (found["state"], found["stop_reason"], found["n_error"]) == ("failed", "error", 0)
@@ -494,8 +496,12 @@ def test_a_conversation_that_is_put_off_continues_where_it_was(
         *(reply("One."), reply("Two."), status(429, **{"retry-after": "0"}), reply("Three."), reply("[STOP]"))
     )
     application.answer = lambda body: as_json({"answer": f"Got {body['say']}"})
-    made, (row,) = held(alice, [GOAL_ROW], posting(application, simulated_user=simulated(alice, endpoint)))
+    config = posting(application, simulated_user=simulated(alice, endpoint))
+    made = make_experiment(alice, make_dataset(alice, [GOAL_ROW]), [config])
+    finish(alice, made["id"])
 
+    (row,) = results(alice, made)
+    assert recounted(alice, made["id"]) == []
     assert [body["say"] for body in bodies(application)] == ["One.", "Two.", "Three."]
     assert [text for _, text in said(row)] == ["One.", "Got One.", "Two.", "Got Two.", "Three.", "Got Three."]
     assert row["stages"]["paid"]["n_asked"] == live(alice, made["id"])["experiment"]["n_queries"] == 7
@@ -575,15 +581,28 @@ def test_a_failed_conversation_is_tried_again_as_a_whole(alice: Caller, applicat
 def test_another_user_is_another_config(alice: Caller, application: Application, endpoint: Endpoint) -> None:
     endpoint.server.says(reply("More."))
     application.answer = lambda body: as_json("Here.")
-    who = simulated(alice, endpoint, max_turns=1)
-    configs = [
-        posting(application, simulated_user=who | {"persona": persona}) | {"name": f"{number} {persona}"}
-        for number, persona in enumerate(["curt", "polite", "curt"])
-    ]
-    made = make_experiment(alice, make_dataset(alice, [GOAL_ROW]), configs)
+    config = posting(application, simulated_user=simulated(alice, endpoint, max_turns=1, persona="curt"))
+    made, _ = held(alice, [GOAL_ROW], config)
+    clone = f"/v1/experiments/{made['id']}/configs/{made['configs'][0]['id']}/clone"
+    ok(alice.post(clone, {"name": "again"}))
+    finish(alice, made["id"])
+    ok(alice.post(clone, {"name": "polite", "changes": {"/simulated_user/persona": "polite"}}))
     finish(alice, made["id"])
 
     found = by_name(live(alice, made["id"]))
-    assert [found[name]["n_reused"] for name in sorted(found)] == [0, 0, 1]
+    assert {name: found[name]["n_reused"] for name in found} == {"c": 0, "again": 1, "polite": 0}
     assert len(application.asked) == 2
+    assert live(alice, made["id"])["experiment"]["n_queries"] == 4
     assert recounted(alice, made["id"]) == []
+
+
+def test_a_preview_counts_the_calls_of_conversations_and_no_cost(alice: Caller, endpoint: Endpoint) -> None:
+    connection = make_connection(alice, endpoint.base_url, **PRICES)
+    who = {"connection": connection, "goal": "x", "max_turns": 4}
+    configs = [talking(connection, max_tokens=10), talking(connection, simulated_user=who) | {"name": "d"}]
+    dataset_id = make_dataset(alice, [{"input": {"turns": TURNS}, "expected": "x"}] * 2)
+    plan = {"dataset_id": dataset_id, "metrics": [{"name": "a", "evaluator": "exact-match"}], "n_samples": 2}
+    told = ok(alice.post("/v1/experiments/preview", {"name": "e", "plan": plan, "configs": configs}))
+
+    assert [row["n_queries"] for row in told["configs"]] == [2 * 2 * 30, 2 * 2 * 8]
+    assert (told["cost"], told["n_tokens"], told["warnings"]) == (None, None, ["conversation_not_estimated"])

@@ -14,6 +14,8 @@ from evaluators.conversations.transcript import Unreadable, is_entry
 from evaluators.samples import is_choice_list
 
 TURN, MESSAGES, SIMULATED_USER = "turn", "messages", "simulated_user"
+ENDED_BY = "ended_by"
+"""The component of an output that says why its conversation has ended."""
 MAX_TURNS, DEFAULT_TURNS = 30, 10
 STOP_WORD, GOAL = "[STOP]", "{{input.goal}}"
 MAX_STOP_CHARS = 100

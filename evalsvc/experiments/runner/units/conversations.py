@@ -13,6 +13,7 @@ from django.db import connections
 
 from evalsvc.experiments.definition.conversations import (
     DEFAULT_TURNS,
+    ENDED_BY,
     GOAL,
     MAX_TURNS,
     MESSAGES,
@@ -151,7 +152,7 @@ class ConversationRun:
             self.usage = {name: getattr(agent, name) or 0 for name in ("input_tokens", "output_tokens")}
         usage = {USAGE: dict(self.usage)} if any(self.usage.values()) else {}
         produced.output = storable(
-            {**self.beside, OUTPUT: {MESSAGES: self.messages, **self.about, **usage}, "ended_by": ended_by}
+            {**self.beside, OUTPUT: {MESSAGES: self.messages, **self.about, **usage}, ENDED_BY: ended_by}
         )
         produced.stages = self._build_stages()
         produced.attempt = self.attempt
