@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.experiments.definition import plans
 from evalsvc.experiments.models import WorkUnit
 from evalsvc.experiments.runner.scheduling.scheduler import Scheduler
 from evalsvc.experiments.runner.units import conversations, unit
@@ -606,3 +607,18 @@ def test_a_preview_counts_the_calls_of_conversations_and_no_cost(alice: Caller, 
 
     assert [row["n_queries"] for row in told["configs"]] == [2 * 2 * 30, 2 * 2 * 8]
     assert (told["cost"], told["n_tokens"], told["warnings"]) == (None, None, ["conversation_not_estimated"])
+
+
+@pytest.mark.parametrize("second", [{"turns": 3}, {"messages": [{"text": "no role"}]}, {"turns": ["?"] * 31}])
+def test_a_row_without_a_script_fails_without_a_call(
+    alice: Caller, application: Application, monkeypatch: pytest.MonkeyPatch, second: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(plans, "MAX_TURNS", 100)  # As for rows behind those that are read beforehand.
+    application.answer = lambda body: as_json("Here.")
+    rows = [{"id": "a", "input": {"turns": ["Hi."]}, "expected": "Here."}, {"id": "b", "input": second}]
+    made, found = held(alice, rows, posting(application))
+
+    (row,) = [row for row in found if row["example_id"] == "b"]
+    assert (row["status"], row["error_type"], row["output"]["ended_by"]) == ("error", "bug", "error")
+    assert row["error_message"].startswith("`input.")
+    assert live(alice, made["id"])["experiment"]["n_queries"] == len(application.asked) == 1
