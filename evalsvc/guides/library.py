@@ -15,7 +15,17 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
     "Is this answer good?": ("evaluators", "tool-calls", "judges", "connections", "providers", "prompts", "reviews"),
     "Is this version better?": (
-        *("experiments", "trials", "datasets", "comparisons", "gate", "nightly", "reports", "statistics"),
+        *(
+            "experiments",
+            "conversations",
+            "trials",
+            "datasets",
+            "comparisons",
+            "gate",
+            "nightly",
+            "reports",
+            "statistics",
+        ),
     ),
     "Move in": ("from-another-framework", "patronus", "moving-in", "openai-evals", "openai-graders"),
     "Look up": ("api", "events"),

@@ -135,3 +135,19 @@ def test_what_a_model_said_is_shown_without_its_wrapping(reader: Visitor, alice:
     a, b = ids(made)
     for text in (page(reader, made), reader.text("compare", a=a, b=b), reader.text("compare", a=a, b=b, view="matrix")):
         assert "It is 3." in text and "finish_reason" not in text
+
+
+def test_a_conversation_is_shown_message_by_message(reader: Visitor, alice: Caller) -> None:
+    made = make_experiment(alice, make_dataset(alice, n=2), list(TWO))
+    runner = Runner(alice, made)
+    unit = runner.lease(n=1)["unit"]
+    messages = [
+        {"role": "user", "content": "Refund order 7."},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "name": "refund", "args": {"id": 7}}]},
+    ]
+    answer = {"output": {"messages": messages}, "ended_by": "max_turns"}
+    runner.post(unit, [{"pos": unit["examples"][0]["pos"], "output": answer}])
+    text = page(reader, made)
+
+    assert "0 user: Refund order 7.\n1 assistant: refund(" in text
+    assert "ended by the limit of turns" in text

@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from evalsvc.experiments.definition.conversations import (
+    SIMULATED_USER,
+    conversation_problems,
+    is_conversation,
+    is_named,
+)
 from evalsvc.experiments.definition.fields.output_schemas import OUTPUT_SCHEMA, schema_problems
 from evalsvc.experiments.definition.fields.pointers import is_pointer
 from evalsvc.experiments.definition.messages import messages_problem
@@ -56,8 +62,11 @@ TEMPLATED = ("prompt", "system", "messages", "body")
 def kind_problems(kind: str, parameters: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """List what is wrong with the parameters of a config: a pointer and a sentence each."""
     if kind in SHAPES:
-        yield from shape_problems(kind, parameters)
-        yield from _bad_names([parameters.get(name) for name in TEMPLATED])
+        own = {name: value for name, value in parameters.items() if name != SIMULATED_USER}
+        yield from shape_problems(kind, own)
+        yield from _bad_names(kind, [parameters.get(name) for name in TEMPLATED])
+        if is_conversation(kind, parameters):
+            yield from conversation_problems(kind, parameters)
     if not isinstance(parameters.get(STRIP_THINKING, True), bool):
         yield f"/parameters/{STRIP_THINKING}", f"`{STRIP_THINKING}` is true or false."
     if kind != "chat" and OUTPUT_SCHEMA in parameters:
@@ -135,7 +144,7 @@ def _timeout(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "/parameters/timeout_seconds", f"A number of seconds between 0 and {MAX_TIMEOUT_SECONDS}."
 
 
-def _bad_names(templates: list[Any]) -> Iterator[tuple[str, str]]:
+def _bad_names(kind: str, templates: list[Any]) -> Iterator[tuple[str, str]]:
     for name in dict.fromkeys(template_names(templates)):
-        if why := problem_with(name):
+        if not is_named(kind, name) and (why := problem_with(name)):
             yield "/parameters", why

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from evalsvc.experiments.definition.conversations import NAMED, SIMULATED_USER, count_turns, is_conversation
 from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.pointers import is_pointer, resolve_pointer
 from evalsvc.experiments.definition.graphs import count_isolated_runs, list_between
@@ -191,9 +192,14 @@ def assign_inputs(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chats_in(kind: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each part that queries a connection, with its location: a chat config, or such nodes of a pipeline."""
+    """Yield each part that queries a connection, with its location.
+
+    These are a chat config, such nodes of a pipeline, and a simulated user.
+    """
     if kind == "chat":
         yield PARAMETERS, parameters
+    if kind in NAMED and isinstance(user := parameters.get(SIMULATED_USER), Mapping):
+        yield f"{PARAMETERS}/{SIMULATED_USER}", user
     nodes = parameters.get("nodes") if kind == PIPELINE else None
     for name, node in nodes.items() if isinstance(nodes, Mapping) else ():
         if isinstance(node, Mapping) and node.get("kind") == "chat":
@@ -217,10 +223,11 @@ def count_calls(
 ) -> int:
     """Return how many queries one output takes, at most: of a pipeline one a node, and one that it runs alone.
 
-    `by_source` are the nodes to run on the expected output of one upstream, by its name. That for each of its samples.
+    A conversation takes one or two a turn. `by_source` are the nodes to run on the expected output of one upstream, by
+    its name. That for each of its samples.
     """
     if kind != PIPELINE:
-        return n_samples
+        return n_samples * (count_turns(parameters) if is_conversation(kind, parameters) else 1)
     graph = read_pipeline(parameters)
     n_isolated = graph.count_isolated_runs(by_source or {}) if ISOLATED in (modes or ()) else 0
     return n_samples * max(1, len(graph.called) + n_isolated)

@@ -7,12 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.db import connections
+
 from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version
 from evalsvc.experiments.definition.checks.clusters import check_clusters
 from evalsvc.experiments.definition.checks.unmapped import can_resolve, check_mappings
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.conversations import (
+    GOAL,
+    MAX_TURNS,
+    SIMULATED_USER,
+    NoScript,
+    is_conversation,
+    is_named,
+    read_script,
+)
 from evalsvc.experiments.definition.fields.output_types import check_output_types
 from evalsvc.experiments.definition.kinds import TEMPLATED
 from evalsvc.experiments.definition.metrics import INTEGRATED, ISOLATED, Metric, add_twins, resolve_metrics
@@ -20,7 +31,16 @@ from evalsvc.experiments.definition.pipelines import EXPECTED, SIMULATE_FROM, re
 from evalsvc.experiments.definition.templates import UnknownField, field_value, template_names
 from evalsvc.experiments.models import Config, Failures, Policy
 from evalsvc.rest.problems import FieldError, Invalid, NotFound
+from evalsvc.tenancy.scope import current_role
 
+# CASE decides what is read first: a length is asked of lists only. Later rows with longer scripts become errors.
+LONG_SCRIPTS = """
+SELECT e.key, e.n FROM (
+  SELECT key, position,
+    CASE WHEN json_typeof(input -> 'turns') = 'array' THEN json_array_length(input -> 'turns') END AS n
+  FROM datasets_example WHERE version_id = %s ORDER BY position LIMIT 10000) e
+WHERE e.n > %s ORDER BY e.position LIMIT 1
+"""
 N_SAMPLED = 100
 MAX_SAMPLES = 20
 PASSED_ON = (
@@ -183,6 +203,30 @@ def check_templates(
                 detail = f"The template names `{{{{{name}}}}}`, which none of the first examples of the dataset has."
                 raise Invalid(FieldError(f"{pointer}/{i}/parameters", detail))
         _check_sources(version, candidate, f"{pointer}/{i}/parameters")
+        if is_conversation(candidate.kind, candidate.parameters):
+            _check_scripts(version, candidate, documents, f"{pointer}/{i}/parameters")
+
+
+def _check_scripts(
+    version: DatasetVersion, candidate: Candidate, documents: Sequence[Mapping[str, Any]], pointer: str
+) -> None:
+    """Refuse a script of too many turns, and a dataset of which none of the first examples says anything."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(LONG_SCRIPTS, [version.pk, MAX_TURNS])
+        if (row := cursor.fetchone()) is not None:
+            detail = f"Example {row[0]!r} has {row[1]} turns, and a conversation has at most {MAX_TURNS}."
+            raise Invalid(FieldError(pointer, detail))
+    reasons = [_why_unscripted(document, candidate) for document in documents]
+    if reasons and None not in reasons:
+        raise Invalid(FieldError(pointer, f"None of the first examples has a script. {reasons[0]}"))
+
+
+def _why_unscripted(document: Mapping[str, Any], candidate: Candidate) -> str | None:
+    try:
+        read_script(document, has_user=SIMULATED_USER in candidate.parameters)
+    except NoScript as exc:
+        return str(exc)
+    return None
 
 
 def _check_sources(version: DatasetVersion, candidate: Candidate, pointer: str) -> None:
@@ -206,7 +250,10 @@ def _names_of_examples(candidate: Candidate) -> list[str]:
         names = [name for name, node in nodes if root_of_name(name) not in (*graph.by_name, *node.inputs)]
         names += template_names([dict(node.inputs) for node in graph.called])
         return list(dict.fromkeys(names))
-    return list(dict.fromkeys(template_names([candidate.parameters.get(name) for name in TEMPLATED])))
+    names = list(template_names([candidate.parameters.get(name) for name in TEMPLATED]))
+    if (user := candidate.parameters.get(SIMULATED_USER)) is not None:
+        names += template_names([user.get("goal") or GOAL, user.get("persona")])
+    return [name for name in dict.fromkeys(names) if not is_named(candidate.kind, name)]
 
 
 def _has(document: Mapping[str, Any], name: str) -> bool:

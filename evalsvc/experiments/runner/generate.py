@@ -67,12 +67,16 @@ class GeneratedOutput:
 
 
 class RetryLater(Exception):
-    """The config cannot be queried now; retry after `seconds`. `was_refused` is true if the endpoint itself refused."""
+    """The config cannot be queried now; retry after `seconds`. `was_refused` is true if the endpoint itself refused.
+
+    `n_answered` counts the answers for the same output that came before and are stored.
+    """
 
     def __init__(self, seconds: float, *, was_refused: bool = False) -> None:
         super().__init__(f"{seconds:.1f} s")
         self.seconds = seconds
         self.was_refused = was_refused
+        self.n_answered = 0
 
 
 class EndpointAway(RetryLater):

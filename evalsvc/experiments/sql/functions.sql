@@ -37,11 +37,12 @@ END $$;
 
 DROP FUNCTION IF EXISTS within_budget(bigint, bigint, int);
 -- How many positions of a config may be given out now, of p_size wanted: an output that is sampled takes several
--- queries, and so does one of a pipeline, of which those that nobody had to ask are given back when it is recorded. Whoever asks within a budget has the
+-- queries, and so does one of a pipeline and a conversation, of which those that nobody had to ask are given back when
+-- it is recorded. Whoever asks within a budget has the
 -- experiment's lock until its transaction ends: what two give out at the same time would each fit, and together not.
 CREATE OR REPLACE FUNCTION within_budget(p_config experiments_config, p_budget bigint, p_size int) RETURNS int
 LANGUAGE sql VOLATILE SECURITY INVOKER AS $$
-  SELECT greatest(0, least(p_size, floor((p_budget - coalesce(sum(CASE WHEN c.kind = 'pipeline'
+  SELECT greatest(0, least(p_size, floor((p_budget - coalesce(sum(CASE WHEN c.kind = 'pipeline' OR c.n_asked > 0
     THEN c.n_asked + greatest(0, c.claim_pos - c.n_ok - c.n_error) * c.n_calls
     ELSE (c.claim_pos - c.n_reused) * c.n_calls END), 0)) / p_config.n_calls)))::int
   FROM experiments_config c WHERE c.experiment_id = p_config.experiment_id;

@@ -132,7 +132,7 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
     ]
     texts += [SampleText("Gold answer", marked_text(gold)) for gold in sample.gold_texts[:10]]
     if sample.conversation is not None:
-        texts.append(SampleText("Conversation", marked_text(_write_transcript(sample.conversation))))
+        texts.append(SampleText("Conversation", marked_text(write_transcript(sample.conversation))))
     if sample.reference is not None and sample.reference.calls:
         lines = ["; ".join(map(show, calls)) for calls in sample.reference.calls]
         texts.append(SampleText("Expected calls", marked_text("\n".join(lines))))
@@ -148,7 +148,7 @@ def _texts(row: Evaluation, sample: Sample, extra: Mapping[str, Any]) -> list[Sa
     return texts
 
 
-def _write_transcript(conversation: Conversation) -> str:
+def write_transcript(conversation: Conversation) -> str:
     """Write a line for each message, with the number that explanations call it by."""
     lines = []
     for message in conversation.messages:

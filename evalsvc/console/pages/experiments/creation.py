@@ -34,7 +34,10 @@ from evalsvc.experiments.services import create_experiment
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 NUMBERS = ("limit", "n_samples", "confirm", "seed", "level", "num_shards", "epsilon")
-MIND = {"no_max_tokens": "A config has no maximum output tokens, so its cost has no upper bound."}
+MIND = {
+    "no_max_tokens": "A config has no maximum output tokens, so its cost has no upper bound.",
+    "conversation_not_estimated": "The cost of conversations is not estimated: each turn sends the turns before it.",
+}
 BUDGET = ("queries", "cost", "seconds")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,15 +15,20 @@ from evalsvc.codes import EVALUATION_ERRORS
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.compare.diff import cut_text
 from evalsvc.console.pages.compare.examples import ScoreMark, build_mark
+from evalsvc.console.pages.evaluations.detail import write_transcript
 from evalsvc.console.parts.addresses import address_with, choice, page_address, trace_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
+from evalsvc.experiments.definition.conversations import ENDED_BY
+from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.results import OutputSelection, check_selection, page_of_outputs
 from evalsvc.experiments.selectors import get_plan, list_configs
 from evalsvc.reports.words import format_value
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import NotFound
+from evaluators.conversations.reader import is_message_log, read_conversation
+from evaluators.conversations.transcript import Unreadable
 
 ON_A_PAGE = 25
 STATUSES = {
@@ -42,7 +48,16 @@ REMEDIES = {
     "bad_output": "The output has the wrong format: make the prompt or the output schema clearer.",
     "connection": "The provider is unreachable: check the connection's URL.",
     "bug": "The code that produces outputs failed; see the message.",
+    "simulated_user": "The simulated user failed, not the config: see the message, or use another model for it.",
 }
+ENDS = {
+    "script": "its script",
+    "stop": "the simulated user",
+    "max_turns": "the limit of turns",
+    "tool_calls": "a call of a tool",
+    "error": "an error",
+}
+"""What ends a conversation."""
 ORDERS = {"": "newest first", "lowest": "lowest score first", "highest": "highest score first"}
 
 
@@ -160,7 +175,7 @@ def _card(row: Mapping[str, Any], metric: str, own: Collection[str]) -> OutputCa
         place=row["pos"],
         input=cut_text(format_value(row["input"])),
         expected="" if row["expected"] is None else cut_text(format_value(row["expected"])),
-        answer=cut_text(format_value(row["output"])) if is_ok else "",
+        answer=_show_answer(row["output"], is_ok=is_ok),
         failure="" if is_ok else cut_text(f"{row['error_type']}{message}"),
         remedy="" if is_ok else answer_remedy(row["error_type"], is_own=row["config"] in own),
         marks=[
@@ -171,6 +186,15 @@ def _card(row: Mapping[str, Any], metric: str, own: Collection[str]) -> OutputCa
         trace=trace,
         trace_address=trace_address(trace or ""),
     )
+
+
+def _show_answer(components: Any, *, is_ok: bool) -> str:
+    """Return an answer as a text, a conversation line by line; of one that failed only what was said in it."""
+    answer = components.get(OUTPUT) if isinstance(components, Mapping) else None
+    if isinstance(answer, Mapping) and is_message_log(answer.get("messages")):
+        with suppress(Unreadable):
+            return cut_text(write_transcript(read_conversation(answer, is_part=True)))
+    return cut_text(format_value(components)) if is_ok else ""
 
 
 def answer_remedy(code: str | None, *, is_own: bool) -> str:
@@ -194,4 +218,7 @@ def output_facts(row: Mapping[str, Any]) -> str:
         ("output_tokens", "{} tokens out"),
         ("cost", f"cost {{:.4g}} {settings.CURRENCY}"),
     )
-    return ", ".join(form.format(row[name]) for name, form in formats if row[name] is not None)
+    facts = [form.format(row[name]) for name, form in formats if row[name] is not None]
+    if isinstance(row["output"], Mapping) and (ended_by := row["output"].get(ENDED_BY)) in ENDS:
+        facts.append(f"ended by {ENDS[ended_by]}")
+    return ", ".join(facts)

@@ -8,6 +8,7 @@ from itertools import islice, product
 from typing import TypeAlias
 
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.conversations import is_conversation
 from evalsvc.experiments.definition.fields.json_forms import (
     MAX_POINTERS,
     MAX_SPECIMENS,
@@ -78,6 +79,8 @@ class Outputs:
 
 def read_declared_outputs(config: Candidate | Config, reader: SchemaReader) -> Outputs | None:
     """Return what a config declares of its outputs; None when it may put out anything."""
+    if is_conversation(config.kind, config.parameters):
+        return None
     schema = declared_schema(config.kind, config.parameters)
     root_node = Node(schema or {}, schema or {})
     if config.kind == Config.Kind.CHAT:

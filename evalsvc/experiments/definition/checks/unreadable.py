@@ -13,6 +13,7 @@ from evalsvc.datasets.models import DatasetVersion
 from evalsvc.experiments.definition.checks.declared import Outputs, read_declared_outputs
 from evalsvc.experiments.definition.checks.unmapped import expected_components
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.conversations import is_conversation
 from evalsvc.experiments.definition.fields import answers
 from evalsvc.experiments.definition.fields.json_forms import SchemaReader, Unknown
 from evalsvc.experiments.definition.fields.mapper import (
@@ -116,6 +117,7 @@ def _distinct(configs: Configs) -> list[int]:
     first: dict[bytes, int] = {}
     for i, config in enumerate(configs):
         declared = [config.kind, config.parameters.get("output"), config.parameters.get(OUTPUT_SCHEMA)]
+        declared.append(is_conversation(config.kind, config.parameters))
         first.setdefault(orjson.dumps(declared, option=orjson.OPT_SORT_KEYS), i)
     return list(first.values())
 

@@ -30,8 +30,12 @@ FIELDS = {
 }
 MESSAGES = ("conversation", "reference")
 """The fields whose messages and calls are read as they are, not as the texts of answers."""
+WHOLE = (*MESSAGES, "input")
+"""The fields that are read with the messages of the answer in view."""
 OF_REFERENCES = ("tool_calls", "final_state", "forbidden", "max_steps")
 """An expectation with one of these is of a whole conversation."""
+OF_SCRIPTS = ("turns", "messages", "goal", "persona")
+"""An input with one of these is the script of a conversation: what the user said last is in the conversation."""
 ITEM = "item"
 """The columns of the row, which templates of OpenAI's graders name."""
 CHOICES = "choices"
@@ -74,7 +78,7 @@ def map_sample(
         pointer = pointers.get(name)
         if pointer is None:
             is_read = name == OUTPUT and "conversation" in pointers
-            values[name] = MISSING if is_read else DEFAULTS[name](example, components if name in MESSAGES else beside)
+            values[name] = MISSING if is_read else DEFAULTS[name](example, components if name in WHOLE else beside)
             continue
         target = value_at(example if pointed is None else pointed, components, pointer)
         values[name] = target if name in MESSAGES else answers.plain(target)
@@ -169,6 +173,12 @@ def _conversation(_example: Mapping[str, Any], components: Mapping[str, Any]) ->
     return answer if _is_conversation(answer) else MISSING
 
 
+def _question(example: Mapping[str, Any], components: Mapping[str, Any]) -> Any:
+    asked = example.get("input")
+    is_script = isinstance(asked, Mapping) and any(name in asked for name in OF_SCRIPTS)
+    return MISSING if is_script and _is_conversation(_answer(components)) else answers.find_question(asked)
+
+
 def _reference(example: Mapping[str, Any], _components: Mapping[str, Any]) -> Any:
     expected = example.get("expected")
     if not isinstance(expected, Mapping):
@@ -237,7 +247,7 @@ def _read_metadata(example: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 DEFAULTS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any]], Any]] = {
-    "input": lambda example, _: answers.find_question(example.get("input")),
+    "input": _question,
     "output": _output,
     "gold": _gold,
     "contexts": _contexts,

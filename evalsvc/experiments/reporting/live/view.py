@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
+from evalsvc.experiments.definition.conversations import is_conversation
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import CountedPairs, count_bare
 from evalsvc.experiments.inference.clusters.views import remove_bounds
@@ -169,8 +170,9 @@ def live_head(plan: ExperimentPlan, configs: Sequence[Config]) -> dict[str, obje
 
 
 def count_queries(config: Config) -> int:
-    """Return the number of queries of a config, including samples; for a pipeline the queries of its nodes."""
-    if config.kind == Config.Kind.PIPELINE:
+    """Return the number of queries of a config, including samples, nodes of a pipeline and turns of conversations."""
+    is_dialogue = config.n_calls > 1 and is_conversation(config.kind, config.parameters)
+    if config.kind == Config.Kind.PIPELINE or is_dialogue:
         return config.n_asked
     return (config.n_ok + config.n_error - config.n_reused) * config.n_calls
 

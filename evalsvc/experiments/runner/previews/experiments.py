@@ -13,6 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.datasets.models import DatasetVersion, Example
 from evalsvc.experiments.definition.checks.modes import find_predecessors
 from evalsvc.experiments.definition.configs import Candidate
+from evalsvc.experiments.definition.conversations import is_conversation
 from evalsvc.experiments.definition.graphs import count_isolated_runs
 from evalsvc.experiments.definition.metrics import ISOLATED
 from evalsvc.experiments.definition.pipelines import PipelineGraph, count_calls, read_pipeline
@@ -26,7 +27,7 @@ from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.selectors import connection_facts
 
 N_SAMPLED = 100
-NO_LIMIT = "no_max_tokens"
+NO_LIMIT, CONVERSATION = "no_max_tokens", "conversation_not_estimated"
 AS_EXPECTED = "answers as long as the expected ones"
 AS_LIMITED = "answers as long as they may be"
 AS_ASSUMED = f"answers of {DEFAULT_ANSWER_TOKENS} tokens"
@@ -72,7 +73,8 @@ def preview(
     """Count configs and queries; bound tokens and cost by `max_tokens`, and estimate them from the first examples.
 
     Queries that several pipelines share are counted once, but their cost for each pipeline. Without `max_tokens` the
-    length of an answer is not bounded: `n_tokens` and `cost` are null then, and `warnings` gives the reason.
+    length of an answer is not bounded: `n_tokens` and `cost` are null then, and `warnings` gives the reason. Those of
+    conversations, which send more with each turn, are null too.
     """
     documents = _documents(account, version)
     n_asked = (limit or version.n_examples) * n_samples
@@ -145,6 +147,8 @@ def _preview_config(
     }
     if candidate.kind == Config.Kind.PIPELINE:
         return row | _estimate_nodes(account, read_pipeline(candidate.parameters), documents, n_examples, runs)
+    if is_conversation(candidate.kind, candidate.parameters):
+        return row | {"warnings": [CONVERSATION]}
     if candidate.kind != Config.Kind.CHAT:
         return row
     limit = answer_limit(candidate.parameters)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from evalsvc.experiments.definition.conversations import is_conversation
 from evalsvc.experiments.definition.fields.components import find_expectation, isolated_key
 from evalsvc.experiments.definition.fields.mapper import OUTPUT
 from evalsvc.experiments.definition.fields.pointers import MISSING, resolve_pointer
@@ -25,7 +26,8 @@ from evalsvc.experiments.runner.generate import ConfigClient, GeneratedOutput, M
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.experiments.runner.units import stages
 from evalsvc.experiments.runner.units.context import Example, UnitContext
-from evalsvc.experiments.runner.units.stages import MEASURED, StageAnswer
+from evalsvc.experiments.runner.units.conversations import ConversationRequester
+from evalsvc.experiments.runner.units.stages import MEASURED, Bill, StageAnswer
 from evalsvc.experiments.runner.units.waits import find_output_delay
 from evalsvc.judges.failures import CallFailed
 
@@ -39,6 +41,8 @@ def build_requester(unit: Unit, context: UnitContext, should_stop: Callable[[], 
     """Return a callable that requests the output of a config for an example at a position."""
     if context.kind == PIPELINE:
         return PipelineRequester(unit, read_pipeline(context.parameters), context, should_stop)
+    if is_conversation(context.kind, context.parameters):
+        return ConversationRequester(unit, context, should_stop)
     find_delay = partial(find_output_delay, unit)
     asking = ConfigClient(unit.account_id, context.kind, context.parameters, should_stop, find_delay)
     return lambda example, pos, sample: produce(asking, example)
@@ -90,23 +94,6 @@ class PipelineRequester:
         except (UnknownField, CallFailed):
             return StageAnswer(produce(asking, fields))
         return stages.request_once(self.unit, key, pos, lambda: produce(asking, fields), should_stop=self.should_stop)
-
-
-@dataclass
-class Bill:
-    """The resources of requests: of the answer that users would get, or of everything requested for an output."""
-
-    latency_ms: float | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost: float | None = None
-
-    def add(self, produced: GeneratedOutput) -> None:
-        """Add one answer, or the calls that gave none."""
-        for name in MEASURED:
-            value = getattr(produced, name)
-            if value is not None:
-                setattr(self, name, (getattr(self, name) or 0) + value)
 
 
 @dataclass

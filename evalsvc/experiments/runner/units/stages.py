@@ -44,6 +44,23 @@ Place: TypeAlias = tuple[int, str]
 MEASURED = ("latency_ms", "input_tokens", "output_tokens", "cost")
 
 
+@dataclass
+class Bill:
+    """The resources of requests: of the answer that users would get, or of everything requested for an output."""
+
+    latency_ms: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+
+    def add(self, produced: GeneratedOutput | Bill) -> None:
+        """Add one answer, the calls that gave none, or another bill."""
+        for name in MEASURED:
+            value = getattr(produced, name)
+            if value is not None:
+                setattr(self, name, (getattr(self, name) or 0) + value)
+
+
 @dataclass(frozen=True, slots=True)
 class StageAnswer:
     """The output of a node, or the error; `is_asked` is true if the unit that uses it also requested it and pays."""

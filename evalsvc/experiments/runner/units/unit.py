@@ -143,6 +143,8 @@ class UnitRunner:
                 return
             except RetryLater as exc:
                 self.postponed_seconds, self.was_refused = exc.seconds, exc.was_refused
+                # Part of a conversation is progress too.
+                self.n_kept += exc.n_answered
                 if exc.was_refused and self.n_refusals >= MAX_REFUSALS:
                     detail = f"The endpoint has answered 429 to {MAX_REFUSALS} calls in a row, with pauses in between."
                     self._stop("error", detail)
