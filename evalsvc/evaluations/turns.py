@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from evalsvc.thoughts import split_thinking
 from evaluators.base import Sample
-from evaluators.conversations.turns import Turn
 from evaluators.judging.readings import add_usage
 
-if TYPE_CHECKING:
-    from evalsvc.evaluations.verdicts import Verdict
-
-MAX_EXPLANATION, MAX_NAMED = 300, 5
+Extra: TypeAlias = "Mapping[str, Any] | None"
+MAX_NAMED = 5
 
 
 def strip_messages(sample: Sample) -> Sample:
@@ -31,26 +28,17 @@ def strip_messages(sample: Sample) -> Sample:
     return replace(sample, conversation=replace(conversation, messages=tuple(messages)))
 
 
-def build_row(part: Turn, verdict: Verdict | None) -> dict[str, Any]:
-    """Return a turn as `extra.turns` has it; one that was not judged has the reason."""
-    row: dict[str, Any] = {"message": part.index, "score": None, "pass": None}
-    if verdict is None or verdict.status != "success":
-        return {**row, "reason": part.reason or (verdict.error_message if verdict else None)}
-    row |= {"score": verdict.score, "pass": verdict.passed}
-    return row if verdict.explanation is None else {**row, "explanation": verdict.explanation[:MAX_EXPLANATION]}
-
-
-def sum_judges(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def sum_judges(extras: Sequence[Extra]) -> dict[str, Any]:
     """Return what the judges of all turns have cost, as `judge`; nothing without a judge."""
-    used = [judge for verdict in verdicts if isinstance(judge := (verdict.extra or {}).get("judge"), Mapping)]
+    used = [judge for extra in extras if isinstance(judge := (extra or {}).get("judge"), Mapping)]
     return {"judge": add_usage(used)} if used else {}
 
 
-def find_common_extra(verdicts: Sequence[Verdict]) -> dict[str, Any]:
+def find_common_extra(extras: Sequence[Extra]) -> dict[str, Any]:
     """Return the threshold that each turn was held against, and whether the text of one speaks to its judge."""
-    extras = [verdict.extra or {} for verdict in verdicts]
-    found = {name: extra[name] for name in ("threshold",) for extra in extras[:1] if name in extra}
-    suspicions = [extra["injection_suspected"] for extra in extras if "injection_suspected" in extra]
+    thresholds = [extra["threshold"] for extra in extras if extra and "threshold" in extra]
+    found = {"threshold": thresholds[0]} if thresholds else {}
+    suspicions = [extra["injection_suspected"] for extra in extras if extra and "injection_suspected" in extra]
     return {**found, "injection_suspected": any(suspicions)} if suspicions else found
 
 

@@ -18,7 +18,6 @@ from django.conf import settings as django_settings
 from evalsvc.documents import find_unstorable
 from evalsvc.evaluations.database.columns import VERDICT
 from evalsvc.evaluations.turns import (
-    build_row,
     explain_turns,
     find_common_extra,
     list_unjudged,
@@ -72,6 +71,7 @@ STALL_SECONDS = 2.0
 NOT_APPLICABLE = "not_applicable"
 N_TURNS_AT_ONCE = 4
 """Turns of one conversation that judges are asked about at the same time."""
+MAX_TURN_EXPLANATION = 300
 PENDING = Verdict("pending")
 _values = attrgetter(*VERDICT)
 
@@ -360,7 +360,8 @@ class _UnitParts:
         """Return the verdict on the conversation."""
         found = [(part, self._verdicts.get(id(part))) for part in self._parts]
         verdicts = list(self._verdicts.values())
-        usage = sum_judges(verdicts)
+        extras = [verdict.extra for verdict in verdicts]
+        usage = sum_judges(extras)
         if failure := next(((part, verdict) for part, verdict in found if verdict and _is_failure(verdict)), None):
             part, verdict = failure
             place = f"Message {part.index}: " if self._unit == TURN else ""
@@ -368,9 +369,9 @@ class _UnitParts:
             return replace(verdict, error_message=f"{place}{verdict.error_message}", extra=extra or None)
         if self._unit != TURN and verdicts and verdicts[0].status == "success":
             return replace(verdicts[0], extra={"unit": self._unit, **(verdicts[0].extra or {})})
-        rows = [build_row(part, verdict) for part, verdict in found]
+        rows = [_build_row(part, verdict) for part, verdict in found]
         counts = {"unit": self._unit, "n_turns": len(rows), "n_judged": sum(row["score"] is not None for row in rows)}
-        extra = {**find_common_extra(verdicts), **counts, "turns": rows, **usage}
+        extra = {**find_common_extra(extras), **counts, "turns": rows, **usage}
         if not counts["n_judged"]:
             return validation_error(NOT_APPLICABLE, f"There is nothing to judge. {list_unjudged(rows)}".strip(), extra)
         return self._combine([verdict for verdict in verdicts if verdict.status == "success"], extra)
@@ -391,6 +392,15 @@ class _UnitParts:
 
 def _is_failure(verdict: Verdict) -> bool:
     return verdict.status != "success" and verdict.error_code != NOT_APPLICABLE
+
+
+def _build_row(part: Turn, verdict: Verdict | None) -> dict[str, Any]:
+    """Return a turn as `extra.turns` has it; one that was not judged has the reason."""
+    row: dict[str, Any] = {"message": part.index, "score": None, "pass": None}
+    if verdict is None or verdict.status != "success":
+        return {**row, "reason": part.reason or (verdict.error_message if verdict else None)}
+    row |= {"score": verdict.score, "pass": verdict.passed}
+    return row if verdict.explanation is None else {**row, "explanation": verdict.explanation[:MAX_TURN_EXPLANATION]}
 
 
 def build_extra(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, object]:

@@ -204,8 +204,9 @@ def add_usage(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
     merged = merge_usage(parts)
     for name in ("models", "prompts"):
         lists = [part.get(name) for part in parts]
-        values = dict.fromkeys(str(value) for values in lists if isinstance(values, list) for value in values)
-        merged[name] = [*values][:MAX_DETAILS] or merged[name]
+        texts = [str(value) for values in lists if isinstance(values, list) for value in values]
+        listed: list[JSONValue] = [*dict.fromkeys(texts)]
+        merged[name] = listed[:MAX_DETAILS] or merged[name]
     return merged
 
 

@@ -494,7 +494,8 @@ def test_each_turn_of_a_conversation_is_scored(alice: Caller) -> None:
     drain("one")
 
     by_turn, whole = Evaluation.objects.using("system").filter(account_id=alice.account.pk).order_by("position")
-    assert [turn["pass"] for turn in by_turn.extra["turns"]] == [True, False, True]
+    turns = (by_turn.extra or {})["turns"]
+    assert [turn["pass"] for turn in turns] == [True, False, True]
     assert by_turn.passed is False
-    assert by_turn.score == pytest.approx(sum(turn["score"] for turn in by_turn.extra["turns"]) / 3)
+    assert by_turn.score == pytest.approx(sum(turn["score"] for turn in turns) / 3)
     assert whole.passed is False
