@@ -181,7 +181,7 @@ class MetricTurns(AnswerShape):
     per_conversation: Annotated[TurnsEstimate, Meta(description="The mean over conversations, which is `value`.")]
     all_turns: Annotated[TurnsEstimate | None, Meta(description="Share of conversations without a failed turn.")]
     n_turns: Annotated[int, Meta(description="Judged turns; a failed output counts as one.")]
-    n_conversations: int
+    n_conversations: Annotated[int, Meta(description="Conversations with a judged turn, and failed outputs.")]
 
 
 class MetricEstimate(Ends):
