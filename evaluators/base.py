@@ -14,8 +14,8 @@ from evaluators.messages import Conversation, Reference
 from evaluators.score_map import score_map_problems
 
 # Re-exported: families, also those written by others, import these names from here.
+from evaluators.settings import LAST, TURN, get_unit, settings_problems
 from evaluators.settings import SettingsProblem as SettingsProblem
-from evaluators.settings import settings_problems
 from evaluators.values import NO_CALLS, Attachment, CardText, Facts
 from evaluators.values import AnswerText as AnswerText
 from evaluators.values import CannotScore as CannotScore
@@ -342,6 +342,10 @@ class Family(ABC):
         """Name the inputs that the effective settings need."""
         return self.required_fields
 
+    def is_binary(self, settings: Settings) -> bool:
+        """Return whether every score with these effective settings is 0 or 1: the mean of several turns is neither."""
+        return self.binary and get_unit(settings) != TURN
+
     def threshold_for(self, sample: Sample, settings: Settings) -> float | None:
         """Return the lowest score that passes; None if the family does not have a threshold."""
         declared = self.settings_schema.get("properties")
@@ -363,7 +367,7 @@ class Family(ABC):
 
     def missing_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """List the fields that the effective settings need and the sample lacks."""
-        return [name for name in self.fields_for(settings) if not sample.has(name)]
+        return [name for name in _read_of_unit(self.fields_for(settings), settings) if not sample.has(name)]
 
     def unsupported_fields(self, sample: Sample, settings: Settings) -> list[Field]:
         """List the fields that the effective settings read, and that have an attachment which the family cannot read.
@@ -378,6 +382,13 @@ class Family(ABC):
             return []
         return [
             name
-            for name in dict.fromkeys(self.reads(settings))
+            for name in dict.fromkeys(_read_of_unit(self.reads(settings), settings))
             if name in sample.unread or (self.reads_texts and is_ids_alone(sample.passages_of(name)))
         ]
+
+
+def _read_of_unit(fields: Sequence[Field], settings: Settings) -> Sequence[Field]:
+    """Return the fields with the conversation in place of the input and the output, where these are read of it."""
+    if get_unit(settings) == LAST:
+        return fields
+    return [Field.CONVERSATION, *(name for name in fields if name not in (Field.INPUT, Field.OUTPUT))]

@@ -82,6 +82,12 @@ class Conversation:
         return bool(next((message.calls for message in reversed(self.messages) if message.role == "assistant"), ()))
 
     @property
+    def turns(self) -> tuple[tuple[int, int], ...]:
+        """Return where each turn begins and ends, as half-open positions of messages."""
+        begins = [position for position, message in enumerate(self.messages) if message.role == "user"]
+        return tuple(zip(begins, [*begins[1:], len(self.messages)], strict=True)) if begins else ()
+
+    @property
     def messages_with_calls(self) -> tuple[Message, ...]:
         """Return the messages of the assistant that call tools."""
         return tuple([message for message in self.messages if message.calls])
@@ -97,7 +103,7 @@ class Reference:
     """What was expected. `calls` are the calls of each message, None where none were sent.
 
     A flat list of calls is a message for each of them, and `is_flat` says so. `text` is the last answer of a reference
-    that is a list of messages.
+    that is a list of messages, and `answers` are those of its turns, None for a turn without one.
     """
 
     calls: tuple[tuple[Call, ...], ...] | None = None
@@ -109,3 +115,4 @@ class Reference:
     role: str | None = None
     forbidden: tuple[Call, ...] = ()
     max_steps: int | None = None
+    answers: tuple[str | None, ...] = ()

@@ -30,6 +30,14 @@ THRESHOLD: dict[str, JSONValue] = {
     "description": "The lowest score that passes.",
 }
 
+LAST, TURN, CONVERSATION = UNITS = ("last", "turn", "conversation")
+"""What of a conversation an evaluator of single answers judges: the last answer, each turn's, or all of them as one."""
+_UNIT_TEXTS = {
+    LAST: "the last answer",
+    TURN: "the answer of each turn, of which the score is the mean",
+    CONVERSATION: "all that the assistant says, as one text",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class SettingsProblem:
@@ -47,6 +55,24 @@ def object_schema(properties: Mapping[str, JSONValue], *, required: Sequence[str
         "required": list(required),
         "additionalProperties": False,
     }
+
+
+def unit_setting(*units: str) -> dict[str, JSONValue]:
+    """Describe the setting `unit` of a family that can judge these units of a conversation, besides the last answer."""
+    allowed = (LAST, *units)
+    texts = "; ".join(f"`{unit}`: {_UNIT_TEXTS[unit]}" for unit in allowed)
+    return {
+        "type": "string",
+        "enum": [*allowed],
+        "default": LAST,
+        "description": f"What of a conversation is judged. {texts}.",
+    }
+
+
+def get_unit(settings: Settings) -> str:
+    """Return what of a conversation is judged. Checks of the family `custom` have units of another kind: `last`."""
+    unit = settings.get("unit")
+    return unit if unit in (TURN, CONVERSATION) else LAST
 
 
 def settings_problems(settings: Settings, schema: Schema) -> list[SettingsProblem]:

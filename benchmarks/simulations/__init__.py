@@ -17,6 +17,7 @@ from benchmarks.simulations import (
     pairs,
     rankings,
     trials,
+    turns,
     verdicts,
     watched,
 )
@@ -35,4 +36,5 @@ FAMILIES: dict[str, Family] = {
     "rankings": rankings.tables,
     "gates": gates.tables,
     "trials": trials.tables,
+    "turns": turns.tables,
 }

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import TracebackType
@@ -17,15 +17,24 @@ from django.conf import settings as django_settings
 
 from evalsvc.documents import find_unstorable
 from evalsvc.evaluations.database.columns import VERDICT
+from evalsvc.evaluations.turns import (
+    explain_turns,
+    find_common_extra,
+    list_unjudged,
+    strip_messages,
+    sum_judges,
+)
 from evalsvc.judges.calls import loop
 from evalsvc.judges.calls.endings import FAILURES
 from evalsvc.tenancy.outages import is_outage
 from evalsvc.thoughts import split_thinking
 from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, TransientError
 from evaluators.budget import allowed
+from evaluators.conversations.turns import MAX_JUDGED_TURNS, Turn, join_answers, split_turns
 from evaluators.gateway import JudgeGateway, NotYet
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
 from evaluators.score_map import ScoreMap, get_score_map
+from evaluators.settings import LAST, TURN, get_unit
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +68,10 @@ class ServiceUnavailable(RetryableError):
 
 
 STALL_SECONDS = 2.0
+NOT_APPLICABLE = "not_applicable"
+N_TURNS_AT_ONCE = 4
+"""Turns of one conversation that judges are asked about at the same time."""
+MAX_TURN_EXPLANATION = 300
 PENDING = Verdict("pending")
 _values = attrgetter(*VERDICT)
 
@@ -143,8 +156,14 @@ def score_sample(
         return loop.run(judge_sample(family, spec, settings, sample, explain, gateway))
     if refusal := validate_inputs(family, spec.id, settings, sample):
         return refusal
-    with allowed(django_settings.COMPUTE_SECONDS), _Attempt(family, spec, settings, sample, explain) as attempt:
-        attempt.take(family.score(sample, attempt.own_settings, explain=attempt.wants_words))
+    with allowed(django_settings.COMPUTE_SECONDS):
+        if get_unit(settings) != LAST:
+            parts = _UnitParts(family, settings, sample, explain)
+            for part in parts.pending:
+                parts.add(part, score_sample(family, spec, parts.settings, part.sample, explain))
+            return parts.verdict()
+        with _Attempt(family, spec, settings, sample, explain) as attempt:
+            attempt.take(family.score(sample, attempt.own_settings, explain=attempt.wants_words))
     return attempt.verdict()
 
 
@@ -164,11 +183,36 @@ async def judge_sample(
         return await asyncio.to_thread(score_sample, family, spec, settings, sample, explain)
     if refusal := validate_inputs(family, spec.id, settings, sample):
         return refusal
+    if get_unit(settings) != LAST:
+        return await _judge_unit(family, spec, settings, sample, explain, gateway)
     with _Attempt(family, spec, settings, sample, explain) as attempt:
         if gateway is None:
             raise ValueError(f"family {family.name} asks other servers, and nobody brought them")
         attempt.take(await family.score_with(sample, attempt.own_settings, gateway, explain=attempt.wants_words))
     return attempt.verdict()
+
+
+async def _judge_unit(
+    family: Family,
+    spec: EvaluatorSpec,
+    settings: Settings,
+    sample: Sample,
+    explain: str,
+    gateway: JudgeGateway | None,
+) -> Verdict:
+    """Judge the parts of a conversation, some at once; what comes after a failure is not asked about."""
+    parts = _UnitParts(family, settings, sample, explain)
+    if (n := len(parts.pending)) > MAX_JUDGED_TURNS:
+        message = f"A judge is asked about at most {MAX_JUDGED_TURNS} turns of a conversation; this one has {n}."
+        return validation_error("input_too_long", message)
+    for begin in range(0, n, N_TURNS_AT_ONCE):
+        batch = parts.pending[begin : begin + N_TURNS_AT_ONCE]
+        calls = [judge_sample(family, spec, parts.settings, part.sample, explain, gateway) for part in batch]
+        for part, verdict in zip(batch, await asyncio.gather(*calls), strict=True):
+            parts.add(part, verdict)
+        if parts.has_failed:
+            break
+    return parts.verdict()
 
 
 def validate_inputs(family: Family, evaluator_id: str, settings: Settings, sample: Sample) -> Verdict | None:
@@ -181,7 +225,7 @@ def validate_inputs(family: Family, evaluator_id: str, settings: Settings, sampl
     if missing := family.missing_fields(sample, settings):
         if Field.OUTPUT in missing and sample.conversation is not None and sample.conversation.ends_in_call:
             message = f"Evaluator {evaluator_id!r} reads an answer, and the conversation ends in a call of a tool."
-            return validation_error("not_applicable", message)
+            return validation_error(NOT_APPLICABLE, message)
         names = ", ".join(f"`{name}`" for name in missing)
         return validation_error("missing_input", f"Evaluator {evaluator_id!r} needs {names}.")
     return None
@@ -289,6 +333,74 @@ class _Attempt:
             )
         log.error("family %s failed", self._family.name, exc_info=failure)
         return _broke(self._spec)
+
+
+class _UnitParts:
+    """The turns of a conversation, or all of it as one part, and the verdicts on them so far."""
+
+    def __init__(self, family: Family, settings: Settings, sample: Sample, explain: str) -> None:
+        self._unit = get_unit(settings)
+        self._explain = explain
+        self.settings = {name: value for name, value in settings.items() if name != "unit"}
+        sample = strip_messages(strip_thinking(sample)[0])
+        self._parts = split_turns(sample, family, self.settings) if self._unit == TURN else [join_answers(sample)]
+        self.pending = [part for part in self._parts if part.reason is None]
+        self._verdicts: dict[int, Verdict] = {}
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether an error has come: it is the verdict on the whole conversation."""
+        return any(map(_is_failure, self._verdicts.values()))
+
+    def add(self, part: Turn, verdict: Verdict) -> None:
+        """Take the verdict on a part."""
+        self._verdicts[id(part)] = verdict
+
+    def verdict(self) -> Verdict:
+        """Return the verdict on the conversation."""
+        found = [(part, self._verdicts.get(id(part))) for part in self._parts]
+        verdicts = list(self._verdicts.values())
+        extras = [verdict.extra for verdict in verdicts]
+        usage = sum_judges(extras)
+        if failure := next(((part, verdict) for part, verdict in found if verdict and _is_failure(verdict)), None):
+            part, verdict = failure
+            place = f"Message {part.index}: " if self._unit == TURN else ""
+            extra = {**(verdict.extra or {}), **usage}
+            return replace(verdict, error_message=f"{place}{verdict.error_message}", extra=extra or None)
+        if self._unit != TURN and verdicts and verdicts[0].status == "success":
+            return replace(verdicts[0], extra={"unit": self._unit, **(verdicts[0].extra or {})})
+        rows = [_build_row(part, verdict) for part, verdict in found]
+        counts = {"unit": self._unit, "n_turns": len(rows), "n_judged": sum(row["score"] is not None for row in rows)}
+        extra = {**find_common_extra(extras), **counts, "turns": rows, **usage}
+        if not counts["n_judged"]:
+            return validation_error(NOT_APPLICABLE, f"There is nothing to judge. {list_unjudged(rows)}".strip(), extra)
+        return self._combine([verdict for verdict in verdicts if verdict.status == "success"], extra)
+
+    def _combine(self, verdicts: Sequence[Verdict], extra: Mapping[str, Any]) -> Verdict:
+        scores = [verdict.score for verdict in verdicts if verdict.score is not None]
+        passes = [verdict.passed for verdict in verdicts]
+        passed = None if None in passes else all(passes)
+        return Verdict(
+            "success",
+            score=math.fsum(scores) / len(scores),
+            passed=passed,
+            explanation=explain_turns(extra["turns"]) if wants_explanation(self._explain, passed) else None,
+            extra=extra,
+            duration_us=sum(verdict.duration_us or 0 for verdict in verdicts),
+        )
+
+
+def _is_failure(verdict: Verdict) -> bool:
+    return verdict.status != "success" and verdict.error_code != NOT_APPLICABLE
+
+
+def _build_row(part: Turn, verdict: Verdict | None) -> dict[str, Any]:
+    """Return a turn as `extra.turns` has it; one that was not judged has the reason."""
+    row: dict[str, Any] = {"message": part.index, "score": None, "pass": None}
+    if verdict is None or verdict.status != "success":
+        return {**row, "reason": part.reason or (verdict.error_message if verdict else None)}
+    row |= {"score": verdict.score, "pass": verdict.passed}
+    return row if verdict.explanation is None else {**row, "explanation": verdict.explanation[:MAX_TURN_EXPLANATION]}
 
 
 def build_extra(family: Family, settings: Settings, sample: Sample, score: Score) -> Mapping[str, object]:

@@ -158,9 +158,17 @@ def count_common(alignment: Alignment) -> int:
     import numpy as np
 
     return max(
-        int(_run(np.zeros(len(order) + 1, dtype=np.int32), groups, fits[:, order], _extend_common, np.maximum)[-1])
+        int(_run(_drop_unfitting(groups, fits), fits[:, order], _extend_common, np.maximum)[-1])
         for groups, order, fits in _list_orders(alignment)
     )
+
+
+def _drop_unfitting(groups: Groups, fits: Fits) -> Groups:
+    """Leave out the calls that no common subsequence can have."""
+    import numpy as np
+
+    is_fitting: list[bool] = np.any(fits, axis=1).tolist()
+    return [[call for call in group if is_fitting[call]] for group in groups]
 
 
 def count_edits(alignment: Alignment) -> int:
@@ -168,7 +176,7 @@ def count_edits(alignment: Alignment) -> int:
     import numpy as np
 
     return min(
-        int(_run(np.arange(len(order) + 1, dtype=np.int32), groups, fits[:, order], _extend_edits, np.minimum)[-1])
+        len(order) + int(_run(groups, fits[:, order], _extend_edits, np.minimum)[-1])
         for groups, order, fits in _list_orders(alignment)
     )
 
@@ -200,9 +208,9 @@ def _order(groups: Groups, others: Groups, fits: Fits) -> tuple[Groups, list[int
 
 def _stand(groups: Groups, order: Sequence[int], fits: Fits) -> list[list[int]]:
     """Return the groups, the calls of each in the order of their first equals on the other side."""
-    begin, ordered = 0, []
+    begin, ordered, is_parallel = 0, [], _has_parallel(groups)
     for group in groups:
-        if len(group) == 1 and not _has_parallel(groups):
+        if len(group) == 1 and not is_parallel:
             ordered.append(list(group))
             continue
         places = {call: _find_next(fits[call], order, begin) for call in group}
@@ -216,21 +224,31 @@ def _find_next(row: Fits, order: Sequence[int], begin: int) -> int:
     return begin + int(places[0]) if len(places) else len(order)
 
 
-def _run(row: Row, groups: Groups, fits: Fits, extend: Callable[[Row, Fits], Row], choose: np.ufunc) -> Row:
+def _run(groups: Groups, fits: Fits, extend: Callable[[Row, Row], None], choose: np.ufunc) -> Row:
     """Return the last row of a dynamic program over the calls; those of a group come in whatever order is best.
 
     Of a group, there is a row for each set of its calls that came already: first for the sets of one call, then two.
+    Calls that fit nothing are alike, so that a group of such calls has one order. `extend` changes rows in place;
+    `choose` is the better of two numbers, along a row and of two rows.
     """
     import numpy as np
 
+    row: Row = np.zeros(fits.shape[1] + 1, dtype=np.int32)
+    numbers = fits.astype(np.int32)
+    is_fitting: list[bool] = np.any(fits, axis=1).tolist()
     for group in groups:
         budget.check()
-        if len(group) == 1:
-            row = extend(row, fits[group[0]])
+        if len(group) == 1 or not any(is_fitting[call] for call in group):
+            for call in group:
+                extend(row, numbers[call])
+                row = np.asarray(choose.accumulate(row), dtype=np.int32)
             continue
-        rows, members = row[None, :], np.array(group)
+        rows: Row = row[None, :]
+        members = np.array(group)
         for before, last in _plan_sets(len(group)):
-            rows = choose.reduce(extend(rows[before], fits[members[last]]), axis=1)
+            rows = rows[before]
+            extend(rows, numbers[members[last]])
+            rows = np.asarray(choose.accumulate(choose.reduce(rows, axis=1), axis=-1), dtype=np.int32)
         row = rows[0]
     return row
 
@@ -253,18 +271,16 @@ def _plan_sets(size: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     return plan
 
 
-def _extend_common(row: Row, fits: Fits) -> Row:
+def _extend_common(row: Row, fits: Row) -> None:
     import numpy as np
 
-    longer = row.copy()
-    np.maximum(row[..., 1:], row[..., :-1] + fits, out=longer[..., 1:])
-    return np.maximum.accumulate(longer, axis=-1)
+    np.maximum(row[..., 1:], row[..., :-1] + fits, out=row[..., 1:])
 
 
-def _extend_edits(row: Row, fits: Fits) -> Row:
+def _extend_edits(row: Row, fits: Row) -> None:
+    """Extend distances, each less its position: an expected call that is left out costs nothing then."""
     import numpy as np
 
-    places = np.arange(row.shape[-1], dtype=row.dtype)
-    fewer = row + 1
-    np.minimum(fewer[..., 1:], row[..., :-1] + (1 - fits), out=fewer[..., 1:])
-    return np.minimum.accumulate(fewer - places, axis=-1) + places
+    moved = row[..., :-1] - fits
+    row += 1
+    np.minimum(row[..., 1:], moved, out=row[..., 1:])

@@ -11,7 +11,7 @@ from functools import lru_cache
 from evaluators import budget
 from evaluators.base import CannotScore
 from evaluators.checks.kinds.json_check import schema_problems
-from evaluators.checks.kinds.json_schema import breaches
+from evaluators.checks.kinds.json_schema import SchemaCheck
 from evaluators.conversations.equality import Rulebook, Rules, is_matcher, matches
 from evaluators.grounding.refusals import find_refusal
 from evaluators.grounding.sentences import split_sentences
@@ -103,13 +103,19 @@ def find_invalid(calls: Sequence[PlacedCall], tools: Sequence[Tool]) -> list[tup
     Raises CannotScore("wrong_type") for a schema that cannot be used.
     """
     schemas = {tool.name: tool.parameters for tool in tools}
-    usable = {
-        name: _use_schema(name, schemas[name]) for name in {placed.call.name for placed in calls} & schemas.keys()
+    checks = {
+        name: SchemaCheck(_use_schema(name, schemas[name]))
+        for name in {placed.call.name for placed in calls} & schemas.keys()
     }
+    faults: dict[tuple[str, str | None], str | None] = {}
     invalid = []
     for placed in calls:
         budget.check()
-        if reason := _find_fault(placed.call, usable):
+        call = placed.call
+        key = call.name, None if call.args is None else json.dumps(call.args)
+        if key not in faults:
+            faults[key] = _find_fault(call, checks)
+        if reason := faults[key]:
             invalid.append((placed, reason))
     return invalid
 
@@ -127,12 +133,12 @@ def _find_problem(schema: str) -> str | None:
     return f"{problem.pointer or '/'} {problem.detail}" if problem else None
 
 
-def _find_fault(call: Call, schemas: Mapping[str, Mapping[str, JSONValue]]) -> str | None:
-    if call.name not in schemas:
+def _find_fault(call: Call, checks: Mapping[str, SchemaCheck]) -> str | None:
+    if call.name not in checks:
         return "no such tool is defined"
     if call.args is None:
         return "its arguments are no JSON object"
-    broken = breaches(schemas[call.name], dict(call.args), most=1)
+    broken = checks[call.name].breaches(dict(call.args), most=1)
     if not broken:
         return None
     place = "/".join(["", *map(str, broken[0].path)])

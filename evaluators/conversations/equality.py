@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     Fits: TypeAlias = "NDArray[np.bool_]"
     Grades: TypeAlias = "NDArray[np.float64]"
+    EqualCounts: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int32]]"
 
 EXACT, SUPERSET, SUBSET, IGNORE = MODES = ("exact", "superset", "subset", "ignore")
 ANY, ONE_OF, APPROX, REGEX = MATCHERS = ("$any", "$one_of", "$approx", "$regex")
@@ -54,9 +55,12 @@ class Rulebook:
             for name, rules in (own.items() if isinstance(own, Mapping) else ())
             if isinstance(rules, Mapping)
         }
-        self._schemas = {tool.name: tool.parameters for tool in tools or () if tool.parameters is not None}
+        schemas = {tool.name: tool.parameters for tool in tools or () if tool.parameters is not None}
+        # Most schemas have no defaults, and to look for them in each call takes longer than anything else.
+        self._schemas = {name: schema for name, schema in schemas.items() if _has_defaults(schema)}
         # By the id of a call, which is kept alive beside its arguments.
         self._filled: dict[int, tuple[Call, Arguments]] = {}
+        self._counted: dict[Rules, tuple[Sequence[Call], Sequence[Call], EqualCounts]] = {}
 
     def get_rules(self, tool: str) -> Rules:
         """Return the rules of a tool."""
@@ -73,6 +77,20 @@ class Rulebook:
             return {None: call.raw}
         schema = self._schemas.get(call.name)
         return _name(call.args if schema is None else fill_defaults(call.args, schema))
+
+    def count_equal(
+        self, rules: Rules, calls: Sequence[Call], rows: Sequence[int], expected: Sequence[Call], columns: Sequence[int]
+    ) -> EqualCounts:
+        """Count the equal arguments, defaults filled in, of the calls of the tools with these rules; once for a pair.
+
+        `rows` and `columns` are the positions of these calls on both sides.
+        """
+        known = self._counted.get(rules)
+        if known is None or known[0] is not calls or known[1] is not expected:
+            left = [self.fill(calls[row]) for row in rows]
+            right = [self.fill(expected[column]) for column in columns]
+            known = self._counted[rules] = calls, expected, _count_equal(left, right, rules)
+        return known[2]
 
     def get_key(self, call: Call) -> Hashable:
         """Return what equal calls have in common, tolerances aside."""
@@ -93,6 +111,14 @@ def _read_rules(settings: Mapping[str, Any], common: Rules) -> Rules:
     elif "mode" in values:
         values["paths"] = ()
     return replace(common, **values)
+
+
+def _has_defaults(schema: Mapping[str, Any]) -> bool:
+    properties = schema.get("properties")
+    return any(
+        isinstance(inner, Mapping) and ("default" in inner or _has_defaults(inner))
+        for inner in (properties.values() if isinstance(properties, Mapping) else ())
+    )
 
 
 def fill_defaults(args: Mapping[str, JSONValue], schema: Mapping[str, Any]) -> dict[str, JSONValue]:
@@ -230,7 +256,9 @@ def compare_calls(calls: Sequence[Call], expected: Sequence[Call], rulebook: Rul
     for rules, rows, columns in _blocks(calls, expected, rulebook):
         left = [_select(calls[row], rulebook, rules, fill=rules.mode != SUBSET) for row in rows]
         right = [_select(expected[column], rulebook, rules, fill=rules.mode != SUPERSET) for column in columns]
-        fits[np.array(rows)[:, None], columns] = _fit(left, right, rules)
+        is_whole = rules.mode == EXACT and not rules.paths
+        counts = rulebook.count_equal(rules, calls, rows, expected, columns) if is_whole else None
+        fits[np.array(rows)[:, None], columns] = _fit(left, right, rules, counts)
     return fits & _have_same_tool(calls, expected)
 
 
@@ -247,7 +275,7 @@ def grade_calls(calls: Sequence[Call], expected: Sequence[Call], rulebook: Ruleb
             [rulebook.fill(calls[row]) for row in rows],
             [rulebook.fill(expected[column]) for column in columns],
         )
-        n_equal, n_common = _count_equal(left, right, rules)
+        n_equal, n_common = rulebook.count_equal(rules, calls, rows, expected, columns)
         n_named = _sizes(left)[:, None] + _sizes(right)[None, :] - n_common
         grades[np.array(rows)[:, None], columns] = np.where(n_named == 0, 1.0, n_equal / np.maximum(n_named, 1))
     return grades * _have_same_tool(calls, expected)
@@ -297,12 +325,14 @@ def _follow(value: Any, pointer: str) -> JSONValue:
     return found
 
 
-def _fit(left: Sequence[Arguments], right: Sequence[Arguments], rules: Rules) -> Fits:
+def _fit(
+    left: Sequence[Arguments], right: Sequence[Arguments], rules: Rules, counts: EqualCounts | None = None
+) -> Fits:
     import numpy as np
 
     if rules.mode == IGNORE and not rules.paths:
         return np.ones((len(left), len(right)), dtype=bool)
-    n_equal, _ = _count_equal(left, right, rules)
+    n_equal, _ = counts or _count_equal(left, right, rules)
     fits = np.ones(n_equal.shape, dtype=bool)
     if rules.mode != SUPERSET or rules.paths:
         fits &= n_equal == _sizes(left)[:, None]
@@ -319,9 +349,7 @@ def _sizes(side: Sequence[Arguments]) -> NDArray[np.int32]:
     return np.array([len(arguments) for arguments in side], dtype=np.int32)
 
 
-def _count_equal(
-    left: Sequence[Arguments], right: Sequence[Arguments], rules: Rules
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _count_equal(left: Sequence[Arguments], right: Sequence[Arguments], rules: Rules) -> EqualCounts:
     """Return how many arguments of each pair are equal, and how many names both have."""
     import numpy as np
 

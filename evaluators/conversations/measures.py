@@ -75,12 +75,15 @@ def _align(subject: Subject) -> Trajectory:
     return Trajectory(calls, messages, expected, alignment, rulebook)
 
 
+_encode = json.JSONEncoder(sort_keys=True).encode
+
+
 def _sort_groups(groups: Iterable[Sequence[Call]]) -> list[Sequence[Call]]:
     return [sorted(group, key=_sort_key) if len(group) > 1 else group for group in groups]
 
 
 def _sort_key(call: Call) -> tuple[str, str]:
-    return call.name, call.raw or json.dumps(call.args, sort_keys=True)
+    return call.name, call.raw or _encode(call.args)
 
 
 def _places(groups: Sequence[Sequence[Call]]) -> list[list[int]]:

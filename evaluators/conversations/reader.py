@@ -28,6 +28,7 @@ from evaluators.messages import (
     MAX_TOOLS,
     Call,
     Conversation,
+    Message,
     Reference,
     Tool,
 )
@@ -231,6 +232,7 @@ def read_reference(value: object) -> Reference:
         _read_name(value, "role"),
         _read_forbidden(value.get("forbidden")),
         steps,
+        expected.answers,
     )
 
 
@@ -258,9 +260,18 @@ def _read_expected(sent: object, pointer: str) -> Reference:
     for message in conversation.messages_with_calls:
         for call in message.calls:
             _refuse_bad_matchers(dict(call.args or {}), f"{pointer}/{message.index}")
-    texts = [message.text for message in conversation.messages if message.role == "assistant" and message.text]
     groups_of_calls = tuple([message.calls for message in conversation.messages_with_calls])
-    return Reference(_limit(groups_of_calls, pointer), is_flat=False, text=texts[-1] if texts else None)
+    return Reference(
+        _limit(groups_of_calls, pointer),
+        is_flat=False,
+        text=_find_answer(conversation.messages),
+        answers=tuple([_find_answer(conversation.messages[begin:end]) for begin, end in conversation.turns]),
+    )
+
+
+def _find_answer(messages: Sequence[Message]) -> str | None:
+    texts = [message.text for message in messages if message.role == "assistant" and message.text]
+    return texts[-1] if texts else None
 
 
 def _is_call(sent: object) -> bool:

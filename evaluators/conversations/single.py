@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from evaluators.messages import Conversation, Reference
+from evaluators.messages import Conversation, Message, Reference
 
 
 def derive_fields(conversation: Conversation | None, reference: Reference | None) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def derive_fields(conversation: Conversation | None, reference: Reference | None
     messages = conversation.messages
     last = next((at for at in reversed(range(len(messages))) if messages[at].role == "assistant"), None)
     asked = [message for message in messages[:last] if message.role == "user"]
-    results = [message for message in messages if message.role == "tool" and message.text and not message.error]
+    results = list_results(messages)
     if last is not None and not messages[last].calls and not messages[last].missing:
         fields["output"] = messages[last].text
     if asked and not asked[-1].missing:
@@ -32,3 +33,8 @@ def derive_fields(conversation: Conversation | None, reference: Reference | None
     if conversation.system is not None:
         fields["system_prompt"] = conversation.system
     return fields
+
+
+def list_results(messages: Sequence[Message]) -> list[Message]:
+    """Return the results of tools that are contexts: those with a text and without an error."""
+    return [message for message in messages if message.role == "tool" and message.text and not message.error]

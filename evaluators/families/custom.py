@@ -134,7 +134,9 @@ class Custom(Family):
             "passing_labels": {**LIST, "description": "Of label_model."},
             "sampling_params": {**OBJECT, "description": "Of score_model and label_model."},
             **{
-                name: setting for name, setting in CRITERIA_SETTINGS.items() if name not in ("labels", "pass_threshold")
+                name: setting
+                for name, setting in CRITERIA_SETTINGS.items()
+                if name not in ("labels", "pass_threshold", "unit")
             },
         }
     )

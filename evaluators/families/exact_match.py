@@ -22,7 +22,7 @@ from evaluators.base import (
     Span,
 )
 from evaluators.cards.texts import plain as card_texts
-from evaluators.settings import object_schema
+from evaluators.settings import TURN, object_schema, unit_setting
 from evaluators.text import first_rules
 from evaluators.text.expressions import Expression, is_near, read_answer
 from evaluators.text.metrics.contained import contained
@@ -99,8 +99,9 @@ class ExactMatch(Family):
     lane = Lane.INLINE
     binary = True
     required_fields = (Field.OUTPUT, Field.GOLD)
+    accepts_own_profiles = True
     cards = card_texts.EXACT_MATCH
-    settings_schema = object_schema({})
+    settings_schema = object_schema({"unit": unit_setting(TURN)})
     managed_profiles = (ManagedProfile("exact-match", "Compares as the evaluator's id says."),)
     evaluators = (
         _STRICT,

@@ -22,7 +22,7 @@ from evaluators.base import (
 from evaluators.cards.texts import plain as card_texts
 from evaluators.retrieval.measured import RETRIEVAL_METRICS, retrieval
 from evaluators.score_map import SCORE_MAP
-from evaluators.settings import THRESHOLD, number_setting, object_schema
+from evaluators.settings import LAST, THRESHOLD, TURN, get_unit, number_setting, object_schema, unit_setting
 from evaluators.text.metrics.bleu import sentence_bleu
 from evaluators.text.metrics.measured import TEXT_METRICS, MeasuredText, too_long
 from evaluators.text.metrics.scope import ANY, SCOPES, in_scope
@@ -146,6 +146,7 @@ class Metrics(Family):
                 "description": "The lowest score that passes; without it, no score passes or fails.",
             },
             "score_map": SCORE_MAP,
+            "unit": unit_setting(TURN),
         },
         required=["metric"],
     )
@@ -169,7 +170,7 @@ class Metrics(Family):
     )
 
     def problems_beyond_schema(self, settings: Settings) -> list[SettingsProblem]:
-        """Check that `k` and `answer_scope` are there where they mean something."""
+        """Check that `k`, `answer_scope` and `unit` are there where they mean something."""
         problems, metric = [], settings.get("metric")
         if metric == "precision_at_k" and "k" not in settings:
             problems.append(SettingsProblem("/k", "is required for precision_at_k"))
@@ -177,6 +178,8 @@ class Metrics(Family):
             problems.append(SettingsProblem("/k", "is for retrieval metrics"))
         if metric not in SCOPED and "answer_scope" in settings:
             problems.append(SettingsProblem("/answer_scope", f"is for {' and '.join(SCOPED)}"))
+        if metric in RETRIEVAL_METRICS and get_unit(settings) != LAST:
+            problems.append(SettingsProblem("/unit", "is for metrics of answers"))
         return problems
 
     def lane_of(self, settings: Settings) -> Lane:

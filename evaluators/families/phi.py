@@ -22,7 +22,7 @@ from evaluators.phi.words import MEDICAL, PERSONAL, count, likely_names
 from evaluators.pii.find import find_first_entities
 from evaluators.pii.plain_text import PlainText, read
 from evaluators.score_map import SCORE_MAP
-from evaluators.settings import THRESHOLD, number_setting, object_schema
+from evaluators.settings import CONVERSATION, THRESHOLD, TURN, number_setting, object_schema, unit_setting
 from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -68,7 +68,11 @@ class Phi(Family):
     accepts_own_profiles = True
     cards = card_texts.PHI
     settings_schema = object_schema(
-        {"pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD}, "score_map": SCORE_MAP}
+        {
+            "pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD},
+            "score_map": SCORE_MAP,
+            "unit": unit_setting(TURN, CONVERSATION),
+        }
     )
     managed_profiles = (
         ManagedProfile(

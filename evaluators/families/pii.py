@@ -25,7 +25,7 @@ from evaluators.minilm import is_installed
 from evaluators.pii.entities import FIRST_KINDS, FIRST_STRUCTURED, STRUCTURED, Entity, Finding
 from evaluators.pii.find import find_entities, find_entities_of_november, find_first_entities
 from evaluators.pii.plain_text import PlainText, read
-from evaluators.settings import object_schema
+from evaluators.settings import CONVERSATION, TURN, object_schema, unit_setting
 from evaluators.text.language import Readable, as_readable, require_english, require_latin
 from evaluators.values import ANSWERS, GENERATOR, ONE_CALL
 
@@ -104,6 +104,7 @@ class Pii(Family):
                 "description": "The kinds that count; without it, all that the evaluator looks for by itself.",
             },
             **ASKING,
+            "unit": unit_setting(TURN, CONVERSATION),
         }
     )
     managed_profiles = (

@@ -29,7 +29,7 @@ from evaluators.judging.settings import (
     several_questions_settings,
 )
 from evaluators.rag.measures import Rag, RagValue, overall
-from evaluators.settings import object_schema
+from evaluators.settings import TURN, object_schema, unit_setting
 from evaluators.values import ALL_PARTS, ANSWERS, DOCUMENTS, GENERATED, GENERATOR, ONE_CALL, RETRIEVER, Facts
 
 _QUESTION = (Field.INPUT, Field.CONTEXT)
@@ -180,6 +180,7 @@ class RagMetrics(Family):
                 "description": "What the overall score is the mean of; without it, Tonic's default set as far as the "
                 "sample has the inputs.",
             },
+            "unit": unit_setting(TURN),
         }
     )
     managed_profiles = (ManagedProfile("rag-metrics", "Passes from 0.5.", {"pass_threshold": 0.5}),)

@@ -199,6 +199,17 @@ def merge_usage(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue
     }
 
 
+def add_usage(parts: Sequence[Mapping[str, JSONValue]]) -> dict[str, JSONValue]:
+    """Sum the usage of several scores, each as `merge_usage` has it."""
+    merged = merge_usage(parts)
+    for name in ("models", "prompts"):
+        lists = [part.get(name) for part in parts]
+        texts = [str(value) for values in lists if isinstance(values, list) for value in values]
+        listed: list[JSONValue] = [*dict.fromkeys(texts)]
+        merged[name] = listed[:MAX_DETAILS] or merged[name]
+    return merged
+
+
 def sum_reasoning(parts: Sequence[Mapping[str, JSONValue]]) -> int:
     """Return how many of the tokens written were thinking, as far as endpoints tell."""
     counts = [part.get("reasoning_tokens") for part in parts]

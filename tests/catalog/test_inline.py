@@ -56,7 +56,7 @@ def test_every_account_keeps_its_own(alice: Caller, charlie: Caller) -> None:
     [
         ("metrics", {"metric": "rouge9"}, "/metric must be one of"),
         ("metrics", {}, "/metric is required"),
-        ("exact-match", {"mode": "strict"}, "takes no settings of your own"),
+        ("exact-match", {"mode": "strict"}, "/mode is not a setting"),
         ("metrics", {"metric": "bleu", "x": "y" * 70_000}, "longer than 65536 bytes"),
     ],
 )

@@ -482,3 +482,20 @@ def test_no_message_is_sent_where_somebody_listens_and_one_where_nobody_does(
     assert wakeups.wake_computing(3, reply_to=None) and called == [True, True]
     assert PushListener(wakeups.KEY, 1.0).wait_for_push() is True
     assert get_shared_client().llen(wakeups.KEY) == 0
+
+
+def test_each_turn_of_a_conversation_is_scored(alice: Caller) -> None:
+    texts = ("Hello?", "Good morning.", "Help me.", "You are a stupid worthless idiot, shut up.", "Oh.", "I am sorry.")
+    conversation = [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(texts)]
+    asked = [{"evaluator": "toxicity", "profile_inline": {"unit": unit}} for unit in ("turn", "conversation")]
+    body = {"evaluators": asked, "conversation": conversation}
+    answer = alice.post("/v1/evaluate", body, prefer="respond-async")
+    assert answer.status_code == 202
+    drain("one")
+
+    by_turn, whole = Evaluation.objects.using("system").filter(account_id=alice.account.pk).order_by("position")
+    turns = (by_turn.extra or {})["turns"]
+    assert [turn["pass"] for turn in turns] == [True, False, True]
+    assert by_turn.passed is False
+    assert by_turn.score == pytest.approx(sum(turn["score"] for turn in turns) / 3)
+    assert whole.passed is False

@@ -48,6 +48,8 @@ def format_status_lines(live: Live) -> Iterator[str]:
             yield f"  {estimate_line(metric)}"
             if metric.trials_text:
                 yield f"    trials: {metric.trials_text}"
+            if metric.turns_text:
+                yield f"    turns: {metric.turns_text}"
         if config.versus and config.versus_leader:
             # The leader, the declared baseline, or the first of those that are tied.
             yield f"  against {names.get(config.versus_leader['config_id'], 'a deleted config')}: {config.versus}"

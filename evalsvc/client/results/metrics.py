@@ -124,6 +124,29 @@ class Metric(Plottable):
         lost = f"; {trials['n_incomplete']} with lost trials" if trials["n_incomplete"] else ""
         return f"{', '.join(curve)}; {n_flaky} of {trials['n_tests']} tests flaky{tests}{lost}"
 
+    @property
+    def turns(self) -> Mapping[str, Any] | None:
+        """The three shares over turns, of an evaluator whose profile has `unit: turn`; None for other metrics.
+
+        `per_turn` is of all turns, `per_conversation` the mean over conversations, and `all_turns` the share of
+        conversations without a failed turn.
+        """
+        turns: Mapping[str, Any] | None = self.raw.get("turns")
+        return turns
+
+    @property
+    def turns_text(self) -> str:
+        """The shares over turns in a line; empty for other metrics."""
+        turns = self.turns
+        if not turns:
+            return ""
+        shares = []
+        for name in ("per_turn", "per_conversation", "all_turns"):
+            if (share := turns[name]) is not None:
+                value, lower, upper = (digits_text(share[key], 3) for key in ("value", "lower", "upper"))
+                shares.append(f"{name} {value} ({lower} to {upper})")
+        return f"{', '.join(shares)}; {turns['n_turns']} turns of {turns['n_conversations']} conversations"
+
     def __str__(self) -> str:
         without = f" ({self.without_scores})" if self.value is not None and self.n_na else ""
         return f"{self.headline()}{self.on_this_set}{without}"

@@ -42,6 +42,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample
 from evaluators.budget import allowed
+from evaluators.settings import LAST, get_unit
 
 INLINE_SECONDS = 2.0
 """The limit for all quick evaluators of one request together: they hold a thread of the web process."""
@@ -125,7 +126,10 @@ def _why_unrunnable(entry: PlannedEvaluation, means: AvailableJudges) -> str | N
 def choose_lane(resolved: ResolvedEvaluator, sample: Sample) -> str:
     """Return the lane to run in. Long texts go to a worker: threads of the web process share one interpreter."""
     lane = resolved.family.lane_of(resolved.settings)
-    if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or sample.n_chars > settings.INLINE_MAX_CHARS):
+    n_chars = sample.n_chars
+    if get_unit(resolved.settings) != LAST and sample.conversation is not None:
+        n_chars += sum(len(message.text) for message in sample.conversation.messages)
+    if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or n_chars > settings.INLINE_MAX_CHARS):
         return Lane.CPU.value
     return lane.value
 

@@ -176,6 +176,9 @@ def compute_interval(
 ) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (select_range(declared, window.values), None)
+    if binary and not np.isin(window.values, (0.0, 1.0)).all():
+        # The scores of conversations whose turns were judged are means.
+        binary = False
     if of == "pass":
         limits, binary = (0.0, 1.0), True
     clusters = _find_clusters(ask, window)

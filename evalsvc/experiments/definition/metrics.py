@@ -13,6 +13,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.estimates.estimator import check_strategy
 from evalsvc.stats.estimates.trials import MEAN, score_test
 from evalsvc.stats.kinds import ALGEBRAIC, DISTRIBUTIVE, UNTYPED, MetricKind, kind_named
+from evaluators.settings import TURN, get_unit
 
 EVALUATOR_SOURCES = ("score", "pass")
 EXPLAIN_STRATEGIES = ("never", "on-fail", "on-success", "always")
@@ -396,7 +397,9 @@ def _bounds(
 ) -> tuple[tuple[float, float] | None, bool]:
     binary = row.get("binary")
     if binary is None:
-        binary = source == "pass" or (run is not None and run.family.binary)
+        # Of a conversation whose turns are judged, the share of them that pass.
+        is_of_turns = run is not None and get_unit(run.settings) == TURN
+        binary = not is_of_turns and (source == "pass" or (run is not None and run.family.is_binary(run.settings)))
     bounds = row.get("value_range")
     if bounds is None and run is not None:
         bounds = (0.0, 1.0) if source == "pass" else run.family.value_range

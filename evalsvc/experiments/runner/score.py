@@ -39,6 +39,7 @@ from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, OWN_FAULTS
 from evalsvc.judges.gateway import gateway_for
 from evalsvc.tenancy.outages import Outage
 from evaluators.base import Family, Field, Lane, Settings
+from evaluators.conversations.turns import count_passed
 from evaluators.registry import find_evaluator
 
 JUDGE_WAIT_SECONDS = 60.0
@@ -295,7 +296,7 @@ def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
         return failed | {WAITS: verdict.retry_after_seconds} if isinstance(verdict, RetryableError) else failed
     if metric.source == "pass" and verdict.passed is None:
         return failed_score(pos, metric, "no_value", NO_VERDICT) | _build_details(verdict)
-    value = float(bool(verdict.passed)) if metric.source == "pass" else verdict.score
+    value = _count_pass(verdict) if metric.source == "pass" else verdict.score
     row = _convert_number(metric, pos, value, None)
     row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_build_details(verdict)}
     if not metric.in_history:
@@ -303,6 +304,14 @@ def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     # The history stores the evaluator's own result, not the value that the metric derives from it.
     evaluator_facts = {name: getattr(metric, name) for name in ("evaluator_id", "profile_name", "profile_revision")}
     return row | evaluator_facts | {"ranking": verdict.score}
+
+
+def _count_pass(verdict: Verdict) -> float:
+    """Return 1 for pass and 0 for fail; of a conversation whose turns were judged, the share of them that pass."""
+    if (counts := count_passed(verdict.extra)) is None:
+        return float(bool(verdict.passed))
+    n_passed, n_judged = counts
+    return n_passed / n_judged
 
 
 def _build_details(verdict: Verdict) -> Row:

@@ -42,8 +42,10 @@ class HistorySubject:
         """Return scores, their range and whether they are 0 or 1; of `pass` the verdicts as they were judged."""
         if metric == "pass":
             return self.passes, (0.0, 1.0), True
-        family = self.run.family if self.run else None
-        return self.scores, family.value_range if family else self.declared, bool(family and family.binary)
+        if self.run is None:
+            return self.scores, self.declared, False
+        family = self.run.family
+        return self.scores, family.value_range, family.is_binary(self.run.settings)
 
     def describe(self) -> GatedHistory:
         """Return what names it."""

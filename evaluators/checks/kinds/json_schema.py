@@ -46,14 +46,25 @@ def violations(schema: Settings, value: JSONValue) -> list[tuple[Path, str]]:
 
 def breaches(schema: Settings, value: JSONValue, *, most: int = MAX_ERRORS, n_steps: int = MAX_STEPS) -> list[Breach]:
     """List where a value breaks a schema, as `violations` does, with what is wanted; within so many steps."""
-    token = _steps.set([n_steps])
-    try:
-        errors = islice(_validator(schema).iter_errors(value), most)
-        return [Breach(tuple(error.absolute_path), str(error.validator), error.validator_value) for error in errors]
-    except RecursionError:
-        raise CannotScore("input_too_long", "The JSON nests too deep for this schema.") from None
-    finally:
-        _steps.reset(token)
+    return SchemaCheck(schema).breaches(value, most=most, n_steps=n_steps)
+
+
+class SchemaCheck:
+    """A schema that has passed `schema_problems`, ready to check many values."""
+
+    def __init__(self, schema: Settings) -> None:
+        self._validator = _validator(schema)
+
+    def breaches(self, value: JSONValue, *, most: int = MAX_ERRORS, n_steps: int = MAX_STEPS) -> list[Breach]:
+        """List where a value breaks the schema, as the function does."""
+        token = _steps.set([n_steps])
+        try:
+            errors = islice(self._validator.iter_errors(value), most)
+            return [Breach(tuple(error.absolute_path), str(error.validator), error.validator_value) for error in errors]
+        except RecursionError:
+            raise CannotScore("input_too_long", "The JSON nests too deep for this schema.") from None
+        finally:
+            _steps.reset(token)
 
 
 def meta_errors(schema: Settings) -> list[tuple[Path, str]]:

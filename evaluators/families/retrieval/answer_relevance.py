@@ -27,7 +27,7 @@ from evaluators.judging.settings import STRICT, find_before_strict, get_threshol
 from evaluators.relevance.asking_back import asks_back
 from evaluators.relevance.yes_or_no import BARE, asks_yes_or_no, is_bare_answer, misses_question
 from evaluators.score_map import SCORE_MAP
-from evaluators.settings import object_schema
+from evaluators.settings import TURN, object_schema, unit_setting
 from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
@@ -103,7 +103,9 @@ class AnswerRelevance(Family):
     required_fields = (Field.INPUT, Field.OUTPUT)
     accepts_own_profiles = True
     cards = card_texts.ANSWER_RELEVANCE
-    settings_schema = object_schema({**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
+    settings_schema = object_schema(
+        {**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP, "unit": unit_setting(TURN)}
+    )
     managed_profiles = (
         ManagedProfile(
             "answer-relevance",

@@ -29,7 +29,7 @@ from evaluators.judging.questions.claims import judge_claims
 from evaluators.judging.questions.covered_claims import judge_covered_claims
 from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, is_strict, judge_settings
 from evaluators.score_map import SCORE_MAP
-from evaluators.settings import object_schema
+from evaluators.settings import TURN, object_schema, unit_setting
 from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = SUPPORTED
@@ -97,7 +97,9 @@ class Hallucination(Family):
     optional_fields = (Field.INPUT,)
     accepts_own_profiles = True
     cards = card_texts.HALLUCINATION
-    settings_schema = object_schema({**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP})
+    settings_schema = object_schema(
+        {**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP, "unit": unit_setting(TURN)}
+    )
     managed_profiles = (
         ManagedProfile(
             "detect-rag-hallucination",

@@ -12,7 +12,7 @@ from evaluators.judging.prompts import Data, trusted
 from evaluators.judging.questions.by_criteria import judge_by_criteria
 from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_problems
 from evaluators.judging.settings import SCORE_FROM, get_threshold, judge_settings
-from evaluators.settings import object_schema, settings_problems
+from evaluators.settings import CONVERSATION, TURN, object_schema, settings_problems, unit_setting
 from evaluators.values import Attachment
 
 WORDS = {
@@ -59,6 +59,7 @@ CRITERIA_SETTINGS: dict[str, JSONValue] = {
     },
     **judge_settings(),
     "score_from": SCORE_FROM,
+    "unit": unit_setting(TURN, CONVERSATION),
 }
 """What a profile with criteria may set."""
 

@@ -167,6 +167,23 @@ class MetricTrials(AnswerShape):
     tests: Annotated[list[TestVerdict], Meta(description="At most 50 tests, flaky and broken ones first.")]
 
 
+class TurnsEstimate(Ends):
+    """A share over turns, with its interval for new conversations."""
+
+    value: float
+    method: str
+
+
+class MetricTurns(AnswerShape):
+    """The turns of conversations that the evaluator has judged one by one; conversations are the clusters."""
+
+    per_turn: Annotated[TurnsEstimate, Meta(description="Of all turns together.")]
+    per_conversation: Annotated[TurnsEstimate, Meta(description="The mean over conversations, which is `value`.")]
+    all_turns: Annotated[TurnsEstimate | None, Meta(description="Share of conversations without a failed turn.")]
+    n_turns: Annotated[int, Meta(description="Judged turns; a failed output counts as one.")]
+    n_conversations: Annotated[int, Meta(description="Conversations with a judged turn, and failed outputs.")]
+
+
 class MetricEstimate(Ends):
     """One metric of one config: its estimate with both intervals, and beside it what is only shown."""
 
@@ -203,6 +220,7 @@ class MetricEstimate(Ends):
         SplitVariance | UnsetType | None, Meta(description="Where each example is asked several times.")
     ] = UNSET
     trials: Annotated[MetricTrials | UnsetType, Meta(description="Where the metric counts samples as trials.")] = UNSET
+    turns: Annotated[MetricTurns | UnsetType, Meta(description="Where the profile has `unit: turn`.")] = UNSET
 
 
 class PushedEstimate(Ends):

@@ -15,6 +15,7 @@ from evalsvc.experiments.inference.confirmation import build_confirmation
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
 from evalsvc.experiments.inference.estimates.trials import trials_in
+from evalsvc.experiments.inference.estimates.turns import add_turns, turns_in
 from evalsvc.experiments.inference.leader import LeadingConfigs
 from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable
 from evalsvc.experiments.inference.pairs.evidence import Pairs, primary_metric, read_pairs
@@ -53,6 +54,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
     ]
     quantiles, splits = quantiles_in(counts, plan.level), splits_in(plan, counts)
     trials = trials_in(plan, scene.metrics, scene.configs)
+    turns = turns_in(plan, scene.metrics, scene.configs)
     against = baseline or leading.reference
     scene = add_pairs(scene, [(config, other) for config in scene.configs for other in (against, leader)])
     pairs = read_pairs(plan.pk, of=against.pk) if against and metric.is_comparable else {}
@@ -77,6 +79,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
                 metric_row["variance_split"] = splits.get((int(view["id"]), name))
             if (found := trials.get((int(view["id"]), name))) is not None:
                 metric_row["trials"] = found
+            add_turns(metric_row, turns.get((int(view["id"]), name)))
     return {
         "experiment": live_head(plan, scene.configs),
         "configs": views,

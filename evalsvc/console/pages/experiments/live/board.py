@@ -114,6 +114,16 @@ class TrialsRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnsRow:
+    """The shares over turns of a config, by the board's metric: each with its value and its interval."""
+
+    name: str
+    mark: SafeString
+    shares: Sequence[tuple[str, str]]
+    counts: str
+
+
+@dataclass(frozen=True, slots=True)
 class LiveBoard:
     """The complete board: the experiment's head, its rows and decisions, and the reference for its metric."""
 
@@ -128,6 +138,7 @@ class LiveBoard:
     metrics: Sequence[str]
     rows: Sequence[LiveRow]
     trials: Sequence[TrialsRow]
+    turns: Sequence[TurnsRow]
     axis: Strip
     reference: float | None
     decisions: Sequence[Mapping[str, Any]]
@@ -189,6 +200,7 @@ def build_live_board(
         metrics=[plan.primary_metric, *(name for name in metrics if name != plan.primary_metric)],
         rows=sorted(rows, key=lambda row: order[row.id]),
         trials=[row for i, config in enumerate(view["configs"]) for row in _list_trials(config, i, board_metric)],
+        turns=[row for i, config in enumerate(view["configs"]) for row in _list_turns(config, i, board_metric)],
         axis=axis,
         reference=reference,
         decisions=view["decisions"],
@@ -314,6 +326,24 @@ def _list_trials(config: Mapping[str, Any], place: int, metric: str) -> list[Tri
                 if test["verdict"] == FLAKY
             ],
             n_flaky=trials["verdicts"][FLAKY],
+        )
+    ]
+
+
+def _list_turns(config: Mapping[str, Any], place: int, metric: str) -> list[TurnsRow]:
+    """Return the row of a config whose evaluator judges each turn; nothing for other metrics."""
+    if not (turns := config["metrics"][metric].get("turns")):
+        return []
+    shares = [turns[name] for name in ("per_turn", "per_conversation", "all_turns")]
+    return [
+        TurnsRow(
+            name=config["name"],
+            mark=sample(place % MAX_SERIES),
+            shares=[
+                ("", "") if share is None else (number(share["value"]), interval(share["lower"], share["upper"]))
+                for share in shares
+            ],
+            counts=f"{turns['n_turns']} of {turns['n_conversations']} conversations",
         )
     ]
 

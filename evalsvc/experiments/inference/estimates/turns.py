@@ -1,0 +1,118 @@
+"""The turns of conversations that an evaluator has judged one by one, read from the scores of a config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import orjson
+from django.db import connections
+
+from evalsvc.experiments.definition.checks.clusters import read_cluster
+from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
+from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
+from evalsvc.experiments.inference.failures import get_worst_value
+from evalsvc.experiments.inference.reached import get_finished_positions
+from evalsvc.experiments.models import FAILED_OUTPUT, Config, ExperimentPlan
+from evalsvc.stats.basics.checks import ValueRange
+from evalsvc.stats.estimates.turns import (
+    TurnTotals,
+    estimate_all_turns,
+    estimate_per_conversation,
+    estimate_per_turn,
+)
+from evalsvc.stats.kinds import ALGEBRAIC
+from evalsvc.tenancy.scope import current_role
+from evaluators.settings import TURN, get_unit
+
+# A failed output, and a score without turns, are one turn.
+TOTALS = f"""
+SELECT w.config_id, w.metric, array_agg(s.pos ORDER BY s.pos), array_agg(coalesce(s.value, w.worst) ORDER BY s.pos),
+  array_agg(greatest(t.n, 1) ORDER BY s.pos), array_agg(coalesce(t.total, s.value, w.worst) ORDER BY s.pos),
+  array_agg(coalesce(t.squares, s.value ^ 2, w.worst ^ 2) ORDER BY s.pos),
+  array_agg(coalesce(t.passed, s.passed, CASE WHEN s.value IS NULL THEN false END) ORDER BY s.pos)
+FROM jsonb_to_recordset(%s::jsonb)
+  AS w(config_id bigint, metric text, upto int, of_pass boolean, worst double precision)
+JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos < w.upto
+CROSS JOIN LATERAL (
+  SELECT count(*)::int AS n, sum(v.x) AS total, sum(v.x * v.x) AS squares, bool_and(v.passed) AS passed
+  FROM (
+    SELECT (x ->> 'pass')::boolean AS passed,
+      CASE WHEN w.of_pass THEN (x ->> 'pass')::boolean::int::float8 ELSE (x ->> 'score')::float8 END AS x
+    FROM jsonb_array_elements(
+      CASE jsonb_typeof(s.extra -> 'turns') WHEN 'array' THEN s.extra -> 'turns' ELSE '[]' END) AS x
+    WHERE x ->> 'score' IS NOT NULL) v) t
+WHERE s.value IS NOT NULL OR (w.worst IS NOT NULL AND s.error_code = '{FAILED_OUTPUT}')
+GROUP BY 1, 2
+"""  # noqa: S608  # nosec B608  names are ours
+
+
+def has_turns(plan: ExperimentPlan, metric: Metric) -> bool:
+    """Return whether a metric is the mean over conversations of what their turns score."""
+    is_mean = metric.kind is ALGEBRAIC and metric.value_range is not None and metric.source in EVALUATOR_SOURCES
+    return is_mean and plan.n_samples == 1 and get_unit(metric.settings or {}) == TURN
+
+
+def turns_in(
+    plan: ExperimentPlan, metrics: Sequence[Metric], configs: Sequence[Config]
+) -> dict[tuple[int, str], dict[str, Any]]:
+    """Return the three shares over turns of each config by each metric of turns; one query.
+
+    A failed output counts as a conversation of one turn with the worst value, where failures count at all.
+    """
+    ranges = {metric.name: metric.value_range for metric in metrics if has_turns(plan, metric)}
+    targets = [
+        {
+            "config_id": id,
+            "metric": metric.name,
+            "upto": upto,
+            "of_pass": metric.source == "pass",
+            "worst": get_worst_value(plan, metric),
+        }
+        for metric in metrics
+        if metric.name in ranges
+        for id, upto in get_finished_positions(metric, configs).items()
+    ]
+    if not targets:
+        return {}
+    clusters = load_clusters(plan.pk, read_cluster(plan.cluster_by)).of if plan.cluster_by is not None else None
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(TOTALS, [orjson.dumps(targets).decode()])
+        rows = cursor.fetchall()
+    found = {}
+    for config_id, name, positions, values, turns, totals, squares, passed in rows:
+        of_example = TurnTotals(
+            turns=np.array(turns, dtype=np.int_),
+            totals=np.array(totals, dtype=np.float64),
+            squares=np.array(squares, dtype=np.float64),
+            values=np.array(values, dtype=np.float64),
+            passed=None if None in passed else np.array(passed, dtype=bool),
+            clusters=None if clusters is None else clusters[np.array(positions, dtype=np.int_)],
+        )
+        found[config_id, name] = _turns_out(of_example, plan.level, ranges[name] or (0.0, 1.0))
+    return found
+
+
+def _turns_out(totals: TurnTotals, level: float, value_range: ValueRange) -> dict[str, Any]:
+    all_turns = estimate_all_turns(totals, level=level)
+    return {
+        "per_turn": asdict(estimate_per_turn(totals, level=level, value_range=value_range)),
+        "per_conversation": asdict(estimate_per_conversation(totals, level=level, value_range=value_range)),
+        "all_turns": None if all_turns is None else asdict(all_turns),
+        "n_turns": int(totals.turns.sum()),
+        "n_conversations": int(totals.turns.size),
+    }
+
+
+def add_turns(metric_row: dict[str, Any], found: Mapping[str, Any] | None) -> None:
+    """Add the shares over turns to a metric's figures: the mean over conversations is its value.
+
+    Without a value, as where too many scores are missing, there are none.
+    """
+    if found is not None and metric_row["value"] is not None:
+        metric_row["turns"] = {
+            **found,
+            "per_conversation": {**found["per_conversation"], "value": metric_row["value"]},
+        }
