@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
+from evalsvc.evaluations.evaluate.sessions import KIND
 from evalsvc.evaluations.models import EvaluationRequest
+from evalsvc.infra.cache import BoundedCache
+from evalsvc.rest.edge import door as doors
+from evalsvc.rest.edge import slow_turns
+from evalsvc.rest.edge.door import AdmittedRequest, ConcurrencyLimiter, serve_request
+from evalsvc.rest.edge.slow_turns import SlowTurns
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import attribute, new_id, span, traces
@@ -576,3 +583,31 @@ def test_texts_written_in_two_ways_are_one_conversation(alice: Caller) -> None:
     store(alice, *recorder.spans)
 
     assert show(read(alice)) == WHOLE[:4]
+
+
+def test_large_sessions_are_read_one_at_a_time(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    record_turns(recorder)
+    store(alice, *recorder.spans)
+    limiter, turns = ConcurrencyLimiter(most=4), SlowTurns(patience=0.0)
+    monkeypatch.setattr(doors, "door", limiter)
+    monkeypatch.setattr(slow_turns, "door", limiter)
+    monkeypatch.setattr(slow_turns, "turns", turns)
+    monkeypatch.setattr(slow_turns, "_seconds", BoundedCache(100))
+
+    def ask(conversation: Any = MappingProxyType({"session_id": "s1"})) -> Any:
+        admitted = AdmittedRequest(lambda: None, alice.account.pk)
+        limiter.admit(admitted)
+        with serve_request(admitted):
+            return alice.post("/v1/evaluate", {"evaluators": [LOOP], "conversation": dict(conversation)})
+
+    assert ask().status_code == 200
+    # The one before has taken long, and another one is being read.
+    slow_turns._seconds.put((alice.account.pk, KIND), 0.2)
+    turns.take(alice.account.pk)
+    assert_problem(ask(), "too_many_requests")
+    messages = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}
+    assert ask(messages).status_code == 200
+    turns.leave(alice.account.pk)
+    assert ask().status_code == 200
+    assert not turns._holders and not turns._queues
