@@ -373,6 +373,45 @@ def test_a_graph_that_returns_its_state(alice: Caller) -> None:
     assert show(read(alice)) == [WHOLE[0], WHOLE[3]]
 
 
+def test_the_attributes_of_openllmetry(alice: Caller) -> None:
+    recorder = Recorder(None)
+    session = {"session.id": "s1", "llm.request.type": "chat", "gen_ai.usage.input_tokens": 5}
+    asked = {
+        "gen_ai.prompt.0.role": "system",
+        "gen_ai.prompt.0.content": "Be brief.",
+        "gen_ai.prompt.1.role": "user",
+        "gen_ai.prompt.1.content": '[{"type": "text", "text": "Where is order 7?"}]',
+    }
+
+    def call(message: str) -> dict[str, str]:
+        parts = {"id": "c1", "name": "find", "arguments": '{"id": 7}'}
+        return {f"{message}.tool_calls.0.{name}": value for name, value in parts.items()}
+
+    tool = {"name": "find", "description": "Finds an order", "parameters": '{"type": "object"}'}
+    functions = {f"llm.request.functions.0.{name}": value for name, value in tool.items()}
+    completion = {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.finish_reason": "tool_calls"}
+    recorder.write("openai.chat", {**session, **asked, **functions, **completion, **call("gen_ai.completion.0")})
+    recorder.write(
+        "openai.chat",
+        {
+            **session, **asked, **functions,
+            "gen_ai.prompt.2.role": "assistant", **call("gen_ai.prompt.2"),
+            "gen_ai.prompt.3.role": "tool", "gen_ai.prompt.3.content": "sent", "gen_ai.prompt.3.tool_call_id": "c1",
+            "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "It is sent.",
+            "gen_ai.completion.1.role": "assistant", "gen_ai.completion.1.content": "Sent.",
+        },
+    )  # fmt: skip
+    store(alice, *recorder.spans)
+
+    conversation = read(alice)
+    assert show(conversation) == WHOLE[:4]
+    assert (conversation["system"], conversation["tools"]) == (
+        "Be brief.",
+        [{"name": "find", "parameters": {"type": "object"}}],
+    )
+    assert conversation["usage"] == {"input_tokens": 10}
+
+
 def test_messages_of_an_event(alice: Caller) -> None:
     pairs = [
         attribute("gen_ai.input.messages", json.dumps(FIRST)),
