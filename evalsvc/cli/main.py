@@ -13,6 +13,7 @@ from evalsvc.cli.imports.command import import_group
 from evalsvc.cli.looking.commands import compare_configs, show_report, watch_experiment
 from evalsvc.cli.nouns.benchmarks import benchmarks_group
 from evalsvc.cli.nouns.comparisons import comparisons_group
+from evalsvc.cli.nouns.conversations import add_conversations
 from evalsvc.cli.nouns.lists import (
     list_datasets,
     list_evaluators,
@@ -30,6 +31,7 @@ from evalsvc.cli.session import login, logout
 COMMANDS = (
     *(login, logout, evaluate_samples, run_configs, watch_experiment, compare_configs, decide_gate, show_report),
     *(comparisons_group, reviews_group, benchmarks_group, import_group, export_group, completion),
+    add_conversations,
     *(list_experiments, list_datasets, list_evaluators, list_profiles, list_gates, show_history, open_page),
     *(start_service, manage_service),
 )

@@ -2,11 +2,13 @@
 
 from django.urls import path
 
+from evalsvc.datasets.api.conversations import ConversationsView
 from evalsvc.datasets.api.datasets import DatasetsView, DatasetView, DiffView, VersionsView
 from evalsvc.datasets.api.downloads import CsvView, DataView, JsonlView, ParquetView
 
 urlpatterns = [
     path("v1/datasets", DatasetsView.as_view()),
+    path("v1/datasets/conversations", ConversationsView.as_view()),
     path("v1/datasets/<uuid:id>", DatasetView.as_view()),
     path("v1/datasets/<uuid:id>/versions", VersionsView.as_view()),
     path("v1/datasets/<uuid:id>/diff", DiffView.as_view()),

@@ -10,8 +10,10 @@ from typing import Any
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.evaluations import HOSTILE, kept
+from tests.datasets.shapes import body_of
 from tests.queries import queries_of
 from tests.telemetry.otlp import attribute, new_id, span, traces
+from tests.telemetry.traced import Recorder, build_message, user
 
 SECOND = 1_000_000_000
 BEGIN = 1_795_000_000 * SECOND
@@ -141,3 +143,47 @@ def test_a_stranger_finds_nothing(stranger: Visitor, alice: Caller) -> None:
     kept(alice, "pii", output="x", trace_id=trace)
     assert stranger.get(f"traces/{trace}").status_code == 404
     assert trace not in stranger.text("traces")
+
+
+def talk(caller: Caller, session: str | None = "s1", *, answer: str = "It is sent.") -> Recorder:
+    recorder = Recorder(session)
+    recorder.chat([user("Where is order 7?")], build_message(answer))
+    sent(caller, *recorder.spans)
+    return recorder
+
+
+def test_the_conversation_of_a_trace_becomes_an_example(editor: Visitor, alice: Caller) -> None:
+    recorder, alone = talk(alice), talk(alice, None)
+    page = f"traces/{recorder.trace_id}"
+    assert "Add to the dataset" in editor.text(page)
+    assert editor.post(f"{page}/dataset", dataset="new", name="talks").status_code == 302
+    assert "Added to talks: version 1 has 1 examples." in editor.text(page)
+    (listed,) = alice.get("/v1/datasets").json()["datasets"]
+    editor.post(f"traces/{alone.trace_id}/dataset", dataset=listed["id"])
+    editor.post(f"{page}/dataset", dataset=listed["id"])
+
+    assert "talks already contains this conversation, in version 2." in editor.text(page)
+    rows = [json.loads(line) for line in body_of(alice.get(f"/v1/datasets/{listed['id']}/jsonl")).splitlines()]
+    assert [row["id"] for row in rows] == ["s1", alone.trace_id]
+    recorder.chat([user("Where is order 7?"), build_message("It is sent."), user("When?")], build_message("Today."))
+    sent(alice, *recorder.spans)
+    editor.post(f"{page}/dataset", dataset=listed["id"])
+    assert "version 3 has 2 examples" in editor.text(page)
+
+
+def test_what_cannot_be_added_is_said(editor: Visitor, alice: Caller) -> None:
+    trace = new_id()
+    sent(alice, made(trace, new_id(8), "work"))
+    answer = editor.post(f"traces/{trace}/dataset", dataset="new", name="talks")
+    assert answer.status_code == 422 and "1 unreadable" in answer.content.decode()
+    assert editor.post(f"traces/{trace}/dataset").status_code == 422
+    assert editor.post(f"traces/{new_id()}/dataset", dataset="new", name="talks").status_code == 404
+    assert alice.get("/v1/datasets").json()["datasets"] == []
+
+
+def test_a_reader_and_a_stranger_add_nothing(reader: Visitor, alice: Caller, charlie: Caller) -> None:
+    page = f"traces/{talk(alice).trace_id}"
+    assert "Add to the dataset" not in reader.text(page)
+    assert reader.post(f"{page}/dataset", dataset="new", name="talks").status_code == 403
+    theirs = talk(charlie)
+    assert reader.get(f"traces/{theirs.trace_id}").status_code == 404

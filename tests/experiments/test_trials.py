@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from evalsvc.experiments.definition.metrics import Metric, TrialRule
+from evalsvc.stats.formulas.anytime import anytime_share
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, ok, recounted
 from tests.experiments.pushing import Runner, results
@@ -276,3 +277,51 @@ def test_other_metrics_are_stored_as_before() -> None:
     assert "trials" not in Metric(name="accuracy", source="pass").to_json()
     metric = Metric(name="accuracy", source="pass", trials=TrialRule("pass^k", 3))
     assert Metric.from_json(metric.to_json()) == metric
+    adaptive = Metric(name="accuracy", source="pass", trials=TrialRule("pass^k", 3, adaptive=True))
+    assert Metric.from_json(adaptive.to_json()) == adaptive
+    assert metric.to_json()["trials"] == {"of": "pass^k", "k": 3, "lost": "failed"}
+
+
+ADAPTIVE = EXACT | {"trials": {"of": "pass^k", "k": 2, "adaptive": True}}
+
+
+def test_of_adaptive_trials_the_first_k_count(alice: Caller) -> None:
+    # Each test was tried until it passed and failed; `l` was not run.
+    outcomes = ["yyynllll", "ynllllll", "nyllllll", "yyyyyyyy", "nnnnnnyl", "lyyynlll", "ybllllll", "nnnnnnnn"]
+    made = finished(alice, outcomes, metrics=[ADAPTIVE])
+    firsts = [1, 0, 0, 1, 0, 1, 0, 0]
+    assert values(alice, made) == {f"t{i}": value for i, value in enumerate(firsts)}
+    found = accuracy(alice, made)
+    trials = found["trials"]
+
+    assert found["value"] == pytest.approx(3 / 8)
+    assert [row["k"] for row in trials["curve"]] == [1, 2]
+    assert trials["curve"][0]["value"] == pytest.approx((1 + 0.5 + 0.5 + 1 + 0 + 1 + 0.5 + 0) / 8)
+    assert (trials["curve"][1]["value"], trials["n_incomplete"]) == (pytest.approx(3 / 8), 0)
+    assert trials["bounds"] == {"lower": found["value"], "upper": found["value"]}
+    assert (trials["adaptive"], trials["verdict_method"], trials["n_trials"]) == (True, "anytime", 8)
+    by_id = {row["example_id"]: row for row in trials["tests"]}
+    assert [by_id[f"t{i}"]["n_trials"] for i in range(8)] == [4, 2, 2, 8, 7, 4, 2, 8]
+    assert trials["verdicts"] == {"fine": 0, "broken": 0, "flaky": 6, "undecided": 2}
+    assert (by_id["t3"]["n_more"], by_id["t7"]["n_more"]) == (61, 61)
+    low, high = anytime_share(8, 8, None, 0.95)
+    assert (by_id["t3"]["at_least"], by_id["t3"]["at_most"]) == (pytest.approx(low), high)
+    assert recounted(alice, made["id"]) == []
+    metric = ok(alice.get(f"/v1/experiments/{made['id']}"))["experiment"]["plan"]["metrics"][0]
+    assert metric["trials"] == {"of": "pass^k", "k": 2, "lost": "failed", "adaptive": True}
+
+
+@pytest.mark.parametrize(("rule", "value"), [({"of": "mean"}, 2 / 4), ({"of": "pass@k", "k": 2}, 3 / 4)])
+def test_other_values_of_adaptive_trials(alice: Caller, rule: Any, value: float) -> None:
+    made = finished(alice, ["yyyn", "ynll", "nyll", "nnny"], metrics=[EXACT | {"trials": rule | {"adaptive": True}}])
+    assert accuracy(alice, made)["value"] == pytest.approx(value)
+    assert recounted(alice, made["id"]) == []
+
+
+def test_a_test_that_stopped_before_k_trials_is_bounded(alice: Caller) -> None:
+    made = finished(alice, ["yyyl", "ylll", "nyll"], metrics=[ADAPTIVE])
+    trials = accuracy(alice, made)["trials"]
+    assert (trials["n_incomplete"], trials["bounds"]) == (
+        1,
+        {"lower": pytest.approx(1 / 3), "upper": pytest.approx(2 / 3)},
+    )

@@ -26,6 +26,7 @@ from tests.nightly.shapes import new_benchmark
 from tests.prompts.shapes import GREETING, revise
 from tests.reviews import shapes as reviews
 from tests.telemetry.otlp import log, logs, new_id, span, traces
+from tests.telemetry.traced import Recorder, build_message, user
 
 EVALUATE = {"evaluators": [{"evaluator": "exact-match"}], "output": "Paris", "label": "Paris", "app": "shop"}
 CONNECTION = {"name": "llm", "base_url": "http://127.0.0.1:9/v1", "model": "m"}
@@ -52,6 +53,13 @@ def of_result(path: str, body: dict[str, Any]) -> Route:
 
 def posts_of_datasets(caller: Caller) -> str:
     return str(new_version(caller).dataset_id)
+
+
+def conversations_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    recorder = Recorder()
+    recorder.chat([user("Hi")], build_message("Hello"))
+    caller.post("/v1/traces", traces(*recorder.spans))
+    return "/v1/datasets/conversations", {"dataset_name": "talks", "session_ids": ["s1"]}
 
 
 def of_config(verb: str, body: dict[str, Any]) -> Route:
@@ -202,6 +210,7 @@ ROUTES: dict[str, Route] = {
     GATES: lambda caller: (GATES, GATE),
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
+    "/v1/datasets/conversations": conversations_route,
     "/v1/datasets/{id}/versions": lambda caller: (
         f"/v1/datasets/{posts_of_datasets(caller)}/versions",
         {"examples": [{"input": "new"}]},

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
+from evalsvc.evaluations.evaluate.sessions import KIND
 from evalsvc.evaluations.models import EvaluationRequest
+from evalsvc.infra.cache import BoundedCache
+from evalsvc.rest.edge import door as doors
+from evalsvc.rest.edge import slow_turns
+from evalsvc.rest.edge.door import AdmittedRequest, ConcurrencyLimiter, serve_request
+from evalsvc.rest.edge.slow_turns import SlowTurns
 from tests.conftest import Caller
 from tests.rest.shapes import assert_problem
 from tests.telemetry.otlp import attribute, new_id, span, traces
@@ -366,6 +373,45 @@ def test_a_graph_that_returns_its_state(alice: Caller) -> None:
     assert show(read(alice)) == [WHOLE[0], WHOLE[3]]
 
 
+def test_the_attributes_of_openllmetry(alice: Caller) -> None:
+    recorder = Recorder(None)
+    session = {"session.id": "s1", "llm.request.type": "chat", "gen_ai.usage.input_tokens": 5}
+    asked = {
+        "gen_ai.prompt.0.role": "system",
+        "gen_ai.prompt.0.content": "Be brief.",
+        "gen_ai.prompt.1.role": "user",
+        "gen_ai.prompt.1.content": '[{"type": "text", "text": "Where is order 7?"}]',
+    }
+
+    def call(message: str) -> dict[str, str]:
+        parts = {"id": "c1", "name": "find", "arguments": '{"id": 7}'}
+        return {f"{message}.tool_calls.0.{name}": value for name, value in parts.items()}
+
+    tool = {"name": "find", "description": "Finds an order", "parameters": '{"type": "object"}'}
+    functions = {f"llm.request.functions.0.{name}": value for name, value in tool.items()}
+    completion = {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.finish_reason": "tool_calls"}
+    recorder.write("openai.chat", {**session, **asked, **functions, **completion, **call("gen_ai.completion.0")})
+    recorder.write(
+        "openai.chat",
+        {
+            **session, **asked, **functions,
+            "gen_ai.prompt.2.role": "assistant", **call("gen_ai.prompt.2"),
+            "gen_ai.prompt.3.role": "tool", "gen_ai.prompt.3.content": "sent", "gen_ai.prompt.3.tool_call_id": "c1",
+            "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "It is sent.",
+            "gen_ai.completion.1.role": "assistant", "gen_ai.completion.1.content": "Sent.",
+        },
+    )  # fmt: skip
+    store(alice, *recorder.spans)
+
+    conversation = read(alice)
+    assert show(conversation) == WHOLE[:4]
+    assert (conversation["system"], conversation["tools"]) == (
+        "Be brief.",
+        [{"name": "find", "parameters": {"type": "object"}}],
+    )
+    assert conversation["usage"] == {"input_tokens": 10}
+
+
 def test_messages_of_an_event(alice: Caller) -> None:
     pairs = [
         attribute("gen_ai.input.messages", json.dumps(FIRST)),
@@ -576,3 +622,31 @@ def test_texts_written_in_two_ways_are_one_conversation(alice: Caller) -> None:
     store(alice, *recorder.spans)
 
     assert show(read(alice)) == WHOLE[:4]
+
+
+def test_large_sessions_are_read_one_at_a_time(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = Recorder()
+    record_turns(recorder)
+    store(alice, *recorder.spans)
+    limiter, turns = ConcurrencyLimiter(most=4), SlowTurns(patience=0.0)
+    monkeypatch.setattr(doors, "door", limiter)
+    monkeypatch.setattr(slow_turns, "door", limiter)
+    monkeypatch.setattr(slow_turns, "turns", turns)
+    monkeypatch.setattr(slow_turns, "_seconds", BoundedCache(100))
+
+    def ask(conversation: Any = MappingProxyType({"session_id": "s1"})) -> Any:
+        admitted = AdmittedRequest(lambda: None, alice.account.pk)
+        limiter.admit(admitted)
+        with serve_request(admitted):
+            return alice.post("/v1/evaluate", {"evaluators": [LOOP], "conversation": dict(conversation)})
+
+    assert ask().status_code == 200
+    # The one before has taken long, and another one is being read.
+    slow_turns._seconds.put((alice.account.pk, KIND), 0.2)
+    turns.take(alice.account.pk)
+    assert_problem(ask(), "too_many_requests")
+    messages = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}
+    assert ask(messages).status_code == 200
+    turns.leave(alice.account.pk)
+    assert ask().status_code == 200
+    assert not turns._holders and not turns._queues

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -61,6 +61,33 @@ class DatasetRecord(ServiceObject):
         """Return its members, and how large the newest version is."""
         newest = {"version": self.version.number, "n_examples": self.version.n_examples}
         return {**super().cells(), **newest}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversationsRecord(ServiceObject):
+    """What became of recorded conversations, by id; `left_out` has the reason of each that was not added."""
+
+    dataset_id: str
+    version: VersionRecord
+    created: bool
+    added: Sequence[str] = ()
+    replaced: Sequence[str] = ()
+    grown: Sequence[str] = ()
+    unchanged: Sequence[str] = ()
+    left_out: Sequence[Mapping[str, str]] = ()
+    n_left_out: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, body: object) -> ConversationsRecord:
+        """Read the answer, and the version in it."""
+        answer = cast("dict[str, Any]", body)
+        return replace(super().read({**answer, "version": VersionRecord.read(answer["version"])}), raw=answer)
+
+    def __str__(self) -> str:
+        counts = {"added": len(self.added), "replaced": len(self.replaced), "unchanged": len(self.unchanged)}
+        counts |= {"went on since they were added": len(self.grown)} | dict(self.n_left_out)
+        words = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "added")
+        return f"{words}; version {self.version.number} has {self.version.n_examples} examples"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +162,29 @@ class DatasetsApi:
         """Freeze examples as the next version; examples that a version has already are that version."""
         path = f"/v1/datasets/{get_id(dataset)}/versions"
         return _read_version(self._transport.upload(path, [_build_file(examples)], {}))
+
+    def add_conversations(
+        self,
+        dataset: str | DatasetRecord,
+        *,
+        session_ids: Sequence[str] | None = None,
+        trace_ids: Sequence[str] | None = None,
+        filters: Sequence[Mapping[str, object]] | None = None,
+        limit: int = 100,
+        input: str = "messages",
+        include_open: bool = False,
+        replace: bool = False,
+    ) -> ConversationsRecord:
+        """Add recorded conversations, each once: of sessions, of traces, or of the newest spans that filters match.
+
+        `dataset` is a record, or a name; one that is not there is created. `input` is `messages` or `turns`.
+        """
+        sources = {"session_ids": session_ids, "trace_ids": trace_ids, "filters": filters}
+        sent = {name: [*values] for name, values in sources.items() if values is not None}
+        target = {"dataset_name": dataset} if isinstance(dataset, str) else {"dataset_id": dataset.id}
+        options = {"limit": limit, "input": input, "include_open": include_open, "replace": replace}
+        body = {**target, **sent, **options}
+        return ConversationsRecord.read(self._transport.post("/v1/datasets/conversations", body))
 
     def import_version(
         self,

@@ -77,7 +77,9 @@ def metric_out(row: Mapping[str, object]) -> PlannedMetric:
         value_range=row["value_range"],
         type=metric.kind.name,
         replaced=list(metric.replaced) if metric.replaced else None,
-        trials=build_shape(metric.trials, TrialsOfMetric) if metric.trials else None,
+        trials=build_shape(metric.trials, TrialsOfMetric, adaptive=metric.trials.adaptive or UNSET)
+        if metric.trials
+        else None,
         binary=metric.binary or metric.binary_samples,
         evaluator=metric.evaluator_id,
         criteria=metric.profile_name,

@@ -58,6 +58,7 @@ class TrialsIn(Strict):
     of = serializers.ChoiceField(choices=TRIAL_ESTIMANDS)
     k = serializers.IntegerField(min_value=1, max_value=MAX_SAMPLES, required=False, allow_null=True)
     lost = serializers.ChoiceField(choices=LOST, default=LOST_FAILED)
+    adaptive = serializers.BooleanField(default=False)
 
 
 class MetricIn(Strict):

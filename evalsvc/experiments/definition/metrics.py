@@ -40,9 +40,11 @@ class TrialRule:
     of: str = MEAN
     k: int | None = None
     lost: str = LOST_FAILED
+    adaptive: bool = False
+    """Whether the number of trials depends on their outcomes. A test's number is then of its first `size` trials."""
 
     def __str__(self) -> str:
-        return f"{self.of}, k={self.k}, lost={self.lost}"
+        return f"{self.of}, k={self.k}, lost={self.lost}{', adaptive' if self.adaptive else ''}"
 
     @property
     def size(self) -> int:
@@ -51,7 +53,8 @@ class TrialRule:
 
     def score(self, values: Sequence[float]) -> float | None:
         """Return the number of a test from its trials of 0 and 1; None where too few of them ran."""
-        return score_test(self.of, round(sum(values)), len(values), self.size)
+        counted = values[: self.size] if self.adaptive else values
+        return score_test(self.of, round(sum(counted)), len(counted), self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +135,8 @@ class Metric:
         if self.trials is None:
             # Left out, so that digests of older benchmarks stay the same, and the last release can read the plan.
             del row["trials"]
+        elif not self.trials.adaptive:
+            row["trials"] = {name: value for name, value in asdict(self.trials).items() if name != "adaptive"}
         return row
 
     @property
@@ -379,7 +384,7 @@ def _resolve_trials(row: Mapping[str, Any], kind: MetricKind, binary: bool, n_sa
         raise MetricProblem("/trials/k", detail)
     if k is not None and k > n_samples:
         raise MetricProblem("/trials/k", f"Each example has {n_samples} samples (`n_samples`), fewer than {k}.")
-    return TrialRule(of, k, wanted["lost"])
+    return TrialRule(of, k, wanted["lost"], wanted["adaptive"])
 
 
 def _resolve_evaluator(account_id: int, epoch: str | None, row: Mapping[str, Any]) -> ResolvedEvaluator | None:

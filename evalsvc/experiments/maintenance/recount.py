@@ -125,7 +125,8 @@ CHECKS = {
           CROSS JOIN LATERAL (SELECT (x ->> 'value')::float8 AS value) v) m
         WHERE p.experiment_id = %(experiment)s AND p.n_samples > 1
           AND NOT EXISTS (SELECT 1 FROM jsonb_array_elements(p.metrics) AS d(row)
-            WHERE d.row ->> 'name' = s.metric AND d.row #>> '{trials,of}' <> 'mean')
+            WHERE d.row ->> 'name' = s.metric
+              AND (d.row #>> '{trials,of}' <> 'mean' OR d.row #> '{trials,adaptive}' = 'true'))
           AND (
           s.n_scored <> m.n OR (s.value IS NULL) <> (m.n = 0) OR (s.within IS NULL) <> (m.n < 2)
           OR abs(s.value - m.mean) > 1e-9 * greatest(1, abs(m.mean))
@@ -133,22 +134,30 @@ CHECKS = {
     "the score of an example is not what its trials make": """
         SELECT s.config_id FROM experiments_experimentplan p
         CROSS JOIN LATERAL (
-          SELECT d.row ->> 'name' AS name, d.row #>> '{trials,of}' AS of, (d.row #>> '{trials,k}')::int AS k
-          FROM jsonb_array_elements(p.metrics) AS d(row) WHERE d.row #>> '{trials,of}' <> 'mean') t
+          -- The mean of adaptive trials is of the first one, as pass^1 is.
+          SELECT d.row ->> 'name' AS name,
+            CASE d.row #>> '{trials,of}' WHEN 'pass@k' THEN 'pass@k' ELSE 'pass^k' END AS of,
+            coalesce((d.row #>> '{trials,k}')::int, 1) AS k, d.row #> '{trials,adaptive}' = 'true' AS adaptive
+          FROM jsonb_array_elements(p.metrics) AS d(row)
+          WHERE d.row #>> '{trials,of}' <> 'mean' OR d.row #> '{trials,adaptive}' = 'true') t
         JOIN experiments_config c USING (experiment_id)
         JOIN experiments_score s ON s.config_id = c.id AND s.metric = t.name AND s.samples IS NOT NULL
         CROSS JOIN LATERAL (
-          SELECT count(v.value) AS n, CASE t.of WHEN 'pass^k' THEN coalesce(sum(v.value), 0)
-            ELSE count(v.value) - coalesce(sum(v.value), 0) END AS passed
-          FROM jsonb_array_elements(s.samples) AS x
-          CROSS JOIN LATERAL (SELECT (x ->> 'value')::float8 AS value) v) m
+          SELECT count(*) AS n_scored, count(*) FILTER (WHERE v.is_counted) AS n,
+            coalesce(sum(CASE t.of WHEN 'pass^k' THEN v.value ELSE 1 - v.value END) FILTER (WHERE v.is_counted), 0)
+              AS passed
+          FROM (
+            SELECT (x ->> 'value')::float8 AS value,
+              t.adaptive IS NOT TRUE OR row_number() OVER (ORDER BY place) <= t.k AS is_counted
+            FROM jsonb_array_elements(s.samples) WITH ORDINALITY AS samples(x, place)
+            WHERE x ->> 'value' IS NOT NULL) v) m
         CROSS JOIN LATERAL (
           -- Of all choices of k trials, how many are of those that passed; for pass@k, of those that failed.
           SELECT CASE WHEN m.n < t.k THEN NULL WHEN m.passed < t.k THEN 0
             ELSE (SELECT exp(sum(ln((m.passed - j) / (m.n - j)))) FROM generate_series(0, t.k - 1) AS j)
             END AS share) h
         WHERE p.experiment_id = %(experiment)s AND (
-          s.n_scored <> m.n OR (s.value IS NULL) <> (h.share IS NULL)
+          s.n_scored <> m.n_scored OR (s.value IS NULL) <> (h.share IS NULL)
           OR abs(s.value - CASE t.of WHEN 'pass^k' THEN h.share ELSE 1 - h.share END) > 1e-9)""",
     "an output has not as many samples as its plan asks for": """
         SELECT o.config_id FROM experiments_output o JOIN experiments_experimentplan p USING (experiment_id)

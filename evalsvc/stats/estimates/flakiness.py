@@ -5,6 +5,10 @@ alpha: ``fine`` if p of at least `fine_at` is shown, ``broken`` if p of at most 
 outcomes is ``flaky``, since 0 < p < 1 is certain, and one with a single outcome is ``undecided``. A wrong ``fine`` and
 a wrong ``broken`` have probability alpha at most each. Few trials show little: all of 5 passed show p >= 0.55.
 
+Where trials are added until there is a verdict, their number depends on their outcomes, and these bounds are wrong more
+often than that. `anytime_share` then bounds p after every trial at once: with probability alpha at most it is ever
+wrong. It takes more trials: 69 passes in a row show p >= 0.9, where 29 do that were planned.
+
 Whether a test passes less often than before is Fisher's exact test on its two counts, and over many tests Holm's
 adjustment: with error rate alpha at most any test is called worse that is not. "It passed before and fails now" is no
 such test: with p = 0.9 in both, it holds in 9 % of pairs of single trials.
@@ -23,11 +27,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from evalsvc.stats.formulas.anytime import anytime_share
 from evalsvc.stats.formulas.intervals import clopper_pearson
 
 FINE, BROKEN, FLAKY, UNDECIDED = VERDICTS = ("fine", "broken", "flaky", "undecided")
 PASSED, FAILED, MIXED, NOTHING = SEEN = ("passed", "failed", "mixed", "nothing")
 FINE_AT, BROKEN_AT = 0.9, 0.1
+PLANNED, ANYTIME = METHODS = ("clopper-pearson", "anytime")
+"""The bounds for a number of trials that was planned, and for one that depends on their outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +61,17 @@ class FlakinessVerdict:
 
 
 def judge_test(
-    n_passed: int, n_trials: int, *, level: float = 0.95, fine_at: float = FINE_AT, broken_at: float = BROKEN_AT
+    n_passed: int,
+    n_trials: int,
+    *,
+    level: float = 0.95,
+    fine_at: float = FINE_AT,
+    broken_at: float = BROKEN_AT,
+    method: str = PLANNED,
 ) -> FlakinessVerdict:
     """Judge a test by its trials; each bound holds at the level.
+
+    `method` is one of METHODS. With ``anytime`` trials may be added until there is a verdict.
 
     Examples
     --------
@@ -68,8 +83,7 @@ def judge_test(
     """
     if not n_trials:
         return FlakinessVerdict(NOTHING, UNDECIDED, 0.0, 1.0, None)
-    # At twice the error both sides of the interval are one-sided bounds at the level.
-    at_least, at_most = clopper_pearson(n_passed, n_trials, 2.0 * level - 1.0)
+    at_least, at_most = _bound(n_passed, n_trials, level, method)
     seen = PASSED if n_passed == n_trials else MIXED if n_passed else FAILED
     if at_least >= fine_at:
         verdict = FINE
@@ -78,19 +92,32 @@ def judge_test(
     else:
         verdict = FLAKY if seen == MIXED else UNDECIDED
     limit = fine_at if seen == PASSED else 1.0 - broken_at
-    n_more = max(1, count_in_a_row(limit, level=level) - n_trials) if verdict == UNDECIDED else None
+    n_more = max(1, count_in_a_row(limit, level=level, method=method) - n_trials) if verdict == UNDECIDED else None
     return FlakinessVerdict(seen, verdict, at_least, at_most, n_more)
 
 
-def count_in_a_row(chance: float, *, level: float = 0.95) -> int:
+def _bound(n_passed: int, n_trials: int, level: float, method: str) -> tuple[float, float]:
+    if method == ANYTIME:
+        return anytime_share(n_passed, n_trials, None, level)
+    # At twice the error both sides of the interval are one-sided bounds at the level.
+    return clopper_pearson(n_passed, n_trials, 2.0 * level - 1.0)
+
+
+@lru_cache(maxsize=64)
+def count_in_a_row(chance: float, *, level: float = 0.95, method: str = PLANNED) -> int:
     """Return how many passes in a row show that a test passes with at least this chance.
 
     Examples
     --------
     >>> [count_in_a_row(chance) for chance in (0.5, 0.8, 0.9, 0.95)]
     [5, 14, 29, 59]
+    >>> [count_in_a_row(chance, method="anytime") for chance in (0.5, 0.8, 0.9)]
+    [8, 29, 69]
     """
-    return math.ceil(math.log(1.0 - level) / math.log(chance))
+    n = math.ceil(math.log(1.0 - level) / math.log(chance))
+    while method == ANYTIME and _bound(n, n, level, method)[0] < chance:
+        n += 1
+    return n
 
 
 @lru_cache(maxsize=1024)

@@ -18,6 +18,8 @@ NAMES = VALUE_NAMES.union(
 """OpenTelemetry's are lists, or the JSON of lists."""
 FLAT_PREFIXES = ("llm.input_messages.", "llm.output_messages.", "llm.tools.")
 """OpenInference has an attribute for each part of a message."""
+TRACELOOP_PREFIXES = ("gen_ai.prompt.", "gen_ai.completion.", "llm.request.functions.")
+"""OpenLLMetry has one too."""
 CONVERSATION_NAMES = (
     *("gen_ai.conversation.id", "session.id", "langfuse.session.id"),
     *("metadata.thread_id", "langfuse.trace.metadata.thread_id", "langsmith.metadata.thread_id"),

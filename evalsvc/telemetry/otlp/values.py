@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from evalsvc.telemetry.otlp.messages import (
     FLAT_PREFIXES,
     NAMES,
+    TRACELOOP_PREFIXES,
     VALUE_NAMES,
     clean,
     cut,
@@ -122,7 +123,7 @@ class ValueReader:
         if self._messages is not None and self._messages._n_values <= 0:
             return False
         if name not in VALUE_NAMES:
-            return name in NAMES or name.startswith(FLAT_PREFIXES)
+            return name in NAMES or name.startswith(FLAT_PREFIXES + TRACELOOP_PREFIXES)
         if value.WhichOneof("value") != "string_value":
             return False
         text = value.string_value

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.telemetry.otlp.messages import FLAT_PREFIXES
+from evalsvc.telemetry.otlp.messages import FLAT_PREFIXES, TRACELOOP_PREFIXES
 from evalsvc.telemetry.sessions.rows import MESSAGE_EVENT
 from evaluators.checks.json_text import NotJson, read_json
 from evaluators.conversations.reader import (
@@ -26,6 +26,7 @@ TOKENS = {
     "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
     "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
 }
+CALL_MEMBERS = ("id", "name", "arguments")
 Document = dict[str, Any]
 
 
@@ -53,7 +54,37 @@ def read_messages(attributes: Mapping[str, Any], events: Sequence[Any]) -> SpanM
     if any(name.startswith(FLAT_PREFIXES[:2]) for name in attributes):
         tools = _select(attributes, FLAT_PREFIXES[2])
         return _build(_select(attributes, FLAT_PREFIXES[0]) | tools, _select(attributes, FLAT_PREFIXES[1]) or None)
+    if any(name.startswith(TRACELOOP_PREFIXES[:2]) for name in attributes):
+        prompts, completions, functions = (_number(attributes, prefix) for prefix in TRACELOOP_PREFIXES)
+        asked = [_build_numbered(entry, "user") for entry in prompts]
+        said = [_build_numbered(entry, "assistant") for entry in completions[:1]]
+        defined = [entry | {"parameters": _parse_text(entry.get("parameters"))} for entry in functions]
+        return _build({"messages": asked, "tools": defined or None}, said)
     return next(filter(None, (_read_values(attributes, *names) for names in VALUES)), None)
+
+
+def _number(attributes: Mapping[str, Any], prefix: str) -> list[Document]:
+    """Return what numbered attributes such as `gen_ai.prompt.0.role` say, by their numbers; others are left out."""
+    entries: dict[int, Document] = {}
+    for name, value in _select(attributes, prefix).items():
+        number, _, member = name.removeprefix(prefix).partition(".")
+        if number.isdecimal() and len(number) < 6 and member:
+            entries.setdefault(int(number), {})[member] = value
+    return [entries[number] for number in sorted(entries)]
+
+
+def _build_numbered(entry: Document, role: str) -> Document:
+    """Return a message of OpenLLMetry. Its content is a text, or the JSON of content blocks."""
+    content = _parse_text(entry.get("content"))
+    message = {
+        "role": entry.get("role", role),
+        "content": content if isinstance(content, list) else entry.get("content"),
+    }
+    if calls := _number(entry, "tool_calls."):
+        message["tool_calls"] = [{name: call[name] for name in CALL_MEMBERS if name in call} for call in calls]
+    if entry.get("tool_call_id"):
+        message["tool_call_id"] = entry["tool_call_id"]
+    return message
 
 
 def _select(attributes: Mapping[str, Any], prefix: str) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -27,19 +27,20 @@ SELECT s.id, s.trace_id, s.span_id, s.parent_span_id, s.conversation_id, s.start
   coalesce(a."gen_ai.tool.call.id", a."tool_call.id"),
   coalesce(a."gen_ai.tool.name", a."tool.name", s.name),
   coalesce(a."gen_ai.input.messages", a."gen_ai.output.messages", a."llm.input_messages.0.message.role",
-    a."llm.output_messages.0.message.role") IS NOT NULL OR s.events @> '[{{"name": "{MESSAGE_EVENT}"}}]',
+    a."llm.output_messages.0.message.role", a."gen_ai.prompt.0.role", a."gen_ai.completion.0.role") IS NOT NULL
+    OR s.events @> '[{{"name": "{MESSAGE_EVENT}"}}]',
   left(ltrim(coalesce(a."input.value", a."langfuse.observation.input") #>> '{{}}'), 1) IN ('[', '{{')
 FROM telemetry_span s CROSS JOIN LATERAL jsonb_to_record(s.attributes) AS a(
   "gen_ai.agent.name" text, "agent.name" text, "langfuse.observation.type" text, "gen_ai.operation.name" text,
   "openinference.span.kind" text, "gen_ai.tool.call.id" text, "tool_call.id" text, "gen_ai.tool.name" text,
   "tool.name" text, "gen_ai.input.messages" jsonb, "gen_ai.output.messages" jsonb,
   "llm.input_messages.0.message.role" jsonb, "llm.output_messages.0.message.role" jsonb, "input.value" jsonb,
-  "langfuse.observation.input" jsonb)
-WHERE s.account_id = %(account)s AND s.trace_id IN (
-  SELECT trace_id FROM telemetry_span WHERE account_id = %(account)s AND conversation_id = %(session)s)
-ORDER BY s.started_at, s.ended_at DESC, s.span_id
-LIMIT %(limit)s
-"""  # noqa: S608  a name of ours
+  "gen_ai.prompt.0.role" jsonb, "gen_ai.completion.0.role" jsonb, "langfuse.observation.input" jsonb)
+WHERE s.account_id = %(account)s AND s.trace_id """  # noqa: S608  a name of ours
+OF_SESSION = """IN (
+  SELECT trace_id FROM telemetry_span WHERE account_id = %(account)s AND conversation_id = %(id)s)"""
+OF_TRACE = "= %(id)s"
+ORDER = " ORDER BY s.started_at, s.ended_at DESC, s.span_id LIMIT %(limit)s"
 
 
 class SpanRow(NamedTuple):
@@ -74,8 +75,17 @@ class SpanRow(NamedTuple):
 
 def load_rows(account_id: int, session_id: str, limit: int) -> list[SpanRow]:
     """Return the spans of all traces that have one of this session, by their start. Within the account's scope."""
+    return _load(OF_SESSION, {"account": account_id, "id": session_id, "limit": limit})
+
+
+def load_trace(account_id: int, trace_id: str, limit: int) -> list[SpanRow]:
+    """Return the spans of a trace, by their start. Within the account's scope."""
+    return _load(OF_TRACE, {"account": account_id, "id": trace_id, "limit": limit})
+
+
+def _load(of: str, values: Mapping[str, int | str]) -> list[SpanRow]:
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SELECT, {"account": account_id, "session": session_id, "limit": limit})
+        cursor.execute(SELECT + of + ORDER, values)
         return [SpanRow(*row) for row in cursor.fetchall()]
 
 

@@ -30,6 +30,7 @@ from evalsvc.telemetry.sessions.rows import (
     SpanTree,
     drop_outer,
     load_rows,
+    load_trace,
     select_agent,
     select_session,
 )
@@ -59,25 +60,39 @@ def get_session(*, account_id: int, session_id: str, agent: str | None = None) -
     Raises NotFound for missing and foreign alike, UnreadableSession, and Problem `search_too_slow`. Within the scope.
     """
     with in_time(TIMEOUT_SECONDS, what="Reading the session"):
-        rows = load_rows(account_id, session_id, MAX_SPANS + 1)
-        if not rows:
-            raise NotFound
-        if len(rows) > MAX_SPANS:
-            raise UnreadableSession(f"The traces of the session have more than {MAX_SPANS} spans.")
+        rows = _check(load_rows(account_id, session_id, MAX_SPANS + 1))
         tree = SpanTree(rows)
-        rows = select_session(rows, tree, session_id)
-        for read, sources in (
-            (_join_messages, [row for row in rows if row.has_messages]),
-            (_join_messages, [row for row in rows if row.has_json and row.kind not in OTHER_KINDS]),
-            (_build_from_tools, [row for row in rows if row.kind in MODEL_KINDS | TOOL_KINDS]),
-        ):
-            chosen = select_agent(sources, tree, agent)
-            conversation = read(account_id, chosen, rows, tree) if chosen else {}
-            if conversation.get("messages"):
-                last = max(chosen, key=lambda row: row.order)
-                name = next(iter(tree.get_agents(last)[-1:]), None)
-                named = {"session_id": session_id, **({} if name is None else {"agent": name})}
-                return Session(named | conversation, last.trace_id)
+        session = _read_session(account_id, select_session(rows, tree, session_id), tree, agent)
+    return Session({"session_id": session_id} | session.conversation, session.trace_id)
+
+
+def get_trace_session(*, account_id: int, trace_id: str) -> Session:
+    """Return the conversation in one trace, as `get_session` does; it has no session id."""
+    with in_time(TIMEOUT_SECONDS, what="Reading the trace"):
+        rows = _check(load_trace(account_id, trace_id, MAX_SPANS + 1))
+        return _read_session(account_id, rows, SpanTree(rows), None)
+
+
+def _check(rows: list[SpanRow]) -> list[SpanRow]:
+    if not rows:
+        raise NotFound
+    if len(rows) > MAX_SPANS:
+        raise UnreadableSession(f"The traces of the session have more than {MAX_SPANS} spans.")
+    return rows
+
+
+def _read_session(account_id: int, rows: Sequence[SpanRow], tree: SpanTree, agent: str | None) -> Session:
+    for read, sources in (
+        (_join_messages, [row for row in rows if row.has_messages]),
+        (_join_messages, [row for row in rows if row.has_json and row.kind not in OTHER_KINDS]),
+        (_build_from_tools, [row for row in rows if row.kind in MODEL_KINDS | TOOL_KINDS]),
+    ):
+        chosen = select_agent(sources, tree, agent)
+        conversation = read(account_id, chosen, rows, tree) if chosen else {}
+        if conversation.get("messages"):
+            last = max(chosen, key=lambda row: row.order)
+            name = next(iter(tree.get_agents(last)[-1:]), None)
+            return Session(({} if name is None else {"agent": name}) | conversation, last.trace_id)
     whose = "The session" if agent is None else f"The agent {agent[:60]!r} of the session"
     raise UnreadableSession(f"{whose} has no messages and no calls of tools.")
 

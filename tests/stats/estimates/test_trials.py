@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsvc.stats.estimates.flakiness import count_in_a_row, judge_test
+from evalsvc.stats.estimates.flakiness import ANYTIME, PLANNED, count_in_a_row, judge_test
 from evalsvc.stats.estimates.splits import SampleSums, split_variance
 from evalsvc.stats.estimates.trials import (
     TrialCounts,
@@ -200,3 +200,49 @@ def test_counts_that_no_test_has_are_refused() -> None:
     for counts in ((3, 2, 1), (-1, 2, 1), (1, 2, 0)):
         with pytest.raises(ValueError, match="n_passed"):
             score_test("pass^k", *counts)
+
+
+def chance_of_wrong(chance: float, method: str, n_most: int = 60) -> tuple[float, float]:
+    """The exact probability that a test is ever fine, and ever broken, where trials are added until it is either."""
+    going_on, ends = {0: 1.0}, {"fine": 0.0, "broken": 0.0}
+    for n_trials in range(1, n_most + 1):
+        counts: dict[int, float] = {}
+        for passed, weight in going_on.items():
+            counts[passed + 1] = counts.get(passed + 1, 0.0) + weight * chance
+            counts[passed] = counts.get(passed, 0.0) + weight * (1.0 - chance)
+        going_on = {}
+        for passed, weight in counts.items():
+            verdict = judge_test(passed, n_trials, method=method).verdict
+            if verdict in ends:
+                ends[verdict] += weight
+            else:
+                going_on[passed] = weight
+    return ends["fine"], ends["broken"]
+
+
+@pytest.mark.parametrize("n_most", [60, 150])
+def test_verdicts_hold_where_trials_are_added_until_there_is_one(n_most: int) -> None:
+    for method, is_valid in ((PLANNED, False), (ANYTIME, True)):
+        fine, _ = chance_of_wrong(0.9, method, n_most)
+        _, broken = chance_of_wrong(0.1, method, n_most)
+        assert (fine <= 0.05, broken <= 0.05) == (is_valid, is_valid)
+        assert fine == pytest.approx(broken)
+
+
+def test_how_many_more_passes_decide_under_adaptive_trials() -> None:
+    found = judge_test(10, 10, method=ANYTIME)
+    assert (found.verdict, found.n_more) == ("undecided", 59)
+    assert judge_test(68, 68, method=ANYTIME).verdict == "undecided"
+    assert judge_test(69, 69, method=ANYTIME).verdict == "fine"
+    assert judge_test(0, 69, method=ANYTIME).verdict == "broken"
+
+
+def test_all_trials_are_biased_where_their_number_depends_on_them_and_the_first_k_are_not() -> None:
+    """Tried until the first failure, twice at least and five times at most, with p = 0.5: summed over all outcomes."""
+    expected = {"all": 0.0, "first": 0.0}
+    for outcome in itertools.product((0, 1), repeat=5):
+        n_trials = next((i for i in range(2, 6) if 0 in outcome[:i]), 5)
+        expected["all"] += (score_test("pass^k", sum(outcome[:n_trials]), n_trials, 2) or 0.0) / 32
+        expected["first"] += (score_test("pass^k", sum(outcome[:2]), 2, 2) or 0.0) / 32
+    assert expected["first"] == 0.25
+    assert expected["all"] < 0.2

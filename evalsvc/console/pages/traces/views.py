@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
-from evalsvc.console.access import PageRequest, console_page
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
+from evalsvc.console.pages.traces.conversations import add_trace, format_additions
 from evalsvc.console.pages.traces.scores import scores_of_trace
 from evalsvc.console.pages.traces.search import read_trace_filters, trace_fields, traces_table
 from evalsvc.console.pages.traces.tree import build_tree, flat, totals
-from evalsvc.console.parts.addresses import address_with, int_param
+from evalsvc.console.parts.addresses import address_with, int_param, page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
-from evalsvc.console.parts.forms.fields import search_refusal
+from evalsvc.console.parts.forms.fields import read_fields, search_refusal
 from evalsvc.console.parts.marks import build_json_block
-from evalsvc.rest.problems import NotFound, Problem
+from evalsvc.datasets.selectors import list_datasets
+from evalsvc.rest.problems import Invalid, NotFound, Problem
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.selectors import get_trace
 from evalsvc.telemetry.traces import search_traces
 
 PAGE = 50
 MAX_SPANS = 500
+MAX_DATASETS = 200
 COMMAND = f"export OTEL_EXPORTER_OTLP_ENDPOINT={{0}} OTEL_EXPORTER_OTLP_HEADERS=X-API-KEY=${KEY}"
 """What an exporter reads; the key is taken from the environment."""
 
@@ -55,6 +60,28 @@ def traces_page(request: PageRequest) -> HttpResponse:
 @console_page()
 def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
     """Show a trace: its spans as a tree, with the logs and scores of each."""
+    return _render_trace(request, trace_id)
+
+
+@require_POST
+@console_page(role=EDITOR, once=SENT_TWICE)
+def keep_conversation(request: PageRequest, trace_id: str) -> HttpResponse:
+    """Add the conversation of the trace to a dataset: that of its session where it has one."""
+    account, sent = request.visitor.account, read_fields(request)
+    # A stranger's trace is missing.
+    get_trace(account=account, trace_id=trace_id, limit=1, offset=0)
+    try:
+        version, _, additions = add_trace(
+            account=account, trace_id=trace_id, sent=sent, now=request.visitor.now, actor=request.visitor.actor
+        )
+    except Invalid as problem:
+        errors = [error.detail for error in problem.errors]
+        return _render_trace(request, trace_id, status=problem.row.status, dataset_errors=errors, sent=sent)
+    messages.success(request, format_additions(version, additions))
+    return redirect(page_address("console_trace", trace_id))
+
+
+def _render_trace(request: PageRequest, trace_id: str, *, status: int = 200, **errors: object) -> HttpResponse:
     account, offset = request.visitor.account, int_param(request, "offset", 0, low=0)
     scores = scores_of_trace(account=account, trace_id=trace_id) if "\0" not in trace_id else {}
     try:
@@ -75,8 +102,11 @@ def trace_page(request: PageRequest, trace_id: str) -> HttpResponse:
         ],
         "following": address_with(request, offset=trace.next_offset) if trace.next_offset else "",
         "call": ApiCall("GET", f"/v1/traces/{trace.trace_id}"),
+        **errors,
     }
-    return render(request, "console/traces/detail.html", context)
+    if request.visitor.may_edit:
+        context["datasets"] = list(list_datasets(account=account).values_list("id", "name")[:MAX_DATASETS])
+    return render(request, "console/traces/detail.html", context, status=status)
 
 
 def _render_without_spans(request: PageRequest, trace_id: str, scores: object) -> HttpResponse:

@@ -157,6 +157,13 @@ class MetricTrials(AnswerShape):
     n_incomplete: Annotated[int, Meta(description="Tests with a lost trial.")]
     bounds: Annotated[Ends | None, Meta(description="The value had all lost trials failed, and had they passed.")]
     curve: Annotated[list[TrialsEstimate], Meta(description="For each k up to the number of trials.")]
+    adaptive: Annotated[
+        bool, Meta(description="Whether the number of trials depends on their outcomes: the value is of the first k.")
+    ]
+    verdict_method: Annotated[
+        Literal["clopper-pearson", "anytime"],
+        Meta(description="The bounds behind the verdicts; with `anytime` trials may be added until there is one."),
+    ]
     verdicts: Annotated[dict[str, int], Meta(description="How many tests are fine, broken, flaky and undecided.")]
     seen: Annotated[dict[str, int], Meta(description="How many tests passed all trials, none, or some.")]
     flaky_share: float | None

@@ -24,6 +24,9 @@ class TrialsOfMetric(AnswerShape):
     lost: Annotated[
         Literal["failed", "missing"], Meta(description="What a trial counts as in which the system under test failed.")
     ]
+    adaptive: Annotated[
+        bool | UnsetType, Meta(description="Only where the number of trials depends on their outcomes.")
+    ] = UNSET
 
 
 class PlannedMetric(AnswerShape):

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsvc.experiments.definition.fields.pointers import MISSING
+from evaluators.conversations.reader import is_message_log
 from evaluators.samples import is_message_list
 
 ANSWERS = (
@@ -74,9 +75,14 @@ def find_passages(value: object, names: Sequence[str] = PASSAGES) -> object:
 
 
 def find_question(value: object) -> Any:
-    """Return the question: the text itself, or the one within an object of fields or components."""
+    """Return the question: the text itself, or the one within an object of fields or components.
+
+    Of an object with the messages of a conversation, these are it: the messages of an answer follow them.
+    """
     if not isinstance(value, Mapping):
         return value
+    if is_message_log(value.get("messages")):
+        return value["messages"]
     text = find_named(value, QUESTIONS)
     if text is not MISSING and text is not value:
         return plain(text)

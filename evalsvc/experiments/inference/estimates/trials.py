@@ -18,9 +18,11 @@ from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
 from evalsvc.experiments.inference.reached import get_finished_positions
 from evalsvc.experiments.models import FAILED_OUTPUT, Config, ExperimentPlan
 from evalsvc.stats.estimates.flakiness import (
+    ANYTIME,
     BROKEN,
     FINE,
     FLAKY,
+    PLANNED,
     SEEN,
     UNDECIDED,
     VERDICTS,
@@ -43,14 +45,21 @@ ORDER = {verdict: place for place, verdict in enumerate((FLAKY, BROKEN, UNDECIDE
 # A sample that failed has a value where it counts as a failed trial, but where all samples of its example failed.
 COUNTS = f"""
 SELECT w.config_id, w.metric, array_agg(s.pos ORDER BY s.pos), array_agg(t.n_passed ORDER BY s.pos),
-  array_agg(t.n_ran ORDER BY s.pos)
-FROM jsonb_to_recordset(%s::jsonb) AS w(config_id bigint, metric text, upto int, counts_failed boolean)
+  array_agg(t.n_ran ORDER BY s.pos), array_agg(f.n_passed ORDER BY s.pos), array_agg(f.n_ran ORDER BY s.pos)
+FROM jsonb_to_recordset(%s::jsonb) AS w(config_id bigint, metric text, upto int, counts_failed boolean, n_first int)
 JOIN experiments_score s ON s.config_id = w.config_id AND s.metric = w.metric AND s.pos < w.upto
 CROSS JOIN LATERAL (
   SELECT count(*) FILTER (WHERE (x ->> 'value')::float8 = 1)::int AS n_passed,
     count(*) FILTER (
       WHERE x ->> 'value' IS NOT NULL OR (w.counts_failed AND x ->> 'error_code' = '{FAILED_OUTPUT}'))::int AS n_ran
   FROM jsonb_array_elements(CASE jsonb_typeof(s.samples) WHEN 'array' THEN s.samples ELSE '[]' END) AS x) t
+CROSS JOIN LATERAL (
+  SELECT count(*) FILTER (WHERE (x ->> 'value')::float8 = 1)::int AS n_passed, count(*)::int AS n_ran
+  FROM (
+    SELECT x FROM jsonb_array_elements(CASE jsonb_typeof(s.samples) WHEN 'array' THEN s.samples ELSE '[]' END)
+      WITH ORDINALITY AS samples(x, place)
+    WHERE x ->> 'value' IS NOT NULL OR (w.counts_failed AND x ->> 'error_code' = '{FAILED_OUTPUT}')
+    ORDER BY place LIMIT w.n_first) ran) f
 WHERE s.error_code IS DISTINCT FROM 'not_applicable'
 GROUP BY 1, 2
 """  # noqa: S608  # nosec B608  names are ours
@@ -62,11 +71,15 @@ WHERE i.experiment_id = %s AND i.pos = ANY (%s)
 
 @dataclass(frozen=True, slots=True)
 class TestTrials:
-    """The trials of the tests of one config by one metric, with the position of each test."""
+    """The trials of the tests of one config by one metric, with the position of each test.
+
+    `counts` are what estimates are made of, of an adaptive rule the first trials of each test; `judged` are all trials.
+    """
 
     rule: TrialRule
     positions: NDArray[np.int_]
     counts: TrialCounts
+    judged: TrialCounts
 
 
 Trials = Mapping[tuple[int, str], TestTrials]
@@ -76,7 +89,13 @@ def read_trials(plan: ExperimentPlan, metrics: Sequence[Metric], configs: Sequen
     """Return the trials of each config by each metric that has a rule for them, of what is finished; one query."""
     rules = {metric.name: metric.trials for metric in metrics if metric.trials is not None}
     targets = [
-        {"config_id": id, "metric": metric.name, "upto": upto, "counts_failed": metric.trials.lost == LOST_FAILED}
+        {
+            "config_id": id,
+            "metric": metric.name,
+            "upto": upto,
+            "counts_failed": metric.trials.lost == LOST_FAILED,
+            "n_first": metric.trials.size if metric.trials.adaptive else 0,
+        }
         for metric in metrics
         if metric.trials is not None
         for id, upto in get_finished_positions(metric, configs).items()
@@ -89,9 +108,12 @@ def read_trials(plan: ExperimentPlan, metrics: Sequence[Metric], configs: Sequen
         rows = cursor.fetchall()
     found: dict[tuple[int, str], TestTrials] = {}
     for config_id, name, *columns in rows:
-        positions, passed, ran = (np.array(column, dtype=np.int_) for column in columns)
-        counts = TrialCounts(passed, ran, plan.n_samples, None if clusters is None else clusters[positions])
-        found[config_id, name] = TestTrials(rules[name], positions, counts)
+        positions, passed, ran, first_passed, first_ran = (np.array(column, dtype=np.int_) for column in columns)
+        own_clusters, rule = None if clusters is None else clusters[positions], rules[name]
+        judged = counts = TrialCounts(passed, ran, plan.n_samples, own_clusters)
+        if rule.adaptive:
+            counts = TrialCounts(first_passed, first_ran, rule.size, own_clusters)
+        found[config_id, name] = TestTrials(rule, positions, counts, judged)
     return found
 
 
@@ -140,12 +162,13 @@ Judged = tuple[int, int, int, FlakinessVerdict]
 
 def _judge_tests(trials: TestTrials, level: float) -> list[Judged]:
     """Return position, trials passed, trials ran and verdict of each test; those to look into come first."""
-    counts = zip(trials.positions.tolist(), trials.counts.passed.tolist(), trials.counts.ran.tolist(), strict=True)
+    counts = zip(trials.positions.tolist(), trials.judged.passed.tolist(), trials.judged.ran.tolist(), strict=True)
+    method = ANYTIME if trials.rule.adaptive else PLANNED
     verdicts: dict[tuple[int, int], FlakinessVerdict] = {}
     judged: list[Judged] = []
     for pos, passed, ran in counts:
         if (passed, ran) not in verdicts:
-            verdicts[passed, ran] = judge_test(passed, ran, level=level)
+            verdicts[passed, ran] = judge_test(passed, ran, level=level, method=method)
         judged.append((pos, passed, ran, verdicts[passed, ran]))
     return sorted(judged, key=lambda row: (ORDER[row[3].verdict], row[3].at_most, row[0]))
 
@@ -167,6 +190,8 @@ def _trials_out(
         "n_incomplete": len(judged) - int(np.count_nonzero(counts.complete)),
         "bounds": None if bounds is None else {"lower": bounds[0], "upper": bounds[1]},
         "curve": [asdict(estimate) for estimate in trace_curve(counts, rule.of, level=plan.level)],
+        "adaptive": rule.adaptive,
+        "verdict_method": ANYTIME if rule.adaptive else PLANNED,
         "verdicts": {name: verdict_counts[name] for name in VERDICTS},
         "seen": {name: seen_counts[name] for name in SEEN},
         "flaky_share": verdict_counts[FLAKY] / len(judged) if judged else None,
