@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from evaluators.base import EvaluatorSpec, Family
+from evaluators.families.classifier import Classifier
 from evaluators.families.custom import Custom
 from evaluators.families.exact_match import ExactMatch
 from evaluators.families.judge import Judge
@@ -35,6 +36,7 @@ _FAMILIES: tuple[Family, ...] = (
     PairwiseJudge(),
     ConversationJudge(),
     RagMetrics(),
+    Classifier(),
     Webhook(),
     Custom(),
     Hallucination(),
