@@ -33,7 +33,7 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], 
 
 
 # These become the service's own command, with its options and its help.
-OF_THE_SERVICE = (("up",), ("manage",))
+OF_THE_SERVICE = (("up",), ("manage",), ("models",))
 ALL = {path: command for path, command in commands(command_line) if path not in OF_THE_SERVICE}
 
 

@@ -27,7 +27,10 @@ def tei_predict(path: str, body: Body) -> Any:
     answers = []
     for texts in body["inputs"]:
         good = probability(texts)
-        labels: list[dict[str, Any]] = [{"label": "SUPPORTED", "score": good}, {"label": "UNSUPPORTED", "score": 1 - good}]
+        labels: list[dict[str, Any]] = [
+            {"label": "SUPPORTED", "score": good},
+            {"label": "UNSUPPORTED", "score": 1 - good},
+        ]
         answers.append(sorted(labels, key=lambda entry: -entry["score"]))
     return answers
 
