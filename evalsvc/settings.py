@@ -130,6 +130,7 @@ RETENTION_DAYS = env_int("EVALSVC_RETENTION_DAYS", 0)  # texts and evaluations; 
 RETENTION_HISTORY_DAYS = env_int("EVALSVC_RETENTION_HISTORY_DAYS", 0)  # scores of histories; 0 disables expiry
 RETENTION_TELEMETRY_DAYS = env_int("EVALSVC_RETENTION_TELEMETRY_DAYS", 30)  # spans and logs; 0 disables expiry
 EVENTS_RETENTION_DAYS = env_int("EVALSVC_EVENTS_RETENTION_DAYS", 30)  # events and their deliveries; 0 disables expiry
+MODELS = env_str("EVALSVC_MODELS", "")  # each folder in it is an evaluator
 
 # --- Where is the data? ----------------------------------------------------------------------------------------------
 # Four roles of one database: the application is bound by row-level security, the owner migrates, the system sweeps, and

@@ -11,7 +11,16 @@ from typing import Protocol, TypeAlias
 
 from evaluators.values import Attachment, JSONValue, Settings, TransientError
 
-__all__ = ["BOUNDARY", "Answer", "JudgeGateway", "Moderation", "NotYet", "Question", "TransientError"]
+__all__ = [
+    "BOUNDARY",
+    "Answer",
+    "Classification",
+    "JudgeGateway",
+    "Moderation",
+    "NotYet",
+    "Question",
+    "TransientError",
+]
 
 AnswerCheck: TypeAlias = Callable[[Mapping[str, JSONValue]], str | None] | None
 BOUNDARY = "{{boundary}}"
@@ -87,6 +96,22 @@ class Moderation:
     provenance: Mapping[str, JSONValue] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """A classifier's result: for each input the probability of every label that the model names, 0 to 1.
+
+    A model that gives one score instead has the label `SCORE`. `is_weighed` is False where the model answered in words
+    and told no probabilities: the word that it wrote has 1, the others 0.
+    """
+
+    labels: tuple[Mapping[str, float], ...]
+    provenance: Mapping[str, JSONValue] = field(default_factory=dict)
+    is_weighed: bool = True
+
+
+SCORE = "score"
+
+
 class NotYet(TransientError):
     """The question must wait: `rate_limited`, or the endpoint is away, with the seconds until the next attempt.
 
@@ -127,6 +152,14 @@ class JudgeGateway(Protocol):
 
     async def moderate(self, text: str, settings: Settings) -> Moderation:
         """Call the connection's moderation endpoint."""
+        ...
+
+    async def classify(self, inputs: Sequence[tuple[str, ...]], settings: Settings) -> Classification:
+        """Classify texts, or pairs of texts, by the classifier or the guard model of the connection.
+
+        Of the settings it also reads `labels`, the names of a model's classes in their order, or the words with which a
+        guard model answers, and `score_from`.
+        """
         ...
 
     async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 
 from evaluators.base import EvaluatorSpec, Family
+from evaluators.families.classifier import Classifier
 from evaluators.families.custom import Custom
 from evaluators.families.exact_match import ExactMatch
 from evaluators.families.judge import Judge
@@ -22,6 +24,7 @@ from evaluators.families.retrieval.hallucination import Hallucination
 from evaluators.families.toxicity import Toxicity
 from evaluators.families.trajectory import Trajectory
 from evaluators.families.webhook import Webhook
+from evaluators.folders import load_folders
 from evaluators.plugins import BrokenPlugin, installed, load_plugins
 
 # One line per family. What a family loads, it loads at its first score or in `warm_up`, so this stays cheap to import.
@@ -35,6 +38,7 @@ _FAMILIES: tuple[Family, ...] = (
     PairwiseJudge(),
     ConversationJudge(),
     RagMetrics(),
+    Classifier(),
     Webhook(),
     Custom(),
     Hallucination(),
@@ -43,6 +47,16 @@ _FAMILIES: tuple[Family, ...] = (
     ContextSufficiency(),
     Trajectory(),
 )
+
+
+_model_root: Path | None = None
+
+
+def use_models(root: Path | None) -> None:
+    """Read models from the folders in `root` from now on; the registry is built again at its next use."""
+    global _built, _model_root
+    with _building:
+        _model_root, _built = root, None
 
 
 class UnknownFamily(KeyError):
@@ -109,9 +123,10 @@ def _registry() -> _Registry:
 
 
 def _build() -> _Registry:
-    plugins = load_plugins(installed(), _FAMILIES)
-    every = (*_FAMILIES, *plugins.families)
-    return _Registry(every, {family.name: family for family in every}, _index_names(every), plugins.broken)
+    own, broken = load_folders(_model_root, _FAMILIES)
+    plugins = load_plugins(installed(), (*_FAMILIES, *own))
+    every = (*_FAMILIES, *own, *plugins.families)
+    return _Registry(every, {family.name: family for family in every}, _index_names(every), (*broken, *plugins.broken))
 
 
 def _index_names(every: tuple[Family, ...]) -> dict[str, tuple[Family, EvaluatorSpec]]:

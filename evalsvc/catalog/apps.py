@@ -1,7 +1,12 @@
 """What can be run, and under which settings: evaluators and profiles."""
 
+from pathlib import Path
+
 from django.apps import AppConfig
+from django.conf import settings
 from django.db.models.signals import post_migrate
+
+from evaluators.registry import use_models
 
 
 class CatalogConfig(AppConfig):
@@ -11,7 +16,8 @@ class CatalogConfig(AppConfig):
     label = "catalog"
 
     def ready(self) -> None:
-        """Write managed evaluators and profiles once the tables are there."""
+        """Say where models are, and write managed evaluators and profiles once the tables are there."""
+        use_models(Path(settings.MODELS) if settings.MODELS else None)
         post_migrate.connect(write_managed_rows, sender=self)
 
 

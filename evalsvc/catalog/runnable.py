@@ -14,18 +14,21 @@ from evalsvc.judges.selectors import get_judge_availability
 from evaluators.base import EvaluatorSpec, Family, Lane, Settings, effective_settings
 from evaluators.registry import find_evaluator
 
-WEBHOOK = "webhook"
+WEBHOOK, CLASSIFIER = "webhook", "classifier"
 
 
 @dataclass(frozen=True, slots=True)
 class AvailableJudges:
-    """The external services that an account can call: LLM judges and webhooks."""
+    """The external services that an account can call: LLM judges, webhooks, and connections of any kind."""
 
     llm: bool
     webhook: bool
+    connection: bool
 
     def has_judge_for(self, family: Family) -> bool:
         """Return whether the account can call the external service that a family uses."""
+        if family.name == CLASSIFIER:
+            return self.connection
         return self.webhook if family.name == WEBHOOK else self.llm
 
 

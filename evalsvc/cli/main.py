@@ -25,7 +25,7 @@ from evalsvc.cli.nouns.lists import (
 )
 from evalsvc.cli.nouns.reviews import reviews_group
 from evalsvc.cli.running.command import run_configs
-from evalsvc.cli.service import manage_service, start_service
+from evalsvc.cli.service import manage_models, manage_service, start_service
 from evalsvc.cli.session import login, logout
 
 COMMANDS = (
@@ -33,7 +33,7 @@ COMMANDS = (
     *(comparisons_group, reviews_group, benchmarks_group, import_group, export_group, completion),
     add_conversations,
     *(list_experiments, list_datasets, list_evaluators, list_profiles, list_gates, show_history, open_page),
-    *(start_service, manage_service),
+    *(start_service, manage_service, manage_models),
 )
 
 

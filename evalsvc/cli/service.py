@@ -1,4 +1,4 @@
-"""`evalsvc up` and `evalsvc manage`: the service itself on this machine, where its extra `server` is installed."""
+"""`evalsvc up`, `manage` and `models`: the service itself on this machine, where its extra `server` is installed."""
 
 from __future__ import annotations
 
@@ -30,6 +30,13 @@ def start_service(arguments: tuple[str, ...]) -> None:
 def manage_service(arguments: tuple[str, ...]) -> None:
     """Run a command of the operator on the service of this machine; without one, list them."""
     _manage(*(arguments or ("help",)))
+
+
+@click.command("models", context_settings=PASSED_ON, add_help_option=False)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def manage_models(arguments: tuple[str, ...]) -> None:
+    """Check a folder with a model of your own: `evalsvc models check FOLDER`."""
+    _manage("models", *arguments)
 
 
 def _manage(*arguments: str) -> None:

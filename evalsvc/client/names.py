@@ -21,6 +21,7 @@ class EvaluatorName(StrEnum):
     AUGMENTATION_PRECISION_2026_11_20 = "augmentation-precision-2026-11-20"
     BLEU = "bleu"
     CHRF = "chrf"
+    CLASSIFIER = "classifier"
     CONTEXT_RELEVANCE = "context-relevance"
     CONTEXT_RELEVANCE_JUDGE = "context-relevance-judge"
     CONTEXT_RELEVANCE_LARGE = "context-relevance-large"

@@ -13,7 +13,9 @@ _installed = Path(__file__).with_name("docs")
 FOLDER = _installed if _installed.is_dir() else Path(__file__).resolve().parents[2] / "docs"
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
-    "Is this answer good?": ("evaluators", "tool-calls", "judges", "connections", "providers", "prompts", "reviews"),
+    "Is this answer good?": (
+        *("evaluators", "tool-calls", "judges", "own-models", "connections", "providers", "prompts", "reviews"),
+    ),
     "Is this version better?": (
         "experiments",
         "conversations",

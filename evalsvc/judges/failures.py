@@ -87,7 +87,7 @@ class CallFailed(Exception):
 
 
 class UnusableConnection(CallFailed):
-    """No such connection, or one that cannot be called: switched off, deleted, or with a key that cannot be read."""
+    """No such connection, or one that cannot be called so: switched off, deleted, of another kind, key unreadable."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(NOT_CONFIGURED, detail)

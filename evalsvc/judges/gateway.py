@@ -11,6 +11,7 @@ from typing import Any
 
 from django.conf import settings as django_settings
 
+from evalsvc.judges.calls.chat import require_answering
 from evalsvc.judges.calls.moderation import LIMITED_AS, request_moderation
 from evalsvc.judges.connections.facts import CHAT, ConnectionFacts
 from evalsvc.judges.connections.memory import read_through
@@ -18,13 +19,14 @@ from evalsvc.judges.failures import CallFailed
 from evalsvc.judges.questions import cache
 from evalsvc.judges.questions.attachments import AttachmentContent, check_senses, fetch
 from evalsvc.judges.questions.cache import CachedAnswer, Flight, compute_question_digest
+from evalsvc.judges.questions.classification import Classifier
 from evalsvc.judges.questions.judge_call import JudgeCall
 from evalsvc.judges.questions.retries import RetryPolicy
 from evalsvc.judges.questions.usage import Usage, prompt_hash, to_cannot_score
 from evalsvc.judges.selectors import connection_facts, default_connection_facts
 from evalsvc.judges.webhooks.signing import post_signed
 from evaluators.base import CannotScore, JSONValue, Settings, TransientError
-from evaluators.gateway import Answer, Moderation, NotYet, Question
+from evaluators.gateway import Answer, Classification, Moderation, NotYet, Question
 from evaluators.judging.readings import sum_reasoning
 from evaluators.values import Attachment
 
@@ -55,7 +57,7 @@ class AccountGateway:
 
     async def ask(self, question: Question, settings: Settings, *, sample_number: int = 0) -> Answer:
         """Send one question to a judge and return its answer."""
-        connection = await self._connection(settings)
+        connection = await self._answering_connection(settings)
         model, optional = _text(settings, "model") or connection.model, _optional(settings)
         usage = Usage(connection, model, prompt_hash=prompt_hash(question))
         until = self._until(settings, connection)
@@ -108,7 +110,7 @@ class AccountGateway:
 
     async def moderate(self, text: str, settings: Settings) -> Moderation:
         """Query the connection's moderation endpoint; the endpoint chooses the `model` if the settings name none."""
-        connection = await self._connection(settings)
+        connection = await self._answering_connection(settings)
         model = _text(settings, "model")
         limited_as = model or LIMITED_AS
         usage = Usage(connection, limited_as)
@@ -122,6 +124,27 @@ class AccountGateway:
             raise to_cannot_score(failed, usage) from None
         usage.model = result.model
         return Moderation(result.flagged, result.categories, usage.provenance(cached=False, repaired=False))
+
+    async def classify(self, inputs: Sequence[tuple[str, ...]], settings: Settings) -> Classification:
+        """Classify texts or pairs of texts, several calls at once where one does not hold them all."""
+        connection = await self._connection(settings)
+        model = _text(settings, "model") or connection.model
+        usage = Usage(connection, model)
+        retries = partial(
+            RetryPolicy,
+            connection,
+            model,
+            usage,
+            until=self._until(settings, connection),
+            patience_seconds=self.patience_seconds,
+        )
+        n_at_once = min(MAX_AT_ONCE, connection.max_concurrency or MAX_AT_ONCE)
+        try:
+            labels = await Classifier(connection, model, settings, retries).classify(inputs, n_at_once=n_at_once)
+        except CallFailed as failed:
+            raise to_cannot_score(failed, usage) from None
+        is_weighed = connection.is_classifier or settings.get("score_from") != "answer"
+        return Classification(tuple(labels), usage.provenance(cached=False, repaired=False), is_weighed)
 
     async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
         """Send a signed request to the account's own server."""
@@ -184,6 +207,14 @@ class AccountGateway:
             except CallFailed as failed:
                 raise to_cannot_score(failed) from None
         return self._connections[ref]
+
+    async def _answering_connection(self, settings: Settings) -> ConnectionFacts:
+        connection = await self._connection(settings)
+        try:
+            require_answering(connection)
+        except CallFailed as failed:
+            raise to_cannot_score(failed) from None
+        return connection
 
     def _reading(self, ref: str | None) -> partial[ConnectionFacts]:
         if ref is None:

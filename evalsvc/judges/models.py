@@ -22,6 +22,12 @@ class Connection(TenantModel):
     class Protocol(models.TextChoices):
         CHAT = "chat", "Chat Completions"
         RESPONSES = "responses", "Responses"
+        TEI_PREDICT = "tei-predict", "Classifier: TEI /predict"
+        TEI_RERANK = "tei-rerank", "Classifier: TEI /rerank"
+        VLLM_CLASSIFY = "vllm-classify", "Classifier: vLLM /classify"
+        VLLM_SCORE = "vllm-score", "Classifier: vLLM /score"
+        INFINITY_CLASSIFY = "infinity-classify", "Classifier: Infinity /classify"
+        INFINITY_RERANK = "infinity-rerank", "Classifier: Infinity /rerank"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=100, validators=[valid_name])
@@ -38,7 +44,7 @@ class Connection(TenantModel):
         choices=Protocol.choices,
         default=Protocol.CHAT,
         db_default=Protocol.CHAT.value,
-        help_text="Chat Completions unless the model is served by the Responses API only.",
+        help_text="Chat Completions unless the model is served by the Responses API only, or is a classifier.",
     )
     extra_body = models.JSONField(
         default=dict,

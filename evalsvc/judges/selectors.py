@@ -9,7 +9,7 @@ from django.db.models import Exists, Q, QuerySet
 
 from evalsvc.accounts.models import Account
 from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret
-from evalsvc.judges.connections.facts import ConnectionFacts, parse_connection_id
+from evalsvc.judges.connections.facts import ANSWERING, ConnectionFacts, parse_connection_id
 from evalsvc.judges.connections.secrets import Secret, unseal
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection, WebhookSecret
@@ -47,11 +47,15 @@ def has_connection(*, account: Account, ref: str) -> bool:
     return Connection.objects.filter(condition, account=account, deleted_at=None).exists()
 
 
-def get_judge_availability(*, account: Account) -> tuple[bool, bool]:
-    """Return whether the account has an enabled LLM connection, and a webhook secret, in one statement."""
+def get_judge_availability(*, account: Account) -> tuple[bool, bool, bool]:
+    """Return whether the account has an enabled LLM connection, a webhook secret, and any enabled connection.
+
+    It takes one statement.
+    """
     connections = Connection.objects.filter(account=account, is_enabled=True, deleted_at=None)
+    llms = connections.filter(protocol__in=ANSWERING)
     secrets = WebhookSecret.objects.filter(account=account)
-    rows = Account.objects.filter(pk=account.pk).values_list(Exists(connections), Exists(secrets))
+    rows = Account.objects.filter(pk=account.pk).values_list(Exists(llms), Exists(secrets), Exists(connections))
     return rows.get()
 
 
@@ -77,11 +81,12 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
 def default_connection_facts(*, account_id: int) -> ConnectionFacts:
     """Return the account's default connection, or its only enabled one.
 
-    Raises UnusableConnection if there is neither. A disabled default is not replaced by another: texts must not go to
-    an endpoint that the account did not choose.
+    Classifiers do not count. Raises UnusableConnection if there is neither. A disabled default is not replaced by
+    another: texts must not go to an endpoint that the account did not choose.
     """
     with account_scope(account_id):
-        rows = list(Connection.objects.filter(account_id=account_id, deleted_at=None).order_by("name"))
+        of_account = Connection.objects.filter(account_id=account_id, deleted_at=None, protocol__in=ANSWERING)
+        rows = list(of_account.order_by("name"))
     marked = next((row for row in rows if row.is_default), None)
     if marked is not None and not marked.is_enabled:
         raise UnusableConnection(f"The account's default connection {marked.name} is switched off.")

@@ -12,6 +12,16 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2]
 """The checkout, or the folder in which the package is installed."""
+UNUSED = {
+    "SECRET_KEY": "0" * 50,
+    "KEY_PEPPER": "1" * 50,
+    "ENCRYPTION_KEYS": f"{'A' * 43}=",
+    "DATABASE_URL": "postgresql://localhost/unused",
+    "DATABASE_SYSTEM_URL": "postgresql://localhost/unused",
+    "DATABASE_MIGRATION_URL": "postgresql://localhost/unused",
+    "REDIS_URL": "redis://localhost",
+}
+"""What the settings need of a command that calls no server."""
 
 
 def main() -> None:
@@ -27,6 +37,10 @@ def main() -> None:
 
         running = evalsvc_home(FOLDER) / "run" / "services.env"
         for name, value in (read_env_file(running) if running.exists() else {}).items():
+            os.environ.setdefault(name, value)
+    if sys.argv[1:2] == ["models"]:
+        # It looks at a folder alone, so that it works before the first start.
+        for name, value in UNUSED.items():
             os.environ.setdefault(name, value)
     from django.core.management import execute_from_command_line
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evaluators.base import CannotScore, Family, Lane, Sample, Settings
-from evaluators.gateway import Answer, Moderation, Question
+from evaluators.gateway import Answer, Classification, Moderation, Question
 from evaluators.judging.attachments import media_read
 from evaluators.samples import build_sample
 from evaluators.values import JSONValue
@@ -85,6 +85,9 @@ class _Recorder:
 
     async def moderate(self, text: str, settings: Settings) -> Moderation:
         raise CannotScore("not_applicable", "A moderation endpoint is asked without a prompt.")
+
+    async def classify(self, inputs: Sequence[tuple[str, ...]], settings: Settings) -> Classification:
+        raise CannotScore("not_applicable", "A classifier is asked without a prompt.")
 
     async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
         raise CannotScore("not_applicable", "A webhook is called without a prompt.")

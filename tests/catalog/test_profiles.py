@@ -16,7 +16,7 @@ KEYS = {
     *("public_id", "evaluator_family", "name", "revision", "config", "is_patronus_managed", "created_at"),
     "description",
 }
-SEVERAL = {"custom", "judge", "metrics", "rag-metrics", "webhook", "trajectory"}
+SEVERAL = {"classifier", "custom", "judge", "metrics", "rag-metrics", "webhook", "trajectory"}
 
 
 def rows(caller: Caller, query: str = "", path: str = "/v1/evaluator-profiles") -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[tuple[str, ...], 
 
 
 # These become the service's own command, with its options and its help.
-OF_THE_SERVICE = (("up",), ("manage",))
+OF_THE_SERVICE = (("up",), ("manage",), ("models",))
 ALL = {path: command for path, command in commands(command_line) if path not in OF_THE_SERVICE}
 
 
@@ -52,7 +52,9 @@ def test_help_has_an_example(path: tuple[str, ...]) -> None:
     assert re.search(rf"Examples?:[\s\S]*evalsvc {' '.join(path)} ", shown)
 
 
-@pytest.mark.parametrize(("arguments", "shown"), [("up --help", "--no-demo"), ("manage", "create_account")])
+@pytest.mark.parametrize(
+    ("arguments", "shown"), [("up --help", "--no-demo"), ("manage", "create_account"), ("models --help", "check")]
+)
 def test_commands_of_the_service_show_its_own_help(arguments: str, shown: str, tmp_path: Path) -> None:
     env = os.environ | {"PYTHONPATH": str(CHECKOUT), "EVALSVC_HOME": str(tmp_path)}
     done = subprocess.run(
@@ -63,7 +65,7 @@ def test_commands_of_the_service_show_its_own_help(arguments: str, shown: str, t
     assert (done.returncode, shown in done.stdout) == (0, True), done.stderr
 
 
-@pytest.mark.parametrize("command", ["up", "manage"])
+@pytest.mark.parametrize("command", ["up", "manage", "models"])
 def test_without_the_server_they_name_the_extra(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     done = invoke(command, env={})

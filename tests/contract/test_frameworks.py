@@ -210,7 +210,9 @@ def test_any_guardrail_reads_risk_from_the_score(http: Http, charlie: Caller, te
 # What no client's verdict may lack.
 
 
-@pytest.mark.parametrize("family", sorted({family.name for family in families()} - {"judge", "webhook", "custom"}))
+@pytest.mark.parametrize(
+    "family", sorted({family.name for family in families()} - {"judge", "classifier", "webhook", "custom"})
+)
 @pytest.mark.usefixtures("judge_worker")
 def test_a_managed_verdict_says_pass_or_why_not(http: Http, alice: Caller, family: str) -> None:
     rows = http(alice).get("/v1/evaluator-criteria", params={"evaluator_family": family}).json()["evaluator_criteria"]

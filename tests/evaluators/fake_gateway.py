@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 
 from evaluators.base import JSONValue, Settings, TransientError
-from evaluators.gateway import BOUNDARY, Answer, Moderation, Question
+from evaluators.gateway import BOUNDARY, Answer, Classification, Moderation, Question
 
 Reply = Mapping[str, Any] | Exception
 USED: dict[str, JSONValue] = {
@@ -74,6 +74,9 @@ class FakeGateway:
         if isinstance(self.moderation, Exception):
             raise self.moderation
         return self.moderation
+
+    async def classify(self, inputs: Sequence[tuple[str, ...]], settings: Settings) -> Classification:
+        raise AssertionError("nothing is classified here")
 
     async def post(self, url: str, payload: Mapping[str, JSONValue], settings: Settings) -> JSONValue:
         raise AssertionError("nobody posts here")

@@ -37,7 +37,7 @@ from tests.evaluators.samples import make_sample
 
 PACKAGE = Path(evaluators.__file__).parent
 # Families that live from their profiles: none, one or many are managed, and an evaluator may have no default.
-OPEN = {"metrics", "judge", "custom", "rag-metrics", "webhook", "trajectory"}
+OPEN = {"metrics", "judge", "classifier", "custom", "rag-metrics", "webhook", "trajectory"}
 # What waits for a judge is tested with one, elsewhere.
 RUNNABLE = [
     (family, spec, profile)

@@ -293,7 +293,7 @@ LEFT_OUT = {
         ),
         "it reads a conversation, and these data have single answers",
     ),
-    "webhook": "scores are the account's own",
+    **dict.fromkeys(("webhook", "classifier"), "scores are the account's own"),
     "metrics/precision-at-3, -5, -10": "a perfect ranking of two relevant texts is 2/k at k",
     "custom/not-empty, parses-as-json, no-duplication": "about the form of an output, which these data do not ask for",
 }

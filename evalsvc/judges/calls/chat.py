@@ -14,7 +14,7 @@ from evalsvc.judges.calls.estimates import ExpectedUsage, expected_usage
 from evalsvc.judges.calls.protocols import build_request, to_chat_answer
 from evalsvc.judges.calls.responses import find_error, read_document, read_logprobs, read_text, read_usage
 from evalsvc.judges.connections.facts import ConnectionFacts
-from evalsvc.judges.failures import CallFailed
+from evalsvc.judges.failures import CallFailed, UnusableConnection
 from evalsvc.judges.ledger.limits import feed_back_429
 
 __all__ = ["CallFailed", "Completion", "complete", "post"]
@@ -78,6 +78,7 @@ async def complete(
     tool call are the text, if the model made one; otherwise calls are an answer where the parameters have `tools`.
     """
     requested_model = model or connection.model
+    require_answering(connection)
     if set(parameters or {}) & RESERVED:
         names = ", ".join(sorted(set(parameters or {}) & RESERVED))
         raise CallFailed(failures.NOT_CONFIGURED, f"The parameters {names} are not for callers to set.")
@@ -107,6 +108,12 @@ async def complete(
         raise
 
 
+def require_answering(connection: ConnectionFacts) -> None:
+    """Raise UnusableConnection for a classifier."""
+    if connection.is_classifier:
+        raise UnusableConnection(f"The connection {connection.name} is to a classifier, which answers no questions.")
+
+
 def charge_unread(connection: ConnectionFacts, failed: CallFailed, expected: ExpectedUsage) -> None:
     """Charge what was sent for an answer that cannot be read at all: the endpoint has worked, and may bill it."""
     if failed.code != failures.BAD_OUTPUT or failed.input_tokens:
@@ -132,16 +139,18 @@ async def post(
     limited_as: str,
     seconds: float,
     read: Callable[[Mapping[str, object], float], T],
+    list_name: str = "",
 ) -> T:
     """Post JSON to a page of the endpoint once; return what `read` makes of the answer and the milliseconds it took.
 
-    Raises CallFailed, as `read` may. A 429 stops all workers for what `limited_as` names, as a rule the model.
+    With `list_name` an answer may be a list, which `read` finds under this name. Raises CallFailed, as `read` may. A
+    429 stops all workers for what `limited_as` names, as a rule the model.
     """
     began = time.perf_counter()
     try:
         send = _loaded or await asyncio.to_thread(load)
         content = await send(connection, path, body, seconds=seconds)
-        answer = read_document(content)
+        answer = read_document(content, list_name)
         error = find_error(answer)
         if error and (failed := read_error_document(error, secrets=connection.secrets)):
             raise failed

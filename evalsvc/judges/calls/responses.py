@@ -298,15 +298,18 @@ def find_error(answer: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return named if set(named) - {"code"} else None
 
 
-def read_document(content: bytes) -> dict[str, Any]:
+def read_document(content: bytes, list_name: str = "") -> dict[str, Any]:
     """Return the JSON object of an answer. Raises CallFailed `bad_output`, which says what is there instead.
 
+    With `list_name` a list is taken as well, as an object that has it under this name.
     A byte order mark, numbers that are not finite and bytes that are no text are taken: some servers write them.
     """
     try:
         document = orjson.loads(content.removeprefix(BOM))
     except orjson.JSONDecodeError:
         document = _read_loosely(content)
+    if list_name and isinstance(document, list):
+        return {list_name: document}
     if not isinstance(document, dict):
         raise CallFailed(failures.BAD_OUTPUT, "The endpoint's answer is not a JSON object.")
     return document

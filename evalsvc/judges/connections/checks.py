@@ -12,7 +12,7 @@ import orjson
 from django.core.exceptions import ValidationError
 
 from evalsvc.documents import find_unstorable, walk
-from evalsvc.judges.connections.facts import ConnectionFields, parse_connection_id
+from evalsvc.judges.connections.facts import ANSWERING, ConnectionFields, parse_connection_id
 from evalsvc.judges.models import Connection, valid_name
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_headers, check_url
@@ -39,6 +39,7 @@ RESERVED = frozenset(
 """Fields of a request that belong to the service: what is asked, how long the answer may be, and in what form."""
 ADDRESSES = frozenset(("api_base", "base_url", "api_key", "apikey", "authorization", "password", "secret"))
 """Names of secrets, which `key`, `headers` and `query` keep encrypted, and of addresses that a proxy would call."""
+PAGES = ("/chat/completions", "/responses", "/predict", "/rerank", "/classify", "/score")
 _version = re.compile(r"v\d+[a-z0-9.]*\Z", re.IGNORECASE)
 _currency = re.compile(r"[A-Z]{3}\Z")
 
@@ -63,9 +64,9 @@ def check(connection: Connection, given: ConnectionFields) -> None:
         raise Invalid(*errors)
 
 
-def hint_at_path(base_url: str) -> str | None:
-    """Return what an address probably lacks; None where its path names a version of an API."""
-    if any(_version.match(part) for part in urlsplit(base_url).path.split("/")):
+def hint_at_path(base_url: str, protocol: str) -> str | None:
+    """Return what an address probably lacks; None where its path names a version of an API, and for classifiers."""
+    if protocol not in ANSWERING or any(_version.match(part) for part in urlsplit(base_url).path.split("/")):
         return None
     return f"The base URL names no version of the API. Most providers expect {base_url}/v1."
 
@@ -116,7 +117,7 @@ def _url_errors(url: str) -> Iterator[FieldError]:
         return
     if parts.query or url.endswith("?"):
         yield FieldError("/base_url", "The URL must not have a query; send its parameters as `query`.")
-    for page in ("/chat/completions", "/responses"):
+    for page in PAGES:
         if parts.path.endswith(page):
             yield FieldError("/base_url", f"Leave {page} out; it is added to each call.")
 
@@ -176,6 +177,8 @@ def _query_errors(query: Mapping[str, str]) -> Iterator[FieldError]:
 def _request_errors(connection: Connection) -> Iterator[FieldError]:
     if connection.protocol not in Connection.Protocol.values:
         yield FieldError("/protocol", f"One of {', '.join(Connection.Protocol.values)}.")
+    elif connection.is_default and connection.protocol not in ANSWERING:
+        yield FieldError("/is_default", "A classifier answers no judge: name it in the profiles that ask it.")
     longest = connection.max_output_tokens
     if longest is not None and not 1 <= longest <= MAX_OUTPUT_TOKENS:
         yield FieldError("/max_output_tokens", f"At least 1 and at most {MAX_OUTPUT_TOKENS}; null for the default.")

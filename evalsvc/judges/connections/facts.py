@@ -11,6 +11,11 @@ from urllib.parse import quote, quote_plus
 
 LENGTH_OF_IDS = 36
 CHAT, RESPONSES = "chat", "responses"
+TEI_PREDICT, TEI_RERANK = "tei-predict", "tei-rerank"
+VLLM_CLASSIFY, VLLM_SCORE = "vllm-classify", "vllm-score"
+INFINITY_CLASSIFY, INFINITY_RERANK = "infinity-classify", "infinity-rerank"
+ANSWERING = (CHAT, RESPONSES)
+"""Protocols of models that answer in words. The others are those of classifiers, which give labels or a score."""
 PUBLIC_QUERY = frozenset(("api-version",))
 """Query parameters that errors may repeat: hiding a version would hide what is wrong with it."""
 
@@ -75,6 +80,11 @@ class ConnectionFacts:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a connection's facts hold its secret; send its id instead")
+
+    @property
+    def is_classifier(self) -> bool:
+        """Return whether its model gives labels or a score, and no words."""
+        return self.protocol not in ANSWERING
 
     @property
     def secrets(self) -> tuple[str, ...]:

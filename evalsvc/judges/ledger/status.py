@@ -41,7 +41,7 @@ class ConnectionStatus:
         """What the address probably lacks, until a call succeeds."""
         if self.health is not None and self.health.n_calls > self.health.n_failed:
             return None
-        return hint_at_path(self.connection.base_url)
+        return hint_at_path(self.connection.base_url, self.connection.protocol)
 
     @property
     def detail(self) -> str:

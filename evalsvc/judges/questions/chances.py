@@ -11,6 +11,7 @@ MAX_TOKENS = 50_000
 LEAST_MASS = 0.5
 """What the options must have together: else the model was about to write something else."""
 NEGLIGIBLE = 0.01
+END_OF_THINKING = "</think>"
 
 
 def compute_option_probabilities(logprobs: object, name: str, options: Sequence[str]) -> dict[str, float] | None:
@@ -32,6 +33,56 @@ def compute_option_probabilities(logprobs: object, name: str, options: Sequence[
     return None
 
 
+def find_word(text: str, words: Sequence[str]) -> str | None:
+    """Return which of the words an answer begins with, in any case; marks, a tag and closed thinking may precede it."""
+    return _find_place(text, words)[0]
+
+
+def compute_word_probabilities(logprobs: object, words: Sequence[str]) -> dict[str, float] | None:
+    """Return the probability of each word as the one that an answer begins with.
+
+    Returns None if the endpoint sent no log probabilities, or if they are unusable: invalid, for another text, or
+    ambiguous about the word that a token begins.
+    """
+    tokens = _tokens(logprobs)
+    word, start = _find_place("".join(token for token, _ in tokens), words)
+    if word is None:
+        return None
+    begin = 0
+    for token, alternatives in tokens:
+        if begin <= start < begin + len(token):
+            return _shares_of_words(alternatives, words)
+        begin += len(token)
+    return None
+
+
+def _find_place(text: str, words: Sequence[str]) -> tuple[str | None, int]:
+    answer = text.rfind(END_OF_THINKING) + len(END_OF_THINKING) if END_OF_THINKING in text else 0
+    options = "|".join(re.escape(word) for word in words)
+    found = re.compile(rf"\W*(?:<\w+>\W*)?({options})(?!\w)", re.IGNORECASE).match(text, answer) if words else None
+    if found is None:
+        return None, 0
+    return next(word for word in words if word.lower() == found[1].lower()), found.start(1)
+
+
+def _shares_of_words(alternatives: Mapping[str, float], words: Sequence[str]) -> dict[str, float] | None:
+    """Sum the probabilities by the word that a token begins or is; spaces before it and its case do not matter."""
+    mass = dict.fromkeys(words, 0.0)
+    for token, chance in alternatives.items():
+        bare = re.sub(r"^\W+|\W+\Z", "", token).lower()
+        candidates = [word for word in words if bare and word.lower().startswith(bare)]
+        if len(candidates) == 1:
+            mass[candidates[0]] += chance
+        elif candidates and chance > NEGLIGIBLE:
+            return None
+    return _normalise(mass)
+
+
+def _normalise(mass: Mapping[str, float]) -> dict[str, float] | None:
+    total = sum(mass.values())
+    return {option: share / total for option, share in mass.items()} if LEAST_MASS <= total <= 1.01 else None
+
+
 def _shares(alternatives: Mapping[str, float], before: str, options: Sequence[str]) -> dict[str, float] | None:
     """Sum the probabilities by the option that a token begins; `before` is the token's text ahead of the value."""
     mass = dict.fromkeys(options, 0.0)
@@ -41,8 +92,7 @@ def _shares(alternatives: Mapping[str, float], before: str, options: Sequence[st
             mass[candidates[0]] += chance
         elif candidates and chance > NEGLIGIBLE:
             return None
-    total = sum(mass.values())
-    return {option: share / total for option, share in mass.items()} if LEAST_MASS <= total <= 1.01 else None
+    return _normalise(mass)
 
 
 def _begins(token: str, before: str, option: str) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 from django.conf import settings
 
+from evalsvc.judges.calls.classification import PROTOCOLS, ClassifierResult, request_labels
 from evalsvc.judges.calls.loop import run
 from evalsvc.judges.connections.checks import hint_at_path
 from evalsvc.judges.connections.facts import ConnectionFacts
@@ -39,6 +41,8 @@ QUESTION = Question(
         "additionalProperties": False,
     },
 )
+TEXTS = ("The station opened in 1874.", "The station opened in the 19th century.")
+"""What a classifier is tested with."""
 ABOUT_ADDRESS = (NOT_CONFIGURED, BAD_OUTPUT)
 """Failures for which a wrong path is a usual cause: a page that is missing, or one that is no API."""
 
@@ -109,9 +113,18 @@ def try_connection(connection: Connection) -> Trial:
     return _trial(connection, usage, dialect=dialect)
 
 
-async def _ask(facts: ConnectionFacts, usage: Usage) -> Mapping[str, object]:
+async def _classify(facts: ConnectionFacts, seconds: float) -> ClassifierResult:
+    """Classify one small input. The names of vLLM's classes are the profile's, so that their number alone is read."""
+    texts = TEXTS[: PROTOCOLS[facts.protocol].sizes[-1]]
+    return await request_labels(facts, [texts], model=facts.model, seconds=seconds, names=None, is_watched=False)
+
+
+async def _ask(facts: ConnectionFacts, usage: Usage) -> Mapping[str, object] | None:
     until = time.monotonic() + min(facts.timeout_seconds, LONGEST_SECONDS)
     retries = SingleAttempt(facts, facts.model, usage, until=until, patience_seconds=0.0)
+    if facts.is_classifier:
+        await retries.make(partial(_classify, facts))
+        return None
     await JudgeCall(retries, QUESTION, facts.model, {}, is_watched=False).answer()
     return asdict(await recall_dialect(facts, facts.model))
 
@@ -135,7 +148,12 @@ def _trial(
         currency=connection.currency or settings.CURRENCY,
         is_estimated=bool(used.get("usage_estimated")),
         dialect=dialect,
-        hint=hint_at_path(connection.base_url) if failed is not None and failed.code in ABOUT_ADDRESS else None,
+        hint=_find_hint(connection, failed),
         error_code=failed.code if failed is not None else None,
         error_detail=failed.detail if failed is not None else None,
     )
+
+
+def _find_hint(connection: Connection, failed: CallFailed | None) -> str | None:
+    is_about_address = failed is not None and failed.code in ABOUT_ADDRESS
+    return hint_at_path(connection.base_url, connection.protocol) if is_about_address else None

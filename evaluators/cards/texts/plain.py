@@ -149,3 +149,24 @@ WEBHOOK = {
         "Half of the scale, where neither the answer nor the profile says otherwise.",
     )
 }
+CLASSIFIER = {
+    "classifier": CardText(
+        (
+            KnownMiss("The service believes your model, whatever it answers."),
+            KnownMiss("What lies between two windows of a long text is compared with neither as a whole."),
+            KnownMiss("Infinity cuts texts that are too long for its model without a word; choose `max_chars` for it."),
+        ),
+        "Those that your model reads; `split_claims` knows the sentence marks of Latin script, Chinese and Japanese.",
+        "Half of the scale; no development set has been judged, since the model is the account's own.",
+    )
+}
+OWN_MODEL = {
+    "own-model": CardText(
+        (
+            KnownMiss("The service believes the model, whatever it answers."),
+            KnownMiss("What lies between two windows of a long text is compared with neither as a whole."),
+        ),
+        "Those that the model reads; `split_claims` knows the sentence marks of Latin script, Chinese and Japanese.",
+        "That of the folder; measure it on data of your own.",
+    )
+}

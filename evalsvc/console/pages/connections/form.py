@@ -42,13 +42,16 @@ EXAMPLE = {"name": "house", "base_url": "https://llm.example.com/v1", "model": "
 ADDRESS = (
     FormField("name", "Name", is_required=True),
     FormField(
-        "base_url", "Address", is_required=True, help="As https://llm.example.com/v1; /chat/completions is added."
+        "base_url",
+        "Address",
+        is_required=True,
+        help="As https://llm.example.com/v1; /chat/completions, or the page of another protocol, is added.",
     ),
     FormField("model", "Model", is_required=True, help="Asked when nothing names another."),
 )
 REQUEST = (
     FormField("protocol", "Protocol", "select", value="chat", options=Connection.Protocol.choices,
-              help="Chat Completions, unless the model is served by the Responses API only."),
+              help="Chat Completions, unless the model is served by the Responses API only, or is a classifier."),
     FormField("max_output_tokens", "Maximum output tokens", "number",
               help="Includes reasoning tokens. Empty: 16384 for judges."),
     FormField("extra_body", "Extra fields of each request", "textarea", rows=3,
@@ -136,7 +139,7 @@ def _values(row: Connection | None) -> Mapping[str, str]:
 
 
 def _hint(row: Connection) -> str:
-    hint = hint_at_path(row.base_url)
+    hint = hint_at_path(row.base_url, row.protocol)
     return f" {hint}" if hint else ""
 
 
