@@ -56,7 +56,7 @@ _STATEMENTS = word_set(
 _PEOPLE = word_set(
     """
     people person researchers scientists experts critics authors author study studies report reports anyone anybody
-    nobody somebody everyone many most some few
+    somebody everyone many most some few
     """
 )
 _LINKING = word_set("ever seriously really simply just still widespread common popular old far means whatsoever at all")

@@ -117,7 +117,7 @@ def test_a_date_in_another_form_has_the_month_of_the_context(form: str) -> None:
     [
         "It is a myth that refunds are paid within 14 days.",
         "There is no evidence that refunds are paid within 14 days.",
-        "Nobody has ever claimed that refunds are paid within 14 days.",
+        "None of the sources has ever claimed that refunds are paid within 14 days.",
         "It would be wrong to say that refunds are paid within 14 days.",
         "The idea that refunds are paid within 14 days is a misconception.",
         "The board rejected the claim that refunds are paid within 14 days.",

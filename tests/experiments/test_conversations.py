@@ -182,7 +182,7 @@ def test_a_dataset_without_a_script_is_refused(alice: Caller, endpoint: Endpoint
                 ("text", ""),
                 ({}, "/connection"),
                 ({"connection": 3}, "/connection"),
-                ({"connection": "nobody's"}, "/connection"),
+                ({"connection": "charlies"}, "/connection"),
                 ({"connection": "CONNECTION", "goal": 3}, "/goal"),
                 ({"connection": "CONNECTION", "goal": "{{expected}}"}, "/goal"),
                 ({"connection": "CONNECTION", "persona": "{{turn}}"}, "/persona"),
