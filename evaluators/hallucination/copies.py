@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, groupby
@@ -17,6 +17,7 @@ from typing import TypeAlias
 from evaluators.base import Span
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, NUMBER_WORDS, word_set
+from evaluators.hallucination.quantities import Date, find_dates
 from evaluators.hallucination.turns import Turn, find_turn
 from evaluators.hallucination.units import UNITS
 
@@ -108,10 +109,11 @@ class Copies:
         mixed_words = (word for word in words if not word.isalpha())
         return frozenset(self._evidence.stems[part] for word in mixed_words for part in _WORD.findall(word))
 
-    def changes(self, sentence: Sentence, excused: Container[int]) -> list[Change]:
+    def changes(self, sentence: Sentence, excused: Set[int], dates: Sequence[Date] = ()) -> list[Change]:
         """Return what turns a sentence around against each context's sentence that it copies; of several the least.
 
-        Numbers that begin at the `excused` places are right for other reasons.
+        Numbers that begin at the `excused` places are right for other reasons. So are those of the `dates` that the
+        context's sentence has in another form.
         """
         alike = self._alike(sentence) if len(sentence.words) <= MAX_WORDS else []
         if not alike:
@@ -119,7 +121,10 @@ class Copies:
         tokens = self._tokens(sentence.text, sentence.span)
         plain = [token.key for token in tokens if _is_plain(token)]
         near = [index for index in alike if _may_be_copied(plain, self._keys[index])]
-        changes = [self._compare_with(tokens, self._read(index), excused) for index in near]
+        changes = [
+            self._compare_with(tokens, self._read(index), excused | self._find_same_dates(dates, index))
+            for index in near
+        ]
         return min((change for change in changes if change is not None), key=len, default=[])
 
     def _alike(self, sentence: Sentence) -> list[int]:
@@ -131,6 +136,12 @@ class Copies:
         # By the words and not by the place, so that the order of the contexts changes nothing.
         ranked_sentences = sorted((-n, self._told[index].said, index) for index, n in counts.items() if n >= least)
         return [index for _, _, index in ranked_sentences[:CANDIDATES]]
+
+    def _find_same_dates(self, dates: Sequence[Date], index: int) -> Set[int]:
+        """Return the places of the dates that a context's sentence has, too."""
+        told = find_dates(self._told[index].text, self._told[index].span) if dates else ()
+        same = [date for date in dates if any(date.fits(other) for other in told)]
+        return {place for date in same for place in range(*date.span)}
 
     def _read(self, index: int) -> tuple[Token, ...]:
         if index not in self._tokens_of:

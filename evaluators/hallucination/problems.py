@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -125,10 +125,7 @@ class Checks:
         findings = [*figures.problems]
         if is_english(sentence.words):
             findings += [Finding(Problem.NAME, where) for where in self._names.unknown(sentence)]
-        excused = {start for (start, _), _ in figures.derived}
-        if self._reads_denials:
-            excused.update(place for span in figures.dates for place in range(*span))
-        findings += self._find_turns(sentence, excused, [where for where, _ in figures.derived])
+        findings += self._find_turns(sentence, figures)
         return CheckResult(tuple(_first_of_each_place(findings)), figures.derived, figures.dates)
 
     def _check_figures(self, sentence: Sentence) -> CheckResult:
@@ -148,9 +145,11 @@ class Checks:
         is_denied_there = any(len(stems.intersection(other.stems)) >= ALIKE * len(stems) for other in self.denials)
         return (denied is not None) != is_denied_there
 
-    def _find_turns(self, sentence: Sentence, excused: Container[int], derived: Sequence[Span]) -> Iterator[Finding]:
+    def _find_turns(self, sentence: Sentence, figures: CheckResult) -> Iterator[Finding]:
+        derived = [span for span, _ in figures.derived]
         denied = self._find_denied(sentence)
-        all_changes = self._copies.changes(denied or sentence, excused)
+        dates = find_dates(sentence.text, sentence.span) if figures.dates and self._reads_denials else ()
+        all_changes = self._copies.changes(denied or sentence, {start for start, _ in derived}, dates)
         changes = [change for change in all_changes if not _is_within(change, derived)]
         has_negation = any(change.turn is Turn.NEGATION for change in changes)
         if self._is_denied_once(sentence, denied):
