@@ -43,10 +43,10 @@ def settings_of(family: Family, spec: EvaluatorSpec) -> Settings:
 def is_attacked_here(family: Family, spec: EvaluatorSpec) -> bool:
     """Graders and webhooks are the account's own words and code, moderation has no prompt; what finds personal data shows no verdict.
 
-    Conversations are attacked in a file of their own.
+    Conversations are attacked in a file of their own, and classifiers are given no instructions of ours.
     """
     if (
-        family.name in ("webhook", "custom", "metrics", "pii", "trajectory", "judge-conversation")
+        family.name in ("webhook", "custom", "metrics", "pii", "trajectory", "judge-conversation", "classifier")
         or spec.settings.get("variant") == "moderation"
     ):
         return False
