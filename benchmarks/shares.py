@@ -4,7 +4,8 @@
     python -m benchmarks.shares --only search       one of them
 
 The pages have 1000 evaluations of 33 kB each, as large as they may be. `--offset` asks for them as clients do that page by
-offset. Each body is sent with a valid key, byte by byte; a sender that is refused comes again as `Retry-After` says.
+offset. Each body is sent with a valid key, byte by byte; a sender that is refused comes again after a second, as
+`Retry-After` says.
 """
 
 from __future__ import annotations
