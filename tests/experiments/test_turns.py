@@ -28,7 +28,9 @@ def converse(outcomes: str) -> dict[str, Any]:
     return {"messages": messages}
 
 
-def finished(caller: Caller, outcomes: list[str], *, source: str = "score", **plan: Any) -> Any:
+def finished(
+    caller: Caller, outcomes: list[str], *, source: str = "score", n_answered: int | None = None, **plan: Any
+) -> Any:
     rows = [
         {"id": f"t{i}", "input": f"{i}?", "expected": "yes", "metadata": {"group": i % 3}} for i in range(len(outcomes))
     ]
@@ -36,7 +38,9 @@ def finished(caller: Caller, outcomes: list[str], *, source: str = "score", **pl
     metrics = [{"name": "right", "evaluator": "exact-match", "criteria": profile, "source": source}]
     made = make_experiment(caller, make_dataset(caller, rows), [PUSH], metrics=metrics, **plan)
     runner = Runner(caller, made)
-    while unit := runner.lease()["unit"]:
+    n_left = len(outcomes) if n_answered is None else n_answered
+    while n_left > 0 and (unit := runner.lease()["unit"]):
+        n_left -= len(unit["examples"])
         answers = [outcomes[int(example["id"][1:])] for example in unit["examples"]]
         outputs = [
             {"pos": example["pos"], **(BUG if answer == "b" else {"output": converse(answer)})}
@@ -61,6 +65,14 @@ def test_the_value_is_the_mean_over_conversations(alice: Caller, source: str) ->
     text = Metric.read("right", found).turns_text
     assert text.startswith("per_turn 0.769 (")
     assert text.endswith("; 26 turns of 6 conversations")
+
+
+@pytest.mark.parametrize("rest", [[], ["yn"] * 14], ids=["all scored", "half scored"])
+def test_the_mean_over_conversations_has_one_interval(alice: Caller, rest: list[str]) -> None:
+    found = finished(alice, [*OUTCOMES, *rest], n_answered=len(OUTCOMES), num_shards=1 + bool(rest))
+    share, new_data = found["turns"]["per_conversation"], found["new_data"]
+    names = ("lower", "upper", "method")
+    assert [share[name] for name in names] == [new_data[name] for name in names]
 
 
 def test_turns_that_are_not_judged_do_not_count(alice: Caller) -> None:

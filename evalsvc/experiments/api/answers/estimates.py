@@ -182,10 +182,15 @@ class TurnsEstimate(Ends):
 
 
 class MetricTurns(AnswerShape):
-    """The turns of conversations that the evaluator has judged one by one; conversations are the clusters."""
+    """The turns of conversations that the evaluator has judged one by one; conversations are the clusters.
+
+    The intervals of `per_turn` and `all_turns` are fixed-sample: they hold for one look, when all examples are scored.
+    """
 
     per_turn: Annotated[TurnsEstimate, Meta(description="Of all turns together.")]
-    per_conversation: Annotated[TurnsEstimate, Meta(description="The mean over conversations, which is `value`.")]
+    per_conversation: Annotated[
+        TurnsEstimate, Meta(description="The mean over conversations: `value`, with the interval of `new_data`.")
+    ]
     all_turns: Annotated[TurnsEstimate | None, Meta(description="Share of conversations without a failed turn.")]
     n_turns: Annotated[int, Meta(description="Judged turns; a failed output counts as one.")]
     n_conversations: Annotated[int, Meta(description="Conversations with a judged turn, and failed outputs.")]

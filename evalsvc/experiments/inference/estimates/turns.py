@@ -107,12 +107,14 @@ def _turns_out(totals: TurnTotals, level: float, value_range: ValueRange) -> dic
 
 
 def add_turns(metric_row: dict[str, Any], found: Mapping[str, Any] | None) -> None:
-    """Add the shares over turns to a metric's figures: the mean over conversations is its value.
+    """Add the shares over turns to a metric's figures: the mean over conversations is its value, with its interval.
 
     Without a value, as where too many scores are missing, there are none.
     """
     if found is not None and metric_row["value"] is not None:
+        interval = metric_row["new_data"] or {}
+        same = {name: interval[name] for name in ("lower", "upper", "method") if name in interval}
         metric_row["turns"] = {
             **found,
-            "per_conversation": {**found["per_conversation"], "value": metric_row["value"]},
+            "per_conversation": {**found["per_conversation"], **same, "value": metric_row["value"]},
         }
