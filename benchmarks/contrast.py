@@ -175,7 +175,7 @@ def _other_month(text: str, told: str, rng: random.Random) -> str | None:
     return _once(_DATE, text, another, rng)
 
 
-def _asked(text: str, told: str, rng: random.Random) -> str | None:
+def _embed_in_question(text: str, told: str, rng: random.Random) -> str | None:
     edits = (_denied, _other_number, _other_name)
     changed = [other for edit in edits if (other := edit(text, told, rng)) is not None]
     return rng.choice(ASKING).format(t=changed[0][0].lower() + changed[0][1:].rstrip(".")) if changed else None
@@ -207,7 +207,7 @@ WRONG: Mapping[str, Edit] = {
     "denied by a clause": _denied_by_a_clause,
     "fails to": _fails_to,
     "date with another month": _other_month,
-    "wrong in a question": _asked,
+    "wrong in a question": _embed_in_question,
 }
 DENYING = (
     "It is a myth that {t}",

@@ -69,7 +69,7 @@ def build_spec(folder: ModelFolder) -> EvaluatorSpec:
     """Return the evaluator of a folder; its alias is the id without the date."""
     about, task = folder.about, folder.settings["task"]
     fixed: dict[str, JSONValue] = {FOLDER: folder.id}
-    alias = folder.id[: -len("-2026-11-29")]
+    alias = folder.id.rsplit("-", 3)[0]
     return EvaluatorSpec(
         id=folder.id,
         name=about.name or alias,

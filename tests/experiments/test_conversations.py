@@ -82,7 +82,7 @@ def test_a_model_is_asked_turn_by_turn(alice: Caller, endpoint: Endpoint) -> Non
     assert recounted(alice, made["id"]) == []
 
 
-def said(row: Any) -> list[tuple[str, Any]]:
+def read_texts(row: Any) -> list[tuple[str, Any]]:
     return [(message["role"], message.get("content")) for message in row["output"]["output"]["messages"]]
 
 
@@ -105,7 +105,7 @@ def test_an_error_in_a_turn_fails_the_output_and_keeps_what_was_said(alice: Call
 
     assert (row["status"], row["error_type"]) == ("error", "refused")
     assert row["error_message"].startswith("Turn 3: ")
-    assert [text for _, text in said(row)] == [TURNS[0], "Why?", TURNS[1], "Done.", TURNS[2]]
+    assert [text for _, text in read_texts(row)] == [TURNS[0], "Why?", TURNS[1], "Done.", TURNS[2]]
     assert row["output"]["ended_by"] == "error"
     (config,) = live(alice, made["id"])["configs"]
     assert (config["metrics"]["accuracy"]["rows"]["n_failed"], config["metrics"]["accuracy"]["value"]) == (1, 0.0)
@@ -120,7 +120,7 @@ def test_messages_before_are_sent_before_the_only_question(alice: Caller, endpoi
 
     (sent,) = endpoint.read_requests()
     assert sent["messages"] == rows[0]["input"]["messages"]  # type: ignore[index]
-    assert said(row)[-2:] == [("user", "How much {{input}}?"), ("assistant", "42")]
+    assert read_texts(row)[-2:] == [("user", "How much {{input}}?"), ("assistant", "42")]
     assert (row["output"]["ended_by"], row["scores"]["accuracy"]["value"]) == ("script", 1.0)
 
 
@@ -255,7 +255,7 @@ def test_an_application_is_asked_turn_by_turn(alice: Caller, application: Applic
             ],
         },
     ]
-    assert said(row)[-1] == ("assistant", "5 messages")
+    assert read_texts(row)[-1] == ("assistant", "5 messages")
     assert row["scores"]["accuracy"]["value"] == 1.0
 
 
@@ -321,7 +321,7 @@ def test_an_answer_without_a_message_fails_the_turn(alice: Caller, application: 
     _, (row,) = held(alice, [{"input": {"turns": TURNS}, "expected": "Done."}], posting(application))
 
     assert (row["status"], row["error_type"], row["error_message"][:7]) == ("error", "bad_output", "Turn 2:")
-    assert said(row) == [("user", TURNS[0]), ("assistant", "Done."), ("user", TURNS[1])]
+    assert read_texts(row) == [("user", TURNS[0]), ("assistant", "Done."), ("user", TURNS[1])]
     assert (row["scores"]["accuracy"]["error_code"], len(bodies(application))) == ("failed_output", 2)
 
 
@@ -359,7 +359,7 @@ def test_conversations_are_limited_in_size(
         "bad_output",
         "Turn 2: The messages have more than 1000 characters.",
     )
-    assert len(said(row)) == 3
+    assert len(read_texts(row)) == 3
 
 
 def test_samples_are_conversations_and_trials(alice: Caller, application: Application) -> None:
@@ -399,7 +399,7 @@ def test_a_simulated_user_speaks_until_it_says_the_stop_word(
     config = posting(application, simulated_user=simulated(alice, endpoint))
     made, (row,) = held(alice, [GOAL_ROW], config)
 
-    assert said(row) == [
+    assert read_texts(row) == [
         *(("user", "Money back!"), ("assistant", "Which order?"), ("user", "7"), ("assistant", "2 of 7")),
     ]
     assert (row["output"]["ended_by"], row["scores"]["accuracy"]["value"]) == ("stop", 1.0)
@@ -432,7 +432,7 @@ def test_a_conversation_has_at_most_so_many_turns(alice: Caller, application: Ap
     rows = [{"input": {"what": "it", "turns": ["Hi."]}, "metadata": {"who": "a child"}, "expected": "Here."}]
     _, (row,) = held(alice, rows, posting(application, simulated_user=who))
 
-    assert [text for role, text in said(row) if role == "user"] == ["Hi.", "More.", "More."]
+    assert [text for role, text in read_texts(row) if role == "user"] == ["Hi.", "More.", "More."]
     assert row["output"]["ended_by"] == "max_turns"
     part = endpoint.read_requests()[0]["messages"][0]["content"]
     assert "What the user wants: all of it\nWho the user is: a child\n" in part and "write ENOUGH and" in part
@@ -444,7 +444,7 @@ def test_a_simulated_user_knows_no_calls_of_tools(alice: Caller, application: Ap
     application.answer = lambda body: as_json([CALL, RESULT, assistant("Done.")])
     _, (row,) = held(alice, [GOAL_ROW], posting(application, simulated_user=simulated(alice, endpoint)))
 
-    assert len(said(row)) == 4
+    assert len(read_texts(row)) == 4
     assert prompts(endpoint)[1] == (
         "The conversation so far:\n\nUser: Refund!\n\nApplication: Done.\n\nWrite the user's next message."
     )
@@ -504,7 +504,7 @@ def test_a_conversation_that_is_put_off_continues_where_it_was(
     (row,) = results(alice, made)
     assert recounted(alice, made["id"]) == []
     assert [body["say"] for body in bodies(application)] == ["One.", "Two.", "Three."]
-    assert [text for _, text in said(row)] == ["One.", "Got One.", "Two.", "Got Two.", "Three.", "Got Three."]
+    assert [text for _, text in read_texts(row)] == ["One.", "Got One.", "Two.", "Got Two.", "Three.", "Got Three."]
     assert row["stages"]["paid"]["n_asked"] == live(alice, made["id"])["experiment"]["n_queries"] == 7
     assert live(alice, made["id"])["configs"][0]["cost"] == pytest.approx(4 * 120 / 1e6)
 
