@@ -159,10 +159,12 @@ BEGIN
     conditions := conditions || format(' AND h.experiment_id IS DISTINCT FROM %s', (p_window->>'without')::bigint);
   END IF;
   IF p_window ? 'tags' THEN
-    -- Begin with the tag that the fewest evaluations have, as far as that can be told in a moment.
+    -- Begin with the tag that the fewest evaluations have, as far as that can be told in a moment. Only the index that
+    -- begins with the tag has the order, so that none is read whose rows are of the account's other tags as well.
     SELECT array_agg(d.digest ORDER BY d.n) INTO digests FROM (
       SELECT t.digest, (SELECT count(*) FROM (
-        SELECT 1 FROM evaluations_evaluationtag e WHERE e.account_id = (SELECT p_account) AND e.digest = t.digest LIMIT 5000) met) AS n
+        SELECT 1 FROM evaluations_evaluationtag e WHERE e.account_id = (SELECT p_account) AND e.digest = t.digest
+        ORDER BY e.created_at DESC, e.evaluation_id DESC LIMIT 5000) met) AS n
       FROM (SELECT tag_digest(p_account, tag.key, tag.value) AS digest FROM jsonb_each_text(p_window->'tags') tag) t) d;
     -- In the order of the tag, each score by its key (OFFSET 0).
     source := 'evaluations_evaluationtag g, LATERAL (SELECT s.* FROM evaluations_historyscore s'
