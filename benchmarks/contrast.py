@@ -86,12 +86,13 @@ Edit: TypeAlias = Callable[[str, str, random.Random], "str | None"]
 
 
 class Row(NamedTuple):
-    """How many versions there are, the share of them that passes, and the interval of that share."""
+    """How many versions there are, the share of them that passes with its interval, and the share that is undecided."""
 
     n: int
     passed: float
     low: float
     high: float
+    undecided: float
 
 
 Table: TypeAlias = Mapping[str, Row]
@@ -279,20 +280,21 @@ def contrast(copies: Sequence[Copy], family: Family, settings: Settings) -> Tabl
     table: dict[str, Row] = {}
     for name, edit in {**RIGHT, **WRONG}.items():
         versions = [(each, edit(each.text, each.told, random.Random(i))) for i, each in enumerate(copies)]
-        passed = [passes(text, each.contexts, family, settings) for each, text in versions if text is not None]
-        if passed:
-            low, high = wilson(sum(passed), len(passed))
-            table[name] = Row(len(passed), sum(passed) / len(passed), low, high)
+        verdicts = [verdict(text, each.contexts, family, settings) for each, text in versions if text is not None]
+        if n := len(verdicts):
+            passed = verdicts.count(True)
+            table[name] = Row(n, passed / n, *wilson(passed, n), verdicts.count(None) / n)
     return table
 
 
-def passes(text: str, contexts: tuple[str, ...], family: Family, settings: Settings) -> bool:
-    """Say whether a version passes; one that cannot be scored does not."""
+def verdict(text: str, contexts: tuple[str, ...], family: Family, settings: Settings) -> bool | None:
+    """Say whether a version passes, None where that is undecided; one that cannot be scored does not."""
     sample = Sample(input="", output=text, contexts=tuple(map(Passage, contexts)))
     try:
-        return family.score(sample, settings, explain=False).passed
+        score = family.score(sample, settings, explain=False)
     except CannotScore:
         return False
+    return None if score.undecided else score.passed
 
 
 def sources(folder: Path | None) -> dict[str, list[Copy]]:
@@ -313,5 +315,8 @@ def measured(folder: Path | None, family: Family, settings: Settings) -> dict[st
 
 def shown(table: Table) -> str:
     """Write one source's figures, a version on a line."""
-    rows = (f"  {name:22} {row.n:>5} {row.passed:7.1%}  [{row.low:.1%}, {row.high:.1%}]" for name, row in table.items())
+    rows = (
+        f"  {name:22} {row.n:>5} {row.passed:7.1%}  [{row.low:.1%}, {row.high:.1%}], undecided {row.undecided:.1%}"
+        for name, row in table.items()
+    )
     return "\n".join(rows)

@@ -22,6 +22,8 @@ from evaluators.registry import families
 
 COLUMNS = {
     "accuracy": "pass accuracy",
+    "majority": "always the majority",
+    "undecided": "undecided",
     "balanced_accuracy": "balanced accuracy",
     "fpr": "good ones that fail",
     "fnr": "bad ones that pass",
@@ -110,7 +112,8 @@ def _misses(card: EvaluatorCard) -> str:
 
 def _passing(share: PassingShare) -> str:
     should = "all should" if share.should_pass else "none should"
-    return f"Of {share.n} such texts {_shown(share.passed)} pass, and {should}."
+    undecided = f" ({share.undecided:.3f} are undecided)" if share.undecided else ""
+    return f"Of {share.n} such texts {_shown(share.passed)} pass, and {should}{undecided}."
 
 
 def _accuracy(card: EvaluatorCard) -> str:
@@ -134,10 +137,11 @@ def _shown(figure: Interval | None) -> str:
 
 def _probes(card: EvaluatorCard) -> str:
     rows = [
-        f"| {one.about} | {'pass' if one.should_pass else 'fail'} | {one.n} | {_shown(one.passed)} |"
-        for one in card.probes
+        f"| {probe.about} | {'pass' if probe.should_pass else 'fail'} | {probe.n} | {_shown(probe.passed)} |"
+        f" {probe.undecided:.3f} |"
+        for probe in card.probes
     ]
-    return _table(["texts of one kind", "should", "n", "share that passes"], rows) if rows else ""
+    return _table(["texts of one kind", "should", "n", "share that passes", "undecided"], rows) if rows else ""
 
 
 def _changes(spec: EvaluatorSpec, card: EvaluatorCard) -> str:

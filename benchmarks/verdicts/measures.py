@@ -19,14 +19,21 @@ RESAMPLES = 1000
 BINS = 10
 LEVELS = (0.025, 0.975)
 AUC, ACCURACY, BALANCED, FPR, FNR, ECE = "auc", "accuracy", "balanced_accuracy", "fpr", "fnr", "ece"
+MAJORITY, UNDECIDED = "majority", "undecided"
+LEAST_ROWS = 30
+"""Below this many rows nothing is said of them."""
 NAMES = {
     AUC: "AUC",
     ACCURACY: "pass accuracy",
+    MAJORITY: "always the majority",
+    UNDECIDED: "undecided",
     BALANCED: "balanced accuracy",
     FPR: "good ones that fail",
     FNR: "bad ones that pass",
     ECE: "ECE",
 }
+OF_ALL = (AUC, ECE, UNDECIDED)
+"""Figures of all rows that have a score; the others are of those that are decided."""
 LOWER_IS_BETTER = (FPR, FNR, ECE)
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -44,15 +51,20 @@ Figures: TypeAlias = Mapping[str, Figure]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of each row: its score, or NaN where it has none, and whether it passed."""
+    """What became of each row: its score, or NaN where it has none, and whether it passed or had no verdict."""
 
     scores: Numbers
     passed: NDArray[np.bool_]
+    undecided: NDArray[np.bool_]
 
     @property
     def is_scored(self) -> NDArray[np.bool_]:
         """Say of each row whether it has a score."""
         return ~np.isnan(self.scores)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Outcome:
+        """Keep these rows."""
+        return Outcome(self.scores[chosen], self.passed[chosen], self.undecided[chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +85,41 @@ class Labels:
 
 
 def figures(labels: Labels, outcome: Outcome, *, is_binary: bool) -> Figures:
-    """Return the figures over the rows that have a score; none of a class that is not there."""
+    """Return the figures over the rows that have a score, each of at least `LEAST_ROWS` rows.
+
+    AUC, ECE and the share of the undecided are of all of them, the others of those that are decided.
+    """
     chosen = outcome.is_scored
     if not chosen.any():
         return {}
     kept = labels.only(chosen)
-    values = _values(kept, outcome.scores[chosen], outcome.passed[chosen], _weights(kept), is_binary=is_binary)
-    return {name: _figure(name, each, kept) for name, each in values.items() if np.isfinite(each[0])}
+    values = _values(kept, outcome.only(chosen), _weights(kept), is_binary=is_binary)
+    decided = labels.only(chosen & ~outcome.undecided)
+    return {
+        name: _figure(name, each, kept if name in OF_ALL else decided)
+        for name, each in values.items()
+        if np.isfinite(each[0])
+    }
 
 
 def differences(labels: Labels, before: Outcome, after: Outcome, *, is_binary: bool) -> Figures:
-    """Return what the later evaluator has more of each figure, over the rows that both have scored."""
+    """Return what the later evaluator has more of each figure, over the rows that both have scored.
+
+    The majority is no figure of an evaluator, and differs only where it decides on other rows.
+    """
     chosen = before.is_scored & after.is_scored
     if not chosen.any():
         return {}
     kept = labels.only(chosen)
     weights = _weights(kept)
-    old, new = (
-        _values(kept, each.scores[chosen], each.passed[chosen], weights, is_binary=is_binary)
-        for each in (before, after)
+    old, new = (_values(kept, each.only(chosen), weights, is_binary=is_binary) for each in (before, after))
+    is_alike = all(
+        bool((getattr(before, name)[chosen] == getattr(after, name)[chosen]).all()) for name in ("passed", "undecided")
     )
-    is_alike = bool((before.passed[chosen] == after.passed[chosen]).all())
     return {
         name: _difference(name, new[name] - old[name], kept, is_alike=is_alike)
         for name in old
-        if np.isfinite(old[name][0])
+        if name in new and name != MAJORITY and np.isfinite(new[name][0] - old[name][0])
     }
 
 
@@ -114,17 +136,28 @@ def _weights(labels: Labels) -> Numbers:
     return weights
 
 
-def _values(
-    labels: Labels, scores: Numbers, passed: NDArray[np.bool_], weights: Numbers, *, is_binary: bool
-) -> dict[str, Numbers]:
-    good = labels.good
+def _values(labels: Labels, outcome: Outcome, weights: Numbers, *, is_binary: bool) -> dict[str, Numbers]:
+    good, passed, decided = labels.good, outcome.passed, ~outcome.undecided
+    found: dict[str, Numbers] = {}
     with np.errstate(invalid="ignore", divide="ignore"):
-        fpr = weights @ (good & ~passed) / (weights @ good)
-        fnr = weights @ (~good & passed) / (weights @ ~good)
-        found = {ACCURACY: weights @ (good == passed) / weights.sum(axis=1), BALANCED: 1 - (fpr + fnr) / 2}
-        found |= {FPR: fpr, FNR: fnr}
-        if not is_binary:
-            found |= {AUC: _auc(good, scores, weights), ECE: _ece(good, scores, weights)}
+        if good.size >= LEAST_ROWS:
+            found |= {UNDECIDED: weights @ outcome.undecided / weights.sum(axis=1)}
+        if decided.sum() >= LEAST_ROWS:
+            n = weights @ decided
+            larger = good if 2 * (good & decided).sum() >= decided.sum() else ~good
+            found |= {ACCURACY: weights @ (decided & (good == passed)) / n, MAJORITY: weights @ (decided & larger) / n}
+        rates = {FPR: (good & decided, ~passed), FNR: (~good & decided, passed)}
+        found |= {
+            name: weights @ (rows & wrong) / (weights @ rows)
+            for name, (rows, wrong) in rates.items()
+            if rows.sum() >= LEAST_ROWS
+        }
+        if FPR in found and FNR in found:
+            found[BALANCED] = 1 - (found[FPR] + found[FNR]) / 2
+        if not is_binary and min(good.sum(), (~good).sum()) >= LEAST_ROWS:
+            found[AUC] = _auc(good, outcome.scores, weights)
+        if not is_binary and good.size >= LEAST_ROWS:
+            found[ECE] = _ece(good, outcome.scores, weights)
     return found
 
 

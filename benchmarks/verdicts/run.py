@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.verdicts import answers, texts
-from benchmarks.verdicts.measures import NAMES, Figure, Figures, Labels, differences, figures, is_worse
+from benchmarks.verdicts.measures import LEAST_ROWS, NAMES, Figure, Figures, Labels, differences, figures, is_worse
 from benchmarks.verdicts.rows import SEEN, LabelledSet, Probe, file_digest
 from benchmarks.verdicts.scoring import CHECKOUT, code_digest, dated_of, outcome
 from evalsvc.stats.formulas.intervals import wilson
@@ -69,12 +69,15 @@ def described(rows: LabelledSet, labels: Labels, folder: Path) -> dict[str, Any]
 
 
 def of_probe(probe: Probe, found: dict[str, Any]) -> None:
-    """Add the share of a probe's samples that passes, of each dated evaluator of its stems."""
+    """Add the share of a probe's samples that passes, of each dated evaluator of its stems; not of a few samples."""
+    if len(probe.samples) < LEAST_ROWS:
+        return
     found["probes"][probe.name] = {"about": probe.about, "should_pass": probe.should_pass}
     digest = hashlib.sha256(repr(probe.samples).encode()).hexdigest()
     for one in dated_of(probe.stems):
-        n, passed = len(probe.samples), int(outcome(one, probe.samples, digest).passed.sum())
-        share = [n, *rounded((passed / n, *wilson(passed, n)))]
+        n, of_one = len(probe.samples), outcome(one, probe.samples, digest)
+        passed, undecided = int(of_one.passed.sum()), int(of_one.undecided.sum())
+        share = [n, *rounded((passed / n, *wilson(passed, n), undecided / n))]
         found["shares"].setdefault(one.spec.id, {})[probe.name] = share
 
 
@@ -82,9 +85,11 @@ def print_shares(found: Mapping[str, Any]) -> None:
     """Print what passes of each probe."""
     print("\nProbes: the share that passes, with Wilson intervals")
     for id, shares in found["shares"].items():
-        for name, (n, share, low, high) in shares.items():
+        for name, (n, share, low, high, undecided) in shares.items():
             should = "should pass" if found["probes"][name]["should_pass"] else "should fail"
-            print(f"  {id:40} {name:45} {share:6.1%} [{low:.1%}, {high:.1%}] of {n}, {should}")
+            print(
+                f"  {id:40} {name:45} {share:6.1%} [{low:.1%}, {high:.1%}] of {n}, {should}; {undecided:.1%} undecided"
+            )
 
 
 def written(found: dict[str, Any], cost: Mapping[str, Any], per_class: int | None) -> None:

@@ -59,18 +59,22 @@ def outcome(evaluator: Dated, samples: Sequence[Sample], digest: str) -> Outcome
         partial.write_text(json.dumps([_score(evaluator, sample) for sample in samples]))
         partial.rename(file)
     rows = json.loads(file.read_text())
+    scores, passed, undecided = zip(*rows, strict=True)
     return Outcome(
-        np.array([np.nan if value is None else value for value, _ in rows], float), np.array([p for _, p in rows], bool)
+        np.array([np.nan if value is None else value for value in scores], float),
+        np.array(passed, bool),
+        np.array(undecided, bool),
     )
 
 
-def _score(evaluator: Dated, sample: Sample) -> tuple[float | None, bool]:
-    """Return score and verdict; what cannot be scored does not pass."""
+def _score(evaluator: Dated, sample: Sample) -> tuple[float | None, bool, bool]:
+    """Return the score, whether it passed and whether that is undecided; what cannot be scored does not pass."""
     try:
         score = evaluator.family.score(sample, evaluator.settings, explain=False)
     except CannotScore:
-        return None, False
-    return score.value, score.passed
+        return None, False, False
+    is_undecided = score.undecided is not None
+    return score.value, score.passed is True and not is_undecided, is_undecided
 
 
 @cache

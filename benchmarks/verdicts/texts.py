@@ -202,15 +202,11 @@ READERS: tuple[Reader, ...] = (
 def probes() -> Iterator[Probe]:
     """Yield the kinds of text that users meet, each with what should become of it."""
     functional, examples = toxicity_functional, toxicity_examples
+    strong = (*functional.ENTHUSIASM, *functional.POLITICS, *functional.DEATH_AND_HEALTH, *functional.REFERENCES)
+    mentioned = (*functional.NEGATED, *functional.QUOTED, *functional.COUNTER, *functional.RECLAIMED)
     toxicity = (
-        ("swearing at nobody", "Swearing that is aimed at nobody", True, functional.ENTHUSIASM),
-        ("politics", "Politics", True, functional.POLITICS),
-        ("death and illness", "Talk of death and illness", True, functional.DEATH_AND_HEALTH),
-        ("references", "Titles that name terrible things", True, functional.REFERENCES),
-        ("hate denied", "Hate that is denied", True, functional.NEGATED),
-        ("hate quoted", "Hate that is quoted", True, functional.QUOTED),
-        ("hate answered", "Hate that is answered", True, functional.COUNTER),
-        ("reclaimed words", "Slurs that those whom they are aimed at use for themselves", True, functional.RECLAIMED),
+        ("strong words", "Swearing at nobody, politics, death and illness, terrible titles", True, strong),
+        ("hate mentioned", "Hate that is denied, quoted or answered, and slurs reclaimed", True, mentioned),
         ("frightening words", "Harmless prompts with frightening words", True, examples.HARMLESS),
         ("talk about groups", "Harmless talk about groups", True, examples.GROUP_TALK),
         ("contempt for groups", "Contempt for groups in clean words", False, examples.GROUP_HATE),

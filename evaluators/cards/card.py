@@ -28,13 +28,16 @@ class Interval(Struct, frozen=True):
 
 
 class VerdictFigures(Struct, frozen=True, kw_only=True):
-    """How right verdicts are; null where it cannot be said.
+    """How right verdicts are; null where it cannot be said, or there are fewer than 30 samples.
 
     `fpr` is the share of good samples that fail, `fnr` of bad ones that pass, `ece` how far scores are from the share
-    that is good.
+    that is good. `majority` is the accuracy that the more frequent verdict has where it is given to each sample.
+    Accuracies, `fpr` and `fnr` are of the samples that are decided; `undecided` is the share that is not.
     """
 
     accuracy: Interval | None
+    majority: Interval | None
+    undecided: Interval | None
     balanced_accuracy: Interval | None
     fpr: Interval | None
     fnr: Interval | None
@@ -50,13 +53,14 @@ class ReadField(Struct, frozen=True):
 
 
 class PassingShare(Struct, frozen=True):
-    """The share of texts of one kind that passes."""
+    """The shares of texts of one kind that pass and that are undecided."""
 
     probe: str
     about: str
     should_pass: bool
     n: int
     passed: Interval
+    undecided: float
 
 
 class Miss(Struct, frozen=True):
@@ -219,6 +223,8 @@ def verdict_figures(found: VerdictMetrics) -> VerdictFigures:
     """Name the ends of each figure."""
     return VerdictFigures(
         accuracy=_interval(found.accuracy),
+        majority=_interval(found.majority),
+        undecided=_interval(found.undecided),
         balanced_accuracy=_interval(found.balanced_accuracy),
         fpr=_interval(found.fpr),
         fnr=_interval(found.fnr),
@@ -237,9 +243,9 @@ def _miss(miss: KnownMiss, id: str, figures: MeasuredFigures) -> Miss:
 
 
 def _share(name: str, id: str, figures: MeasuredFigures) -> PassingShare:
-    n, *ends = figures.shares[id][name]
+    n, *ends, undecided = figures.shares[id][name]
     probe = figures.probes[name]
-    return PassingShare(name, probe.about, probe.should_pass, n, Interval(*ends))
+    return PassingShare(name, probe.about, probe.should_pass, n, Interval(*ends), undecided)
 
 
 def _cost(spec: EvaluatorSpec, figures: MeasuredFigures) -> Iterator[CostOfProfile]:

@@ -39,10 +39,13 @@ class LabelledSet(Struct, frozen=True):
 class VerdictMetrics(Struct, frozen=True):
     """Metrics of verdicts; None where a set does not have such rows.
 
-    `fpr` is the rate of good samples that fail, `fnr` the rate of bad ones that pass.
+    `fpr` is the rate of good samples that fail, `fnr` the rate of bad ones that pass; these and the accuracies are of
+    decided samples. `majority` is the accuracy of the more frequent verdict given to each of them.
     """
 
     accuracy: Ends | None = None
+    majority: Ends | None = None
+    undecided: Ends | None = None
     balanced_accuracy: Ends | None = None
     fpr: Ends | None = None
     fnr: Ends | None = None
@@ -78,7 +81,8 @@ class MeasuredFigures(Struct, frozen=True):
     verdicts: dict[str, dict[str, Verdicts]]
     differences: dict[str, Differences]
     probes: dict[str, Probe]
-    shares: dict[str, dict[str, tuple[int, float, float, float]]]
+    shares: dict[str, dict[str, tuple[int, float, float, float, float]]]
+    """The number of texts, the share that passes with the ends of its interval, and the share that is undecided."""
     cost: dict[str, dict[str, float | str]]
 
 

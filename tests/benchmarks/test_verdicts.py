@@ -22,7 +22,7 @@ ALONE = Labels.of(GOOD, [str(index) for index in range(300)])
 
 
 def outcome_of(scores: np.ndarray, threshold: float = 0.5) -> Outcome:
-    return Outcome(scores, scores >= threshold)
+    return Outcome(scores, scores >= threshold, np.zeros(len(scores), bool))
 
 
 def test_the_figures_are_those_of_their_names() -> None:
@@ -37,9 +37,9 @@ def test_the_figures_are_those_of_their_names() -> None:
 
 
 def test_ece_is_the_distance_of_scores_from_shares() -> None:
-    labels = Labels.of([True, True, True, False], list("abcd"))
+    labels = Labels.of([True, True, True, False] * 10, list(map(str, range(40))))
 
-    found = figures(labels, outcome_of(np.array([0.95, 0.95, 0.25, 0.25])), is_binary=False)
+    found = figures(labels, outcome_of(np.array([0.95, 0.95, 0.25, 0.25] * 10)), is_binary=False)
 
     assert found["ece"].value == pytest.approx(0.5 * 0.05 + 0.5 * 0.25)
 
@@ -61,16 +61,42 @@ def test_rows_of_one_source_count_as_one() -> None:
 def test_a_faultless_set_is_not_certain() -> None:
     found = figures(ALONE, outcome_of(np.array(GOOD, float)), is_binary=True)
 
-    assert set(found) == {"accuracy", "balanced_accuracy", "fpr", "fnr"}
+    assert set(found) == {"accuracy", "majority", "undecided", "balanced_accuracy", "fpr", "fnr"}
     assert found["accuracy"].value == 1.0
     assert found["accuracy"].low == pytest.approx(300 / (300 + 1.96**2), abs=1e-3)
     assert found["fpr"].high > 0
 
 
 def test_a_class_that_is_not_there_has_no_figure() -> None:
-    found = figures(Labels.of([True] * 20, [str(n) for n in range(20)]), outcome_of(SCORES[:20]), is_binary=False)
+    found = figures(Labels.of([True] * 30, [str(n) for n in range(30)]), outcome_of(SCORES[:30]), is_binary=False)
 
-    assert set(found) == {"accuracy", "fpr", "ece"}
+    assert set(found) == {"accuracy", "majority", "undecided", "fpr", "ece"}
+
+
+def test_a_few_rows_have_no_figure() -> None:
+    few = Labels.of([True] * 29, [str(n) for n in range(29)])
+    one_of_a_class = Labels.of([True] * 271 + [False] * 29, [str(n) for n in range(300)])
+
+    assert figures(few, outcome_of(SCORES[:29]), is_binary=False) == {}
+    assert set(figures(one_of_a_class, outcome_of(SCORES), is_binary=False)) == {
+        *("accuracy", "majority", "undecided", "fpr", "ece"),
+    }
+
+
+def test_what_is_undecided_is_neither_right_nor_wrong() -> None:
+    undecided = np.abs(SCORES - 0.5) < 0.1
+    decided = outcome_of(SCORES)
+    outcome = Outcome(decided.scores, decided.passed & ~undecided, undecided)
+
+    found = figures(ALONE, outcome, is_binary=False)
+
+    good, passed = np.array(GOOD)[~undecided], SCORES[~undecided] >= 0.5
+    assert found["undecided"].value == pytest.approx(undecided.mean(), abs=1e-4)
+    assert found["accuracy"].value == pytest.approx((good == passed).mean(), abs=1e-4)
+    assert found["fpr"].value == pytest.approx((~passed[good]).mean(), abs=1e-4)
+    assert found["fnr"].value == pytest.approx(passed[~good].mean(), abs=1e-4)
+    assert found["majority"].value == pytest.approx(max(good.mean(), 1 - good.mean()), abs=1e-4)
+    assert found["auc"] == figures(ALONE, outcome_of(SCORES), is_binary=False)["auc"]
 
 
 def test_rows_without_a_score_are_left_out() -> None:

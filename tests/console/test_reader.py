@@ -25,7 +25,7 @@ from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import load_evidence
 from evalsvc.reports.words import number_text
 from evalsvc.stats.agreement.bootstrap import NO_VARIATION, AgreementFigure
-from evaluators.cards.card import SetAccuracy, VerdictFigures
+from evaluators.cards.card import Interval, SetAccuracy, VerdictFigures
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
@@ -313,11 +313,16 @@ def test_a_failure_of_ones_own_program_is_not_blamed_on_a_connection() -> None:
 
 
 def test_error_rates_of_an_evaluator_count_the_samples_they_are_of() -> None:
-    figures = VerdictFigures(accuracy=None, balanced_accuracy=None, fpr=None, fnr=None, auc=None, ece=None)
+    figures = VerdictFigures(
+        **dict.fromkeys(("accuracy", "majority", "undecided", "balanced_accuracy", "fpr", "fnr", "auc", "ece"))
+    )
     one = SetAccuracy("s", "", "", 430, 180, 1, 430, figures, "", {})
+    partly = structs.replace(figures, undecided=Interval(0.1, 0.08, 0.12))
 
     assert [count_samples(one, key) for key in ("accuracy", "fpr", "fnr")] == [430, 180, 250]
     assert count_samples(structs.replace(one, n_scored=429), "fpr") is None
+    undecided = structs.replace(one, figures=partly)
+    assert [count_samples(undecided, key) for key in ("undecided", "accuracy", "auc", "fpr")] == [430, 387, 430, None]
 
 
 def test_what_people_stopped_is_no_decision_of_a_policy(alice: Caller, reader: Visitor) -> None:

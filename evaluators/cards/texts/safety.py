@@ -63,11 +63,12 @@ TOXICITY = {
         (
             KnownMiss("Contempt for groups in clean words often passes.", "contempt for groups"),
             KnownMiss("Mildly worded insults in clean words may pass.", "mild insults"),
-            KnownMiss("Swearing that is aimed at nobody often fails.", "swearing at nobody"),
-            KnownMiss("Hate that is denied looks like hate.", "hate denied"),
-            KnownMiss("Hate that is quoted looks like hate.", "hate quoted"),
-            KnownMiss("Hate that is answered looks like hate.", "hate answered"),
-            KnownMiss("So do slurs of those whom they are aimed at.", "reclaimed words"),
+            KnownMiss("Swearing that is aimed at nobody often fails."),
+            KnownMiss(
+                "Hate that is denied, quoted or answered looks like hate, and so do slurs of those whom they are "
+                "aimed at.",
+                "hate mentioned",
+            ),
             KnownMiss("Irony, insinuation, and one insult in a long clean text may pass."),
         ),
         ENGLISH,

@@ -23,6 +23,8 @@ LEVEL = 0.95
 """Of every interval on a card."""
 FIGURES = (
     ("accuracy", "Accuracy"),
+    ("majority", "Always the majority"),
+    ("undecided", "Undecided"),
     ("balanced_accuracy", "Balanced accuracy"),
     ("fpr", "False fails (of good samples)"),
     ("fnr", "False passes (of bad samples)"),
@@ -140,12 +142,14 @@ def accuracy_table(sets: Sequence[SetAccuracy]) -> PageTable | None:
 def count_samples(one: SetAccuracy, key: str) -> int | None:
     """Return the number of samples behind a figure; error rates are over the good or the bad samples only.
 
-    None where some samples had no score, because the number of good ones among them is not stored.
+    None where some samples had no score or no verdict, because the number of good ones among them is not stored.
     """
-    n_of_side = {"fpr": one.n_good, "fnr": one.n - one.n_good}.get(key)
-    if n_of_side is None:
+    if key in ("auc", "ece", "undecided"):
         return one.n_scored
-    return n_of_side if one.n_scored == one.n else None
+    undecided = one.figures.undecided
+    n_decided = one.n_scored - round(one.n_scored * undecided.value if undecided else 0)
+    n_of_side = {"fpr": one.n_good, "fnr": one.n - one.n_good}.get(key)
+    return n_decided if n_of_side is None else n_of_side if n_decided == one.n else None
 
 
 def number_of_figure(found: Interval | None, n: int | None) -> Number:
