@@ -402,8 +402,8 @@ class _UnitParts:
 
     def _combine(self, verdicts: Sequence[Verdict], extra: Mapping[str, Any]) -> Verdict:
         scores = [verdict.score for verdict in verdicts if verdict.score is not None]
-        passes = [verdict.passed for verdict in verdicts]
-        passed = None if None in passes else all(passes)
+        passed, why = _combine_verdicts(verdicts)
+        extra = extra if why is None else {**extra, UNDECIDED: why}
         return Verdict(
             "success",
             score=math.fsum(scores) / len(scores),
@@ -412,6 +412,15 @@ class _UnitParts:
             extra=extra,
             duration_us=sum(verdict.duration_us or 0 for verdict in verdicts),
         )
+
+
+def _combine_verdicts(verdicts: Sequence[Verdict]) -> tuple[bool | None, str | None]:
+    """Return whether all turns pass, and why that is undecided: an undecided turn is outweighed by one that fails."""
+    reasons = [(verdict.extra or {}).get(UNDECIDED) for verdict in verdicts]
+    if any(verdict.passed is False and why is None for verdict, why in zip(verdicts, reasons, strict=True)):
+        return False, None
+    passes = [verdict.passed for verdict in verdicts]
+    return None if None in passes else all(passes), next((why for why in reasons if why is not None), None)
 
 
 def _explain_undecided(score: Score, why: UndecidedReason, passed: bool | None) -> Score:
@@ -432,6 +441,8 @@ def _build_row(part: Turn, verdict: Verdict | None) -> dict[str, Any]:
     if verdict is None or verdict.status != "success":
         return {**row, "reason": part.reason or (verdict.error_message if verdict else None)}
     row |= {"score": verdict.score, "pass": verdict.passed}
+    if (why := (verdict.extra or {}).get(UNDECIDED)) is not None:
+        row["why"] = why
     return row if verdict.explanation is None else {**row, "explanation": verdict.explanation[:MAX_TURN_EXPLANATION]}
 
 
