@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from evaluators.gateway import JudgeGateway
 from evaluators.messages import Conversation, Reference
@@ -196,13 +196,19 @@ def get_texts(passages: Iterable[Passage] | None) -> tuple[str, ...]:
     return tuple([passage.text for passage in passages or ()])
 
 
+UndecidedReason: TypeAlias = Literal["language", "too_short", "low_support", "short_answer", "no_sentence_decided"]
+"""Why there is no verdict: the text's language or length, weak support that nothing contradicts, a short answer that
+could be any of the contexts', or no sentence that could be checked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A verdict: a finite value in the family's range, and why.
 
     `value` runs from worst to best (0 = fail, 1 = pass), toxicity included. `passed` follows the profile's threshold,
     and is None without one (`Family.has_verdict`).
-    `spans` are half-open character offsets into the output.
+    `spans` are half-open character offsets into the output. `undecided` is why the verdict would be a guess; `passed`
+    is then what the threshold says all the same, and the profile's setting `undecided` decides what is reported.
     """
 
     value: float
@@ -211,6 +217,7 @@ class Score:
     spans: tuple[Span, ...] | None = None
     text_output: str | None = None
     extra: Mapping[str, JSONValue] = field(default_factory=dict)
+    undecided: UndecidedReason | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,16 @@ THRESHOLD: dict[str, JSONValue] = {
     "description": "The lowest score that passes.",
 }
 
+REPORT, PASS, FAIL = "report", "pass", "fail"
+UNDECIDED: dict[str, JSONValue] = {
+    "type": "string",
+    "enum": [REPORT, PASS, FAIL],
+    "default": REPORT,
+    "description": "What `pass` is where the evaluator cannot decide. `report`: null, and `verdict` is `undecided`; "
+    "`pass` or `fail`: true or false. `why` and the score are there in each case.",
+}
+"""The setting `undecided` of a family whose scores can be undecided (`Score.undecided`)."""
+
 LAST, TURN, CONVERSATION = UNITS = ("last", "turn", "conversation")
 """What of a conversation an evaluator of single answers judges: the last answer, each turn's, or all of them as one."""
 _UNIT_TEXTS = {
@@ -73,6 +83,11 @@ def get_unit(settings: Settings) -> str:
     """Return what of a conversation is judged. Checks of the family `custom` have units of another kind: `last`."""
     unit = settings.get("unit")
     return unit if unit in (TURN, CONVERSATION) else LAST
+
+
+def decide_undecided(settings: Settings) -> bool | None:
+    """Return what an undecided score counts as: None unless the profile says `pass` or `fail`."""
+    return {PASS: True, FAIL: False}.get(str(settings.get("undecided")))
 
 
 def settings_problems(settings: Settings, schema: Schema) -> list[SettingsProblem]:

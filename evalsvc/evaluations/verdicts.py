@@ -28,13 +28,24 @@ from evalsvc.judges.calls import loop
 from evalsvc.judges.calls.endings import FAILURES
 from evalsvc.tenancy.outages import is_outage
 from evalsvc.thoughts import split_thinking
-from evaluators.base import CannotScore, EvaluatorSpec, Family, Field, Lane, Sample, Score, Settings, TransientError
+from evaluators.base import (
+    CannotScore,
+    EvaluatorSpec,
+    Family,
+    Field,
+    Lane,
+    Sample,
+    Score,
+    Settings,
+    TransientError,
+    UndecidedReason,
+)
 from evaluators.budget import allowed
 from evaluators.conversations.turns import MAX_JUDGED_TURNS, Turn, join_answers, split_turns
 from evaluators.gateway import JudgeGateway, NotYet
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
 from evaluators.score_map import ScoreMap, get_score_map
-from evaluators.settings import LAST, TURN, get_unit
+from evaluators.settings import LAST, TURN, decide_undecided, get_unit
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +84,15 @@ N_TURNS_AT_ONCE = 4
 """Turns of one conversation that judges are asked about at the same time."""
 MAX_TURN_EXPLANATION = 300
 PENDING = Verdict("pending")
+UNDECIDED = "undecided"
+"""The key of `extra` with the reason why an evaluator gives no verdict (`Score.undecided`)."""
+UNDECIDED_TEXTS: Mapping[UndecidedReason, str] = {
+    "language": "this evaluator does not read the text's language well enough",
+    "too_short": "the text is too short to tell",
+    "low_support": "nothing contradicts the contexts, and they support the output only in part",
+    "short_answer": "the answer is in the contexts, and nothing tells whether it is the one that was asked for",
+    "no_sentence_decided": "the output has no sentence that could be checked",
+}
 _values = attrgetter(*VERDICT)
 
 
@@ -280,12 +300,16 @@ class _Attempt:
         """Build the verdict from a family's score."""
         if not math.isfinite(score.value):
             raise ValueError(f"family {self._family.name} returned {score.value}")
+        passed = None if score.passed is None else bool(score.passed)
+        if score.undecided:
+            passed = decide_undecided(self._settings)
+            score = _explain_undecided(score, score.undecided, passed)
         self._verdict = Verdict(
             "success",
             score=float(score.value if self._map is None else self._map.probability_of(score.value)),
-            passed=None if score.passed is None else bool(score.passed),
+            passed=passed,
             text_output=score.text_output,
-            explanation=score.explanation if wants_explanation(self._explain, score.passed) else None,
+            explanation=score.explanation if wants_explanation(self._explain, passed) else None,
             spans=[list(span) for span in score.spans] if score.spans is not None else None,
             extra=self._build_extra(score),
             duration_us=(time.perf_counter_ns() - self._began) // 1000,
@@ -388,6 +412,14 @@ class _UnitParts:
             extra=extra,
             duration_us=sum(verdict.duration_us or 0 for verdict in verdicts),
         )
+
+
+def _explain_undecided(score: Score, why: UndecidedReason, passed: bool | None) -> Score:
+    """Return the score with the reason in its extra, and in words before its explanation."""
+    counted = {True: ", counted as a pass", False: ", counted as a fail", None: ""}[passed]
+    begin = f"Undecided{counted}: {UNDECIDED_TEXTS[why]}."
+    explanation = None if score.explanation is None else f"{begin} {score.explanation}"
+    return replace(score, explanation=explanation, extra={**score.extra, UNDECIDED: why})
 
 
 def _is_failure(verdict: Verdict) -> bool:

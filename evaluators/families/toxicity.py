@@ -23,7 +23,7 @@ from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.moderation import moderated
 from evaluators.judging.settings import ASKING, get_threshold
 from evaluators.score_map import SCORE_MAP
-from evaluators.settings import CONVERSATION, THRESHOLD, TURN, object_schema, unit_setting
+from evaluators.settings import CONVERSATION, THRESHOLD, TURN, UNDECIDED, object_schema, unit_setting
 from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, require_readable
@@ -96,6 +96,7 @@ class Toxicity(Family):
     settings_schema = object_schema(
         {
             "pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD},
+            "undecided": UNDECIDED,
             "score_map": SCORE_MAP,
             **{name: ASKING[name] for name in ("connection", "model", "timeout_seconds", "no_cache")},
             "unit": unit_setting(TURN, CONVERSATION),

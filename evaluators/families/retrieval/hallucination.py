@@ -29,7 +29,7 @@ from evaluators.judging.questions.claims import judge_claims
 from evaluators.judging.questions.covered_claims import judge_covered_claims
 from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, is_strict, judge_settings
 from evaluators.score_map import SCORE_MAP
-from evaluators.settings import TURN, object_schema, unit_setting
+from evaluators.settings import TURN, UNDECIDED, object_schema, unit_setting
 from evaluators.values import GENERATED, SAMPLED
 
 DEFAULT_THRESHOLD = SUPPORTED
@@ -98,7 +98,12 @@ class Hallucination(Family):
     accepts_own_profiles = True
     cards = card_texts.HALLUCINATION
     settings_schema = object_schema(
-        {**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP, "unit": unit_setting(TURN)}
+        {
+            **judge_settings(DEFAULT_THRESHOLD),
+            "undecided": UNDECIDED,
+            "score_map": SCORE_MAP,
+            "unit": unit_setting(TURN),
+        }
     )
     managed_profiles = (
         ManagedProfile(
