@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaluators.cards.texts.judged import STRICT_CLAIMS, judge_card
+from evaluators.cards.texts.judged import NO_EXCUSES, STRICT_CLAIMS, describe_changes, judge_card
 from evaluators.values import CardText, KnownMiss
 
 ENGLISH = "English; a text in another language is refused, and one too short to tell is scored and says so."
@@ -37,8 +37,7 @@ HALLUCINATION = {
     ),
     "retrieval-hallucination-judge": judge_card(
         "A claim that the judge splits off wrongly is judged as it was split.",
-        id="retrieval-hallucination-judge-2026-11-23",
-        change=STRICT_CLAIMS,
+        changes=describe_changes("retrieval-hallucination-judge", strict=STRICT_CLAIMS, exacting=NO_EXCUSES),
         threshold="Above half of the share of supported claims, so that one unsupported claim fails.",
     ),
 }  # fmt: skip
@@ -61,7 +60,9 @@ ANSWER_RELEVANCE = {
             "and more abstentions are known.",
         },
     ),
-    "retrieval-answer-relevance-judge": judge_card(id="retrieval-answer-relevance-judge-2026-11-23", threshold=ALL_MET),
+    "retrieval-answer-relevance-judge": judge_card(
+        changes=describe_changes("retrieval-answer-relevance-judge"), threshold=ALL_MET
+    ),
 }
 CONTEXT_RELEVANCE = {
     "retrieval-context-relevance": CardText(
@@ -76,7 +77,7 @@ CONTEXT_RELEVANCE = {
     ),
     "retrieval-context-relevance-judge": judge_card(
         "Each context is graded alone: an answer that needs two of them is in neither.",
-        id="retrieval-context-relevance-judge-2026-11-23",
+        changes=describe_changes("retrieval-context-relevance-judge"),
         threshold="Between the grade for the same subject and that for a part of the answer.",
     ),
 }
@@ -95,7 +96,7 @@ CONTEXT_SUFFICIENCY = {
         },
     ),
     "retrieval-context-sufficiency-judge": judge_card(
-        id="retrieval-context-sufficiency-judge-2026-11-23", threshold=ALL_MET
+        changes=describe_changes("retrieval-context-sufficiency-judge"), threshold=ALL_MET
     ),
 }
 HALLUCINATION["retrieval-hallucination-2026-11-20"] = replace(

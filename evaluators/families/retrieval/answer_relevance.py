@@ -23,7 +23,13 @@ from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
-from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, judge_settings
+from evaluators.judging.settings import (
+    EXACTING,
+    find_before_exacting,
+    find_before_strict,
+    get_threshold,
+    judge_settings,
+)
 from evaluators.relevance.asking_back import asks_back
 from evaluators.relevance.yes_or_no import BARE, asks_yes_or_no, is_bare_answer, misses_question
 from evaluators.score_map import SCORE_MAP
@@ -57,7 +63,7 @@ _TURN = re.compile(r"\b(?:but|however|that\s+said|although|though|nevertheless|s
 
 
 _BY_JUDGE = EvaluatorSpec(
-    id="retrieval-answer-relevance-judge-2026-11-23",
+    id="retrieval-answer-relevance-judge-2026-11-30",
     name="Answer relevance, judge",
     description="An LLM of yours decides: on topic, of the right kind, an answer, complete.",
     aliases=(
@@ -67,7 +73,7 @@ _BY_JUDGE = EvaluatorSpec(
         "answer-relevance-large",
     ),
     default_profile="answer-relevance",
-    settings={"variant": "judge", **STRICT},
+    settings={"variant": "judge", **EXACTING},
     components=("generator",),
     formula="the judge's rating, 0 to 1",
     output_types=(GENERATED,),
@@ -128,6 +134,7 @@ class AnswerRelevance(Family):
             description="The same with a lower line, for any text in Latin letters; what asks back may pass.",
         ),
         _BY_JUDGE,
+        find_before_exacting(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-23"),
         find_before_strict(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-20"),
     )
 

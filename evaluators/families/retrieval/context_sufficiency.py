@@ -21,7 +21,7 @@ from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
 from evaluators.judging.questions.relevance import judge_sufficiency
-from evaluators.judging.settings import STRICT, find_before_strict, judge_settings
+from evaluators.judging.settings import EXACTING, find_before_exacting, find_before_strict, judge_settings
 from evaluators.relevance.one_sentence import support_within_sentences
 from evaluators.settings import THRESHOLD, number_setting, object_schema
 from evaluators.text.against import compare_with_threshold
@@ -49,7 +49,7 @@ _SMALL = EvaluatorSpec(
     output_types=(DOCUMENTS,),
 )
 _BY_JUDGE = EvaluatorSpec(
-    id="retrieval-context-sufficiency-judge-2026-11-23",
+    id="retrieval-context-sufficiency-judge-2026-11-30",
     name="Context sufficiency, judge",
     description="An LLM of yours decides whether the contexts are enough, and hold the gold answer if any.",
     aliases=(
@@ -59,7 +59,7 @@ _BY_JUDGE = EvaluatorSpec(
         "context-sufficiency-large",
     ),
     default_profile="context-sufficiency",
-    settings={"variant": "judge", **STRICT},
+    settings={"variant": "judge", **EXACTING},
     components=("retriever",),
     formula="the judge's rating, 0 to 1",
     output_types=(DOCUMENTS,),
@@ -116,6 +116,7 @@ class ContextSufficiency(Family):
             description="The same with a lower line without a gold answer, in any language in Latin letters.",
         ),
         _BY_JUDGE,
+        find_before_exacting(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-23"),
         find_before_strict(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-20"),
     )
 
