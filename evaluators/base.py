@@ -364,6 +364,12 @@ class Family(ABC):
         """Return whether scores with these settings pass or fail; without a threshold they do neither."""
         return True
 
+    @property
+    def can_be_undecided(self) -> bool:
+        """Return whether its profiles have the setting `undecided`, so that a score may come without a verdict."""
+        properties = self.settings_schema.get("properties")
+        return isinstance(properties, dict) and "undecided" in properties
+
     def warm_up(self) -> None:
         """Load what the first score would load, so that a worker pays before it takes work."""
         return

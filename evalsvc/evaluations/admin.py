@@ -17,6 +17,8 @@ from unfold.decorators import display
 
 from evalsvc.accounts.admin.base import READER, TEXT_CLASS, BigTablePaginator, ScopedAdmin, is_operator, shorten
 from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.verdicts import UNDECIDED
+from evalsvc.evaluations.wire.scores import get_undecided_families
 from evalsvc.tenancy.scope import id_at
 from evaluators.registry import families
 
@@ -106,10 +108,12 @@ class PassFilter(ChoiceFilter):
     parameter_name = "passed"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> Choices:
-        """Return both verdicts."""
-        return [("yes", "Passed"), ("no", "Failed")]
+        """Return the verdicts."""
+        return [("yes", "Passed"), ("no", "Failed"), (UNDECIDED, "Undecided")]
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
+        if value == UNDECIDED:
+            return rows.filter(passed=None, status=Evaluation.Status.SUCCESS, family__in=get_undecided_families())
         return rows.filter(passed=value == "yes")
 
 

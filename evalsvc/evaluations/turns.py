@@ -47,8 +47,10 @@ def explain_turns(rows: Sequence[Mapping[str, Any]]) -> str:
     judged = [row for row in rows if row["score"] is not None]
     worst = min(judged, key=lambda row: row["score"])
     begin = f"The mean of {len(judged)} judged turns."
-    if all(row["pass"] is not None for row in judged):
-        begin = f"Of {len(judged)} judged turns, {sum(row['pass'] for row in judged)} pass."
+    n_undecided = sum("why" in row and row["pass"] is None for row in judged)
+    if all(row["pass"] is not None or "why" in row for row in judged):
+        rest = f", {n_undecided} {'is' if n_undecided == 1 else 'are'} undecided" if n_undecided else ""
+        begin = f"Of {len(judged)} judged turns, {sum(row['pass'] is True for row in judged)} pass{rest}."
     because = f" {worst['explanation']}" if "explanation" in worst else ""
     lowest = f"The lowest score is {worst['score']:.4g}, of message {worst['message']}.{because}"
     return f"{begin} {lowest} {list_unjudged(rows)}".strip()

@@ -7,7 +7,7 @@ import pytest
 
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import REACH, _may_have_moved, interval_values
-from evalsvc.evaluations.history.packed import unpack_verdicts
+from evalsvc.evaluations.history.packed import count_unjudged, unpack_verdicts
 
 
 def facts_of(verdicts: np.ndarray, *, revision: int = 3, source: int = 1) -> bytes:
@@ -50,7 +50,7 @@ def test_the_row_the_source_and_the_passes() -> None:
     "facts",
     [
         b"",
-        facts_of(np.array([1, -1, 0])),
+        facts_of(np.array([-1, -1, -1])),
         facts_of(np.array([1, 0]), revision=1) + facts_of(np.array([1, 0]), revision=2),
         facts_of(np.array([1, 0]), revision=1) + facts_of(np.array([1, 0]), revision=4097),
         facts_of(np.array([1, 0]), source=0) + facts_of(np.array([1, 0]), source=2),
@@ -66,6 +66,23 @@ def test_what_is_not_all_alike_is_told_apart(facts: bytes) -> None:
     judged = (np.frombuffer(facts, np.int32) & 3) > 0
     assert (window.values.size, window.n_no_verdict) == (judged.sum(), n - judged.sum())
     assert len(window.marks) == len(window.values)
+
+
+def test_scores_without_a_verdict_are_left_out_and_counted() -> None:
+    rng = np.random.default_rng(7)
+    for n in (2, 40, 1000):
+        verdicts = rng.integers(-1, 2, n)
+        verdicts[rng.integers(n)] = 1
+        facts, ids, scores = facts_of(verdicts), np.arange(n, 0, -1), rng.random(n)
+        history = HistorySnapshot(ids.tobytes(), scores.tobytes(), facts, None, None, 0.0)
+
+        window = interval_values(history, "pass", None)
+
+        decided = verdicts >= 0
+        assert window.verdicts is not None and window.verdicts.n_passed == (verdicts == 1).sum()
+        assert window.values.tolist() == verdicts[decided].tolist()
+        assert window.ids.tolist() == ids[decided].tolist()
+        assert window.n_no_verdict == count_unjudged(facts) == (~decided).sum()
 
 
 @pytest.mark.parametrize("most", [None, 1, 3, 10])

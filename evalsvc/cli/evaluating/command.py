@@ -22,7 +22,7 @@ from evalsvc.cli.report import Report
 from evalsvc.client import Client, SampleResult
 from evalsvc.client.results.verdicts import Verdict
 
-COUNTS = ("n", "n_passed", "n_failed", "n_without_score", "n_no_threshold")
+COUNTS = ("n", "n_passed", "n_failed", "n_without_score", "n_no_threshold", "n_undecided")
 EPILOG = """Examples:
 
 \b
@@ -160,6 +160,8 @@ def _outcome(verdict: Verdict) -> str:
         return "n_without_score"
     if verdict.pass_reason:
         return "n_no_threshold"
+    if verdict.is_undecided:
+        return "n_undecided"
     return "n_failed" if verdict.passed is False else "n_passed"
 
 

@@ -17,6 +17,7 @@ from evalsvc.client.resources.datasets import DatasetRecord
 from evalsvc.client.resources.experiments import ExperimentRecord
 from evalsvc.client.resources.gates import GateRecord
 from evalsvc.client.resources.profiles import ProfileRecord
+from evalsvc.client.results.verdicts import format_undecided, read_bounds
 from evalsvc.client.service.evaluators import build_evaluator_entry
 from evalsvc.digits import ends_text, level_text, percent_text
 
@@ -174,7 +175,8 @@ def _history_line(history: Mapping[str, Any]) -> str:
     title = f"{history['evaluator_id']} ({history['profile_name']})"
     if history["pass_rate"] is None or interval.get("of") != "pass":
         return f"{title}: {n}" + _ends(interval, "mean")
-    return f"{title}: pass rate {percent_text(history['pass_rate'])}, {n}" + _ends(interval, "pass rate")
+    rate = f"{title}: pass rate {percent_text(history['pass_rate'])}, {n}" + _ends(interval, "pass rate")
+    return rate + format_undecided(history.get("n_undecided") or 0, read_bounds(history.get("pass_rate_bounds")))
 
 
 def _ends(interval: Mapping[str, Any], what: str) -> str:
@@ -185,7 +187,8 @@ def _ends(interval: Mapping[str, Any], what: str) -> str:
 
 
 def _point_line(point: Mapping[str, Any]) -> str:
-    passed = {True: ", pass", False: ", fail", None: ""}[point["pass"]]
+    verdict = point.get("verdict") or {True: "pass", False: "fail"}.get(point["pass"])
+    passed = f", {verdict}" if verdict else ""
     return f"  {point['created_at']}  {point['score']:g}{passed}"
 
 

@@ -33,6 +33,8 @@ class EvaluationRecord(ServiceObject):
     evaluation_type: str = ""
     created_at: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
+    verdict: str | None = None
+    why: str | None = None
 
     @classmethod
     def read(cls, body: object) -> EvaluationRecord:

@@ -140,6 +140,8 @@ class IntervalBody(TypedDict, total=False):
     n_distinct: int | None
     rows: Mapping[str, object] | None
     cluster_by: str | None
+    n_undecided: int | None
+    pass_rate_bounds: Sequence[float] | None
 
 
 class AdditionalInfoBody(TypedDict, total=False):
@@ -159,6 +161,8 @@ EvaluationResultBody = TypedDict(
         "score_raw": float | None,
         "pass": bool | None,
         "pass_reason": str | None,
+        "verdict": str | None,
+        "why": str | None,
         "explanation": str | None,
         "additional_info": AdditionalInfoBody | None,
     },
@@ -196,6 +200,8 @@ class HistoryBody(TypedDict, total=False):
     n_total: int
     mean: float | None
     pass_rate: float | None
+    n_undecided: int
+    pass_rate_bounds: Sequence[float] | None
     confidence_interval: IntervalBody | None
     endings: Mapping[str, int]
     points: Sequence[Mapping[str, object]]

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.results.bodies import HistoryBody
-from evalsvc.client.results.verdicts import Interval
+from evalsvc.client.results.verdicts import Interval, read_bounds
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.digits import format_places
@@ -33,6 +33,7 @@ class HistoryPoint:
     config_id: str | None = None
     output_id: str | None = None
     example_id: str | None = None
+    verdict: str | None = None
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> HistoryPoint:
@@ -40,7 +41,7 @@ class HistoryPoint:
 
         A point of an evaluation has its ID, a point of an experiment names the evaluated output.
         """
-        origin = ("source", "experiment_id", "config_id", "output_id", "example_id")
+        origin = ("source", "experiment_id", "config_id", "output_id", "example_id", "verdict")
         optional_fields = {name: body[name] for name in origin if name in body}
         return cls(
             body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **optional_fields
@@ -49,7 +50,11 @@ class HistoryPoint:
 
 @dataclass(frozen=True, slots=True)
 class History(Plottable):
-    """The captured scores of one evaluator under one profile: a page of them, and the interval of the newest 1000."""
+    """The captured scores of one evaluator under one profile: a page of them, and the interval of the newest 1000.
+
+    `pass_rate` is that of the decided ones; `n_undecided` are the others, and `pass_rate_bounds` the rate with them as
+    fails and as passes, where they are more than a tenth.
+    """
 
     evaluator: str
     profile: str
@@ -61,6 +66,8 @@ class History(Plottable):
     points: tuple[HistoryPoint, ...]
     next_cursor: str | None
     endings: Mapping[str, int] = field(default_factory=dict)
+    n_undecided: int = 0
+    pass_rate_bounds: tuple[float, float] | None = None
 
     @classmethod
     def read(cls, body: HistoryBody) -> History:
@@ -76,6 +83,8 @@ class History(Plottable):
             interval=Interval.read(body.get("confidence_interval")),
             points=tuple(points),
             endings=body.get("endings") or {},
+            n_undecided=body.get("n_undecided") or 0,
+            pass_rate_bounds=read_bounds(body.get("pass_rate_bounds")),
             next_cursor=body.get("next_cursor"),
         )
 
@@ -93,9 +102,7 @@ class History(Plottable):
         table = render_table(
             ("interval", "of"), [(interval, self._covers) for interval in self.spans()], caption=caption
         )
-        points = [
-            [point.created_at, f"{point.score:g}", _word(point.passed), point.source] for point in self.points[:SHOWN]
-        ]
+        points = [[point.created_at, f"{point.score:g}", _word(point), point.source] for point in self.points[:SHOWN]]
         return table + render_table(("at", "score", "passed", "from"), points)
 
     @property
@@ -112,5 +119,7 @@ class History(Plottable):
         return build_frame(asdict(point) for point in self.points)
 
 
-def _word(passed: bool | None) -> str:
-    return "" if passed is None else "yes" if passed else "no"
+def _word(point: HistoryPoint) -> str:
+    if point.passed is None:
+        return point.verdict or ""
+    return "yes" if point.passed else "no"

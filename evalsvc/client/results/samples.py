@@ -44,7 +44,10 @@ class SampleResult:
 
     @property
     def passed(self) -> bool | None:
-        """Return whether every evaluator gave a score and passed it; None if one has no threshold and none failed."""
+        """Return whether every evaluator gave a score and passed it.
+
+        None if one has no threshold or is undecided, and none failed.
+        """
         return False if self.result is None else self.result.passed
 
     @property

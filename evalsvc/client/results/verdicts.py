@@ -28,7 +28,8 @@ class Interval(Plottable):
     has for evaluations, experiments and imports the number of their scores (`n`) and their mean (`rate`). `scope`,
     `since` and `include_experiments` define the scores that were read; with the warning `mixed_revisions`,
     `suggested_since` is a `since` with one revision only. `drift` is when the level shifted, and the interval since
-    then.
+    then. A pass rate is that of the decided scores: `n_undecided` are neither passes nor fails, and where they are more
+    than a tenth, `pass_rate_bounds` is the rate with all of them as fails, and as passes.
     """
 
     strategy: str
@@ -53,6 +54,8 @@ class Interval(Plottable):
     n_distinct: int | None = None
     rows: Mapping[str, Any] = field(default_factory=dict)
     cluster_by: str | None = None
+    n_undecided: int = 0
+    pass_rate_bounds: tuple[float, float] | None = None
 
     @classmethod
     def read(cls, body: IntervalBody | None) -> Interval | None:
@@ -82,6 +85,8 @@ class Interval(Plottable):
             n_distinct=body.get("n_distinct"),
             rows=body.get("rows") or {},
             cluster_by=body.get("cluster_by"),
+            n_undecided=body.get("n_undecided") or 0,
+            pass_rate_bounds=read_bounds(body.get("pass_rate_bounds")),
         )
 
     @property
@@ -122,6 +127,7 @@ class Interval(Plottable):
         text += (f" of {self._scope_text}" if self._scope_text else "") + self._parts
         if self.n_distinct is not None and self.n_distinct < self.n:
             text += f", {self.n_distinct} distinct samples"
+        text += format_undecided(self.n_undecided, self.pass_rate_bounds)
         if self.advice:
             text += (
                 f"; {self.advice['kind']} [{format_places(self.advice['lower'])}, "
@@ -135,7 +141,8 @@ class Verdict:
     """One evaluator's answer: a score, or an error that explains why the score is missing.
 
     `score` is the number used for ranking; `passed` is whether it reaches the profile's `threshold`. Without one it is
-    None, and `pass_reason` is `no threshold`.
+    None, and `pass_reason` is `no threshold`. `verdict` is `pass`, `fail` or `undecided`; `why` is the reason of an
+    undecided one, whose `passed` is None unless the profile's setting `undecided` says otherwise.
     `experiment_interval` contains the estimates of a running experiment, in addition to the history, if the call named
     one.
     """
@@ -155,6 +162,8 @@ class Verdict:
     positions: tuple[tuple[int, int], ...] | None = None
     extra: Mapping[str, Any] | None = None
     evaluation_id: str | None = None
+    verdict: str | None = None
+    why: str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -167,11 +176,19 @@ class Verdict:
         """The score and what it means, or why there is none."""
         if self.score is None:
             return self.error_code or self.status
+        if self.is_undecided:
+            return f"{self.score} undecided ({self.why})"
         return f"{self.score}{'' if self.passed is None else ' pass' if self.passed else ' fail'}"
+
+    @property
+    def is_undecided(self) -> bool:
+        """Return whether the evaluator could not tell pass from fail."""
+        return self.passed is None and self.why is not None
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table, with its interval."""
-        names = ("evaluator", "profile", "status", "score", "passed", "threshold", "explanation", "error_code")
+        names = ("evaluator", "profile", "status", "score", "passed", "verdict", "why", "threshold")
+        names += ("explanation", "error_code")
         return {name: getattr(self, name) for name in names} | _interval_cells(self.interval)
 
     def _repr_html_(self) -> str:
@@ -217,6 +234,8 @@ class Verdict:
             positions=None if spans is None else tuple((int(start), int(end)) for start, end in spans),
             extra=info.get("extra"),
             evaluation_id=body.get("evaluation_id") or result.get("id"),
+            verdict=result.get("verdict"),
+            why=result.get("why"),
             raw=body,
         )
 
@@ -251,8 +270,15 @@ class EvaluateResult(Sequence[Verdict], Plottable):
 
     @property
     def passed(self) -> bool | None:
-        """Return whether every evaluator gave a score and passed it; None if one has no threshold and none failed."""
-        decided = [verdict.passed is True for verdict in self.verdicts if verdict.pass_reason is None]
+        """Return whether every evaluator gave a score and passed it.
+
+        None if one has no threshold or is undecided, and none failed.
+        """
+        decided = [
+            verdict.passed is True
+            for verdict in self.verdicts
+            if verdict.pass_reason is None and not verdict.is_undecided
+        ]
         return None if all(decided) and len(decided) < len(self.verdicts) else all(decided)
 
     @property
@@ -307,6 +333,19 @@ def _format_warning(warning: Mapping[str, Any]) -> str:
     """Return a warning of the service in a line."""
     guesses = " or ".join(warning.get("did_you_mean") or ())
     return f"{warning['pointer']}: {warning['detail']}" + (f" Did you mean {guesses}?" if guesses else "")
+
+
+def read_bounds(bounds: Sequence[float] | None) -> tuple[float, float] | None:
+    """Read the wire's `pass_rate_bounds`."""
+    return (bounds[0], bounds[1]) if bounds else None
+
+
+def format_undecided(n: int, bounds: tuple[float, float] | None) -> str:
+    """Return how many scores are undecided, and the pass rate with all of them as fails, and as passes."""
+    if not n:
+        return ""
+    rates = f", pass rate {format_places(bounds[0])} to {format_places(bounds[1])} with them" if bounds else ""
+    return f", {n} undecided{rates}"
 
 
 def _format_scope(value: object) -> str:

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve, resolve_evaluator
-from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.interval import answer_interval, count_undecided
 from evalsvc.evaluations.history.lineage import find_origins
 from evalsvc.evaluations.history.read import (
     count_endings,
@@ -37,7 +37,7 @@ from evalsvc.evaluations.wire.interval_request import (
     IntervalOptions,
     read_query,
 )
-from evalsvc.evaluations.wire.scores import NO_THRESHOLD
+from evalsvc.evaluations.wire.scores import NO_THRESHOLD, get_verdict_word
 from evalsvc.judges.calls.endings import TRUNCATED, is_truncated
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
@@ -45,6 +45,7 @@ from evalsvc.rest.answering.shapes import KeyWarning, answers_with
 from evalsvc.rest.basics.nearest import nearest
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
+from evaluators.base import Family
 
 
 class HistoryIn(serializers.Serializer[Any]):
@@ -120,8 +121,9 @@ class HistoryView(AccountView):
         of = f"history:{self.account.pk}:{evaluator_id}:{profile_name}:{sorted(window.items())}"
         points, cursor = page(rows, limit=query_values["limit"], cursor=query_values.get("cursor"), of=of)
         history = read_window(self.account.pk, (evaluator_id, profile_name), ask, window)
-        answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most)}
         family, has_verdict = (run.family, run.has_verdict) if run else (None, True)
+        n_undecided = count_undecided(family, history, ask.most) if has_verdict else 0
+        answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most, n_undecided=n_undecided)}
         answer["pass_reason"] = None if has_verdict else NO_THRESHOLD
         answer |= {} if has_verdict else {"pass_rate": None}
         declared = None if run else get_declared_range(self.account, evaluator_id, profile_name)
@@ -133,7 +135,7 @@ class HistoryView(AccountView):
         if not answer["n_total"]:
             answer |= self._build_hints(evaluator_id, profile_name, ask)
         lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)
-        point_rows = points_out(self.account.pk, points, lines)
+        point_rows = points_out(self.account.pk, points, lines, family if has_verdict else None)
         return Response(history_shapes.History(**answer, points=point_rows, next_cursor=cursor))
 
     def _build_hints(self, evaluator_id: str, profile_name: str, ask: IntervalOptions) -> dict[str, Any]:
@@ -172,18 +174,23 @@ class HistoryView(AccountView):
 
 
 def points_out(
-    account_id: int, rows: Sequence[HistoryScore], thresholds: Mapping[int | None, float | None]
+    account_id: int,
+    rows: Sequence[HistoryScore],
+    thresholds: Mapping[int | None, float | None],
+    family: Family | None,
 ) -> list[history_shapes.ScorePoint]:
     """Return scores of a history, each with where it comes from, and the line of its verdict where its profile has one.
 
     `score` is what ranks, whatever the answer of its family is on the wire.
     """
+    can_be_undecided = family is not None and family.can_be_undecided
     return [
         history_shapes.ScorePoint(
             id=str(row.id),
             created_at=row.created_at,
             score=row.score,
             passed=row.passed,
+            verdict=get_verdict_word(row.passed, can_be_undecided=can_be_undecided),
             threshold=thresholds.get(row.revision),
             revision=row.revision,
             source=row.source,

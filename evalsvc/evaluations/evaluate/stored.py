@@ -26,6 +26,7 @@ from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.wire.answer import EntryFacts, RequestFacts
 from evalsvc.evaluations.wire.interval_request import load_interval_options
+from evalsvc.evaluations.wire.scores import get_why
 from evalsvc.evaluations.wire.stored import build_entry, request_facts
 from evalsvc.rest.problems import Invalid, NotFound
 from evalsvc.tenancy.scope import account_scope, current_role
@@ -174,7 +175,8 @@ def _add_intervals(request: EvaluationRequest, entries: list[EntryFacts], pairs:
     for entry, history in zip(entries, histories, strict=True):
         if entry.family is not None:
             profile = f"{entry.profile_name}:{entry.profile_revision}"
-            has_verdict = entry.verdict.passed is not None or may_fail(request.account_id, profile)
+            is_decided = entry.verdict.passed is not None or get_why(entry.verdict) is not None
+            has_verdict = is_decided or may_fail(request.account_id, profile)
             entry.interval = answer_interval(ask, find_family(entry.family), history, has_verdict=has_verdict)
             if side is not None:
                 entry.experiment_interval = side.interval_of(entry.evaluator_id, entry.profile_name)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
-from evalsvc.evaluations.history.packed import Verdicts, unpack_verdicts
+from evalsvc.evaluations.history.packed import Verdicts, count_unjudged, unpack_verdicts
 from evalsvc.evaluations.wire.interval_request import AUTO, EPOCH, IntervalOptions
 from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.stats.basics.results import HistoryInterval
 from evalsvc.stats.basics.rows import IntervalRows
+from evalsvc.stats.estimates.bounds import bound_pass_rate
 from evalsvc.stats.histories.batches import MIXED, batched_interval, homogeneity_p_value
 from evalsvc.stats.histories.drift import LEAST, detect_drift
 from evalsvc.stats.strategies.answers import interval_for
@@ -32,6 +33,7 @@ ROWS = tuple(field.name for field in dataclasses.fields(IntervalRows))
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
 # Of the values of a window: more than this, and they are not independent.
 MAX_REPEATED = 0.05
+ALL_UNDECIDED = "No score is decided: the evaluator could not tell pass from fail."
 NO_RANGE = "All scores are equal and their range is unknown. Scores that are sent with `value_range` get an interval."
 _NO_SCORES = np.empty(0)
 _NO_IDS = np.empty(0, np.int64)
@@ -125,6 +127,7 @@ def answer_interval(
     rows = count_rows(window, sources)
     answer |= {"n_distinct": rows.n_distinct, "rows": {name: getattr(rows, name) for name in ROWS}}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources}
+    answer |= _describe_undecided(of, window, count_undecided(family, history, ask.most) if has_verdict else 0)
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
@@ -132,6 +135,22 @@ def answer_interval(
         answer["warnings"].append("drift")
     answer["drift"] = drift
     return answer
+
+
+def count_undecided(family: Family | None, history: HistorySnapshot | None, most: int | None) -> int:
+    """Return how many scores the evaluator could not decide: those without a verdict, of a family that may do so."""
+    if family is None or not family.can_be_undecided or history is None:
+        return 0
+    return count_unjudged(history.fact_bytes[: most and most * FACT_BYTES])
+
+
+def _describe_undecided(of: str, window: Window, n_undecided: int) -> dict[str, Any]:
+    """Return the number of undecided scores, and between which rates the pass rate lies whatever they are."""
+    bounds = None
+    if n_undecided and of == "pass":
+        n_pass = int(window.values.sum())
+        bounds = bound_pass_rate(n_pass, int(window.values.size) - n_pass, n_undecided)
+    return {"n_undecided": n_undecided, "pass_rate_bounds": bounds and [*bounds]}
 
 
 def interval_values(history: HistorySnapshot | None, of: str, most: int | None, *, has_verdict: bool = True) -> Window:
@@ -154,7 +173,10 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None, 
         chosen_among=history.chosen_among,
     )
     if of == "pass" and (alike := unpack_verdicts(history.fact_bytes[: most and most * FACT_BYTES])):
-        return replace(window, values=alike.row, verdicts=alike)
+        if alike.judged is None:
+            return replace(window, values=alike.row, verdicts=alike)
+        n_no_verdict = int(ids.size) - len(alike.packed)
+        return replace(window.select(alike.judged), values=alike.row, verdicts=alike, n_no_verdict=n_no_verdict)
     facts = history.facts[:most]
     window = replace(window, marks=facts >> 2)
     if of != "pass":
@@ -201,7 +223,7 @@ def compute_interval(
     numbers["advice"] = dataclasses.asdict(interval.advice) if interval.advice else None
     numbers["reason"] = interval.reason or _explain_missing(interval, window, is_clustered=clusters is not None)
     if interval.n == 0 and family is not None and window.n_no_verdict:
-        numbers["reason"] = NO_THRESHOLD
+        numbers["reason"] = ALL_UNDECIDED if has_verdict and family.can_be_undecided else NO_THRESHOLD
     return numbers
 
 

@@ -17,18 +17,23 @@ import numpy as np
 
 _WIDTH = 4
 _BLOCK = 32
+_JUDGED = bytes(byte for byte in range(256) if byte & 3)
 # The two highest bytes of a double that is 1.0; the others are zero.
 _TOP, _SECOND = 0x3F, 0xF0
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Judged rows of one source and revision, newest first: a byte each, the one that means pass, and how many pass."""
+    """Judged rows of one source and revision, newest first: a byte each, the one that means pass, and how many pass.
+
+    `judged` has which rows of the history they are, of shape (n,); None where they are all of it.
+    """
 
     packed: bytes
     passed: int
     n_passed: int
     source: int
+    judged: Any = None
 
     @property
     def row(self) -> Any:
@@ -76,10 +81,17 @@ def _limits(n: int, reach: float) -> tuple[tuple[int, int, float], ...]:
     return tuple(blocks)
 
 
+def count_unjudged(facts: bytes) -> int:
+    """Return how many rows of a history have no verdict, from its facts."""
+    if sys.byteorder != "little":
+        return int(np.count_nonzero(np.frombuffer(facts, np.int32) & 3 == 0))
+    return len(facts[::_WIDTH].translate(None, _JUDGED))
+
+
 def unpack_verdicts(facts: bytes) -> Verdicts | None:
     """Return the verdicts of a history from its facts, native int32 as `history_facts` in sql/functions.sql has them.
 
-    None unless there are some, every row is judged, and all are of one source and revision.
+    None unless some row is judged, and all are of one source and revision.
     """
     if sys.byteorder != "little" or not facts:
         return None
@@ -88,6 +100,10 @@ def unpack_verdicts(facts: bytes) -> Verdicts | None:
         return None
     packed, same = facts[::_WIDTH], first[0] & ~3
     n_passed = packed.count(same | 2)
-    if n_passed + packed.count(same | 1) != n:
-        return None
-    return Verdicts(packed, same | 2, n_passed, (first[0] >> 2) & 3)
+    n_judged, judged = n_passed + packed.count(same | 1), None
+    if n_judged != n:
+        if not n_judged or n_judged + packed.count(same) != n:
+            return None
+        judged = np.frombuffer(packed, np.uint8) != same
+        packed = packed.translate(None, bytes((same,)))
+    return Verdicts(packed, same | 2, n_passed, (first[0] >> 2) & 3, judged)

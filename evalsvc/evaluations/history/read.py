@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from django.db import connections
@@ -16,6 +16,7 @@ from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, EvaluationTag, HistoryScore
 from evalsvc.judges.calls.endings import ENDINGS
+from evalsvc.stats.estimates.bounds import bound_pass_rate
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings
 
@@ -63,16 +64,22 @@ def filter_window(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[Hist
 
 
 def history_summary(
-    rows: QuerySet[HistoryScore], history: HistorySnapshot, most: int | None = None
-) -> dict[str, float | int | None]:
-    """Return n, mean and pass rate of the newest scores of a history, and how many `rows` there are in all."""
+    rows: QuerySet[HistoryScore], history: HistorySnapshot, most: int | None = None, *, n_undecided: int = 0
+) -> dict[str, Any]:
+    """Return n, mean and pass rate of the newest scores of a history, and how many `rows` there are in all.
+
+    The pass rate is that of the scores with a verdict; its bounds count the undecided ones as fails, and as passes.
+    """
     scores = history.scores[:most].tolist()
     passes = [verdict == 2 for verdict in (history.facts[:most] & 3).tolist() if verdict]
+    bounds = bound_pass_rate(sum(passes), len(passes) - sum(passes), n_undecided) if n_undecided else None
     return {
         "n": len(scores),
         "n_total": rows.count() if len(scores) == (most or HISTORY_LENGTH) else len(scores),
         "mean": sum(scores) / len(scores) if scores else None,
         "pass_rate": sum(passes) / len(passes) if passes else None,
+        "n_undecided": n_undecided,
+        "pass_rate_bounds": bounds and [*bounds],
     }
 
 

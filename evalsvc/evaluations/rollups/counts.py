@@ -43,6 +43,8 @@ class DayCounts:
         would make the pass rate zero.
     n_pass, n_fail : int
         Those of the scores that have a verdict.
+    n_without : int
+        The other scores: undecided, without a threshold, or made elsewhere without a verdict.
     total, squares : float
         Sum of the scores in the history, and of their squares.
     """
@@ -57,9 +59,14 @@ class DayCounts:
 
     @property
     def rate(self) -> float | None:
-        """The pass rate; None where nothing has a verdict."""
+        """The pass rate of the scores with a verdict; None where nothing has one."""
         n = self.n_pass + self.n_fail
         return self.n_pass / n if n else None
+
+    @property
+    def n_without(self) -> int:
+        """The scores without a verdict."""
+        return self.n_scored - self.n_pass - self.n_fail
 
     @property
     def mean(self) -> float | None:

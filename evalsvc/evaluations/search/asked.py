@@ -12,6 +12,8 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
+from evalsvc.evaluations.verdicts import UNDECIDED
+from evalsvc.evaluations.wire.scores import get_undecided_families
 from evalsvc.rest.bodies.scalars import read_row_id, read_uuid
 
 Filter = dict[str, Any]
@@ -32,7 +34,7 @@ RESULTS = {"pass": True, "fail": False}
 MADE_BY = {"service": "patronus_evaluation", "client": "client_evaluation", "people": "annotation"}
 CHOICES: Mapping[str, Collection[str]] = {
     "period": PERIODS,
-    "result": (*RESULTS, "error"),
+    "result": (*RESULTS, UNDECIDED, "error"),
     "by": MADE_BY,
     "in": TEXTS,
     "feedback": ("positive", "negative"),
@@ -139,6 +141,10 @@ def _result(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
     result = values.get("result", "")
     if result in RESULTS:
         yield _is("pass", RESULTS[result])
+    elif result == UNDECIDED:
+        yield _is("pass", None)
+        yield _is("status", "success")
+        yield _is("evaluator_family", sorted(get_undecided_families()), "in")
     elif result == "error":
         yield _is("status", ["error", "validation_error"], "in")
 

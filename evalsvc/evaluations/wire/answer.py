@@ -13,7 +13,13 @@ from msgspec import UNSET
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import Verdict
 from evalsvc.evaluations.wire.inputs import as_sent, echo
-from evalsvc.evaluations.wire.scores import get_pass_reason, to_client_extra, to_client_score
+from evalsvc.evaluations.wire.scores import (
+    get_pass_reason,
+    get_verdict_word,
+    get_why,
+    to_client_extra,
+    to_client_score,
+)
 from evalsvc.evaluations.wire.shapes import (
     AdditionalInfo,
     EvaluateAnswer,
@@ -104,7 +110,7 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
     """Return the verdict in the superset of the keys that clients of this wire know."""
     verdict, captured, extras = entry.verdict, entry.captured, request.extras or {}
     details = entry.details or {}
-    score = to_client_score(entry.family, verdict.score, verdict.passed)
+    score, why = to_client_score(entry.family, verdict.score, verdict.passed), get_why(verdict)
     return EvaluationVerdict(
         id=digits(entry.evaluation_id) if captured else None,
         project_id=digits(request.project_id) if captured else None,
@@ -127,6 +133,8 @@ def evaluation_result(request: RequestFacts, entry: EntryFacts) -> EvaluationVer
         ending=extras.get("ending", None if request.sample.output is None else STOP),
         passed=verdict.passed,
         pass_reason=get_pass_reason(entry.evaluation_type, verdict),
+        verdict=get_verdict_word(verdict.passed, can_be_undecided=why is not None),
+        why=why,
         score_raw=score,
         score_normalized=score,
         text_output=verdict.text_output,
@@ -166,6 +174,7 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
     `row` is an Evaluation or a row of `search_evaluations`, which comes with its request's row of `requests_of`.
     """
     request, details = request or row.request, as_sent(row.details) if row.details else {}
+    why = get_why(row)
     return StoredEvaluation(
         id=str(row.id),
         log_id=row.log_id or "",
@@ -188,6 +197,8 @@ def evaluation_out(row: Any, request: Any = None, *, config: dict[str, Any] | No
         ending=request.ending,
         passed=row.passed,
         pass_reason=get_pass_reason(row.evaluation_type, row),
+        verdict=get_verdict_word(row.passed, can_be_undecided=why is not None),
+        why=why,
         score=to_client_score(row.family, row.score, row.passed),
         text_output=row.text_output,
         metadata=_metadata(row, details),

@@ -98,6 +98,25 @@ class IntervalRowCounts(AnswerShape):
     sources: Annotated[dict[str, int], Meta(description="Rows by source, where there are several.")]
 
 
+VerdictWord: TypeAlias = Annotated[
+    str | None,
+    Meta(
+        description="`undecided` where the evaluator cannot tell, so that `pass` is null. Null without a threshold.",
+        extra_json_schema={"enum": ["pass", "fail", "undecided", None]},
+    ),
+]
+NumberUndecided: TypeAlias = Annotated[
+    int, Meta(description="Scores that the evaluator could not decide: neither passes nor fails.")
+]
+PassRateBounds: TypeAlias = Annotated[
+    list[float] | None,
+    Meta(
+        description="Where more than a tenth of the scores are undecided: the pass rate with all of them as fails, and"
+        " as passes."
+    ),
+]
+
+
 class ConfidenceInterval(AnswerShape):
     """The interval over a history, or null numbers and the reason."""
 
@@ -116,7 +135,9 @@ class ConfidenceInterval(AnswerShape):
     autocorrelation_width_factor: float | None
     advice: Advice | None
     reason: Annotated[str | None, Meta(description="Why there are no numbers.")]
-    n_no_verdict: Annotated[int, Meta(description="Scores that nobody judged, which `of: pass` leaves out.")]
+    n_no_verdict: Annotated[int, Meta(description="Scores without a verdict, which `of: pass` leaves out.")]
+    n_undecided: NumberUndecided
+    pass_rate_bounds: PassRateBounds
     sources: Annotated[
         dict[str, SourceShare],
         Meta(
@@ -144,6 +165,7 @@ class ScorePoint(AnswerShape):
     created_at: Moment
     score: float
     passed: bool | None = field(name="pass")
+    verdict: VerdictWord
     threshold: Annotated[float | None, Meta(description="The line of the verdict, where its profile has one.")]
     revision: int | None
     source: str
@@ -162,7 +184,11 @@ class History(AnswerShape):
     n: Annotated[int, Meta(description="Scores that the interval is of: the newest 1000 at most.")]
     n_total: Annotated[int, Meta(description="All captured scores.")]
     mean: Annotated[float | None, Meta(description="Of the n newest.")]
-    pass_rate: Annotated[float | None, Meta(description="Of the n newest.")]
+    pass_rate: Annotated[
+        float | None, Meta(description="Of those of the n newest that have a verdict: undecided scores are left out.")
+    ]
+    n_undecided: NumberUndecided
+    pass_rate_bounds: PassRateBounds
     pass_reason: Annotated[str | None, Meta(description="`no threshold` where the profile has none.")]
     confidence_interval: ConfidenceInterval | None
     endings: Annotated[

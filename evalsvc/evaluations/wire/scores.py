@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Q
 
+from evalsvc.evaluations.verdicts import UNDECIDED
 from evaluators.registry import families
 
 NO_THRESHOLD = "no threshold"
@@ -32,18 +33,38 @@ def get_verdict_families() -> frozenset[str]:
     return frozenset(family.name for family in families() if family.by_verdict)
 
 
+@functools.cache
+def get_undecided_families() -> frozenset[str]:
+    """Return the names of the families whose scores may be undecided: without a verdict in spite of a threshold."""
+    return frozenset(family.name for family in families() if family.can_be_undecided)
+
+
+def get_why(verdict: Any) -> str | None:
+    """Return why an evaluator could not decide; also where the profile counts that as a pass or a fail."""
+    why = (verdict.extra or {}).get(UNDECIDED)
+    return why if isinstance(why, str) else None
+
+
+def get_verdict_word(passed: bool | None, *, can_be_undecided: bool) -> str | None:
+    """Return `pass`, `fail` or `undecided`; None where there is nothing to decide by, as without a threshold."""
+    if passed is None:
+        return UNDECIDED if can_be_undecided else None
+    return "pass" if passed else "fail"
+
+
 def to_client_score(family: str | None, score: float | None, passed: bool | None) -> float | None:
-    """Return the score of a verdict."""
+    """Return the score of a verdict; that of an undecided one is the score that ranks."""
     return float(passed) if passed is not None and family in get_verdict_families() else score
 
 
 def get_pass_reason(evaluation_type: str, verdict: Any) -> str | None:
-    """Return why the score of a managed evaluator has no verdict; None for a verdict, and without a score.
+    """Return why the score of a managed evaluator has no verdict; None for one that is undecided, and without a score.
 
     `verdict` is a Verdict or a row that has its columns. Who sends scores made elsewhere may leave out their verdict.
     """
-    is_managed = evaluation_type == "patronus_evaluation"
-    return NO_THRESHOLD if is_managed and verdict.status == "success" and verdict.passed is None else None
+    if verdict.passed is not None or verdict.status != "success" or evaluation_type != "patronus_evaluation":
+        return None
+    return None if get_why(verdict) else NO_THRESHOLD
 
 
 def to_client_extra(
@@ -63,4 +84,6 @@ def score_condition(lookup: str, value: object) -> Q:
         return Q(**{f"score__{lookup}": value})
     mine = Q(family__in=sorted(get_verdict_families()))
     verdicts = [verdict for verdict in (True, False) if compare(float(verdict), value)]
-    return (mine & Q(passed__in=verdicts)) | (~mine & Q(**{f"score__{lookup}": value}))
+    # An undecided score is shown as it is.
+    itself = ~mine | Q(passed=None)
+    return (mine & Q(passed__in=verdicts)) | (itself & Q(**{f"score__{lookup}": value}))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from evalsvc.evaluations.wire.history_shapes import ConfidenceInterval
+from evalsvc.evaluations.wire.history_shapes import ConfidenceInterval, VerdictWord
 from evalsvc.judges.calls.endings import ENDINGS
 from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, Json, Moment
+from evaluators.base import UndecidedReason
 
 Status: TypeAlias = Annotated[
     str, Meta(extra_json_schema={"enum": ["success", "error", "validation_error", "pending"]})
@@ -31,6 +32,16 @@ class AdditionalInfo(AnswerShape):
 
 PassReason = Annotated[
     str | None, Meta(description="`no threshold` where the profile has none, so that `pass` is null.")
+]
+
+
+Why = Annotated[
+    str | None,
+    Meta(
+        description="Why the evaluator could not decide, also where the profile's setting `undecided` makes it a pass"
+        " or a fail; null for a decided verdict.",
+        extra_json_schema={"enum": [*get_args(UndecidedReason), None]},
+    ),
 ]
 
 
@@ -72,6 +83,8 @@ class EvaluationVerdict(AnswerShape):
     ending: Ending
     passed: bool | None = field(name="pass")
     pass_reason: PassReason
+    verdict: VerdictWord
+    why: Why
     score_raw: float | None
     score_normalized: float | None
     text_output: str | None
@@ -210,6 +223,8 @@ class StoredEvaluation(AnswerShape):
     ending: Ending
     passed: bool | None = field(name="pass")
     pass_reason: PassReason
+    verdict: VerdictWord
+    why: Why
     score: float | None
     text_output: str | None
     metadata: Annotated[

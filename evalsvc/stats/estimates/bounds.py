@@ -44,3 +44,19 @@ def widen_for_missing(ends: Ends, n: int, n_missing: int, limits: Ends) -> Ends:
     """
     share = n_missing / (n + n_missing)
     return ends[0] * (1.0 - share) + limits[0] * share, ends[1] * (1.0 - share) + limits[1] * share
+
+
+def bound_pass_rate(n_pass: int, n_fail: int, n_undecided: int) -> Ends | None:
+    """Return the pass rate with all undecided scores as fails and as passes; None where they are a tenth or less.
+
+    Examples
+    --------
+    >>> bound_pass_rate(60, 20, 20)
+    (0.6, 0.8)
+    >>> bound_pass_rate(70, 20, 10) is None
+    True
+    """
+    n = n_pass + n_fail + n_undecided
+    if n_undecided <= MOST_SHARE * n:
+        return None
+    return n_pass / n, (n_pass + n_undecided) / n

@@ -11,7 +11,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import evaluator_meant
 from evalsvc.catalog.selectors import list_evaluators, list_revisions
 from evalsvc.console.pages.evaluations.labelled import LabelledTexts, Texts
-from evalsvc.console.pages.evaluations.verdicts import evaluation_address, verdict_chips
+from evalsvc.console.pages.evaluations.verdicts import WORDS, evaluation_address, verdict_chips
 from evalsvc.console.pages.evaluations.words import WordsPage, search_words
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields
@@ -70,7 +70,7 @@ def filter_fields(account: Account, asked: SearchQuery) -> list[FormField]:
             "result",
             "Result",
             "select",
-            options=[("", "all"), ("pass", "passed"), ("fail", "failed"), ("error", "no score")],
+            options=[("", "all"), *((name, WORDS[name]) for name in ("pass", "fail", "undecided", "error"))],
         ),
         FormField("min", "Score from", "number"),
         FormField("max", "Score to", "number"),

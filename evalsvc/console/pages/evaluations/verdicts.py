@@ -10,22 +10,25 @@ from django.utils.safestring import SafeString
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.marks import one_line
 from evalsvc.evaluations.models import Evaluation
-from evalsvc.evaluations.wire.scores import to_client_score
+from evalsvc.evaluations.verdicts import UNDECIDED, UNDECIDED_TEXTS
+from evalsvc.evaluations.wire.scores import get_undecided_families, to_client_score
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 
-SIGNS = {"pass": "✓", "fail": "✗", "error": "!", "score": "•"}
-WORDS = {"pass": "passed", "fail": "failed", "error": "no score", "score": "scored"}
+SIGNS = {"pass": "✓", "fail": "✗", "error": "!", "score": "•", "undecided": "?"}
+WORDS = {"pass": "passed", "fail": "failed", "error": "no score", "score": "scored", "undecided": "undecided"}
 MAX_NAME = 48
 MANAGED = "patronus:"
 """Of the profiles that come with the product: the evaluator's name says what they do."""
 
 
 def outcome_word(row: Any) -> str:
-    """Return `pass`, `fail`, `error`, or `score` where no line is drawn between pass and fail."""
+    """Return `pass`, `fail`, `undecided`, `error`, or `score` where no line is drawn between pass and fail."""
     if row.status != Evaluation.Status.SUCCESS:
         return "error"
-    return "score" if row.passed is None else "pass" if row.passed else "fail"
+    if row.passed is None:
+        return UNDECIDED if row.family in get_undecided_families() else "score"
+    return "pass" if row.passed else "fail"
 
 
 def outcome_words(row: Any) -> str:
@@ -89,7 +92,9 @@ def outcome_mark(row: Any) -> SafeString:
 
 
 def reading_doubt(extra: Mapping[str, Any], passed: bool | None) -> str:
-    """Return what a pass cannot have seen: words of another language were compared, and their denials are not known."""
+    """Return why there is no verdict, or what a pass cannot have seen: denials in a language that was not read."""
+    if (why := extra.get(UNDECIDED)) in UNDECIDED_TEXTS:
+        return f"Undecided: {UNDECIDED_TEXTS[why]}."
     if not passed or extra.get("read_as") != "words":
         return ""
     return (

@@ -18,6 +18,7 @@ from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, first_id
 from evalsvc.judges.calls.endings import TRUNCATED, describe_endings, is_truncated
+from evalsvc.reports.words import number_text
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 from evalsvc.stats.formulas.differences import difference_of_intervals
 from evaluators.base import Family
@@ -44,6 +45,16 @@ class HistoryReading:
     def rows_text(self) -> str:
         """The rows of the interval in words."""
         return describe_rows(IntervalRows(**(self.interval or {"rows": {"n": self.n}})["rows"]), "scores")
+
+    @property
+    def undecided_text(self) -> str:
+        """How many scores are undecided, and from where to where the pass rate may lie with them; empty without any."""
+        interval = self.interval or {}
+        if not (n := interval.get("n_undecided", 0)):
+            return ""
+        bounds = interval["pass_rate_bounds"]
+        ends = f"from {number_text(bounds[0], 3)} to {number_text(bounds[1], 3)}" if bounds else ""
+        return f"{n} undecided" + (f": with them, the pass rate is {ends}" if ends else "")
 
     @property
     def number(self) -> Number:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -26,6 +26,7 @@ from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import list_gates
 from evalsvc.judges.ledger.status import ConnectionStatus
 from evalsvc.reviews.selectors import OpenReview, open_reviews
+from evaluators.base import Family
 
 MAX_HISTORIES, MAX_EXPERIMENTS, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
 PLAIN = IntervalOptions(strategy=DEFAULT_STRATEGY)
@@ -52,6 +53,8 @@ class HomeReading:
     rates: Sequence[PassRate]
     revised: Mapping[str, datetime]
     """When profiles were revised within these days, by name."""
+    undecided: Set[str]
+    """The evaluators whose scores may be undecided."""
     moved: Sequence[Shift]
     failures: Sequence[FailureCount]
     experiments: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
@@ -88,6 +91,7 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     days = DayRange.latest(14, now=now)
     rates, failures = read_days(account=account, days=days)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    families = find_families(account.pk, {rate.evaluator_id for rate in rates})
     plans = list_latest_plans(account=account, limit=MAX_EXPERIMENTS + 1)
     overviews = build_overviews(plans, concludes=True) if plans else {}
     return HomeReading(
@@ -95,7 +99,8 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         names=scorer_names(account, {rate.evaluator_id for rate in rates}),
         rates=rates,
         revised=revised_profiles(account=account, since=datetime.combine(days.first, datetime.min.time(), UTC)),
-        moved=_find_shifts(account, rates),
+        undecided={name for name, family in families.items() if family.can_be_undecided},
+        moved=_find_shifts(account, rates, families),
         failures=failures,
         experiments=[(plan, overviews[plan.pk]) for plan in plans],
         reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
@@ -110,10 +115,9 @@ def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:
     return list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))
 
 
-def _find_shifts(account: Account, rates: Sequence[PassRate]) -> list[Shift]:
+def _find_shifts(account: Account, rates: Sequence[PassRate], families: Mapping[str, Family]) -> list[Shift]:
     """Return the shifts among the most evaluated histories, with one read for all of them."""
     pairs = _pairs(rates)[:MAX_HISTORIES]
-    families = find_families(account.pk, {evaluator for evaluator, _ in pairs})
     ranges = get_declared_ranges(account, pairs)
     shifts = []
     for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):

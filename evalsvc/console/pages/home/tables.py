@@ -24,6 +24,7 @@ from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassR
 from evalsvc.gates.selectors import load_evidence
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
+from evalsvc.stats.estimates.bounds import bound_pass_rate
 
 MAX_RATES, MAX_FAILURES = 25, 10
 REVISED = "counted together: verdicts before and after the profile was revised on"
@@ -81,7 +82,8 @@ def _rate_row(rate: PassRate, reading: HomeReading) -> TableRow:
     course = _course(name, rate, days)
     figures = (number_text(counts.n), number_text(counts.n_error))
     revised_at = reading.revised.get(rate.profile_name)
-    number = replace(build_rate_number(counts), aside=f"{REVISED} {revised_at:%Y-%m-%d}" if revised_at else "")
+    number = build_rate_number(counts, can_be_undecided=rate.evaluator_id in reading.undecided)
+    number = replace(number, aside=f"{REVISED} {revised_at:%Y-%m-%d}" if revised_at else "")
     cells = (name, rate.app or build_app_placeholder(), number_markup(number), course, *figures)
     return TableRow(cells, f"{page_address('console_history')}?{urlencode(build_history_params(rate, days))}")
 
@@ -100,10 +102,11 @@ def build_history_params(rate: PassRate, days: DayRange) -> dict[str, str]:
     return {**query, "since": since}
 
 
-def build_rate_number(counts: DayCounts) -> Number:
+def build_rate_number(counts: DayCounts, *, can_be_undecided: bool = False) -> Number:
     """Return a pass rate with a Wilson interval, or the mean score as text if nothing has a verdict.
 
-    The mean has its interval in the history only: daily sums do not show how skewed the scores are.
+    The mean has its interval in the history only: daily sums do not show how skewed the scores are. With
+    `can_be_undecided`, scores without a verdict are undecided, and above a tenth the bounds of the rate are told.
     """
     n, ends = counts.n_pass + counts.n_fail, counts.interval()
     if ends is None:
@@ -112,11 +115,18 @@ def build_rate_number(counts: DayCounts) -> Number:
         mean = number_text(counts.mean)
         return Number(None, missing=f"no verdicts; mean score {mean}, see its history")
     count_texts = (
-        (counts.n_scored - n, "without a verdict left out"),
+        (counts.n_without, _describe_without(counts) if can_be_undecided else "without a verdict left out"),
         (counts.n - counts.n_error - counts.n_scored, "not in a history: no score, or captured only as failures"),
     )
     without = ", ".join(f"{number_text(k)} {words}" for k, words in count_texts if k > 0)
     return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", left_out=without)
+
+
+def _describe_without(counts: DayCounts) -> str:
+    bounds = bound_pass_rate(counts.n_pass, counts.n_fail, counts.n_without)
+    if bounds is None:
+        return "undecided left out"
+    return f"undecided left out (with them {number_text(bounds[0], 3)} to {number_text(bounds[1], 3)})"
 
 
 def _course(name: str, rate: PassRate, days: DayRange) -> SafeString | str:

@@ -111,4 +111,4 @@ def _outcome(status: str, found: Mapping[str, Any]) -> str:
         return "pending"
     if status != "success":
         return "error"
-    return "score" if found.get("pass") is None else "pass" if found["pass"] else "fail"
+    return found["verdict"] or "score"
