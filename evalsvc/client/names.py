@@ -134,6 +134,7 @@ class EvaluatorName(StrEnum):
     RETRIEVAL_CONTEXT_RELEVANCE_LARGE = "retrieval-context-relevance-large"
     RETRIEVAL_CONTEXT_SUFFICIENCY = "retrieval-context-sufficiency"
     RETRIEVAL_CONTEXT_SUFFICIENCY_2026_11_20 = "retrieval-context-sufficiency-2026-11-20"
+    RETRIEVAL_CONTEXT_SUFFICIENCY_2026_11_23 = "retrieval-context-sufficiency-2026-11-23"
     RETRIEVAL_CONTEXT_SUFFICIENCY_JUDGE = "retrieval-context-sufficiency-judge"
     RETRIEVAL_CONTEXT_SUFFICIENCY_JUDGE_2026_11_20 = "retrieval-context-sufficiency-judge-2026-11-20"
     RETRIEVAL_CONTEXT_SUFFICIENCY_JUDGE_2026_11_23 = "retrieval-context-sufficiency-judge-2026-11-23"

@@ -166,7 +166,7 @@ def test_it_needs_input_and_context_and_reads_the_gold_answer() -> None:
 def test_the_bare_name_finds_it() -> None:
     found = find_evaluator("retrieval-context-sufficiency")
     assert found is not None
-    assert found[1].id == "retrieval-context-sufficiency-2026-11-23"
+    assert found[1].id == "retrieval-context-sufficiency-2026-11-30"
 
 
 @pytest.mark.parametrize("name", ["pass_threshold", "pass_threshold_without_gold"])

@@ -24,7 +24,7 @@ STRICT_CLAIMS = (
 
 LONGER_QUOTES = "A quote has at least three words, or is a whole text or sentence; a shorter one is asked for again."
 ALL_REQUIREMENTS = (
-    "A score from 0 to 1 stays below 0.5 where a requirement is not met; the former id passes from half of them on. "
+    "By default all requirements must be met; the former id passes from half of them on. "
     f"{LONGER_QUOTES}"
 )
 NO_EXCUSES = (

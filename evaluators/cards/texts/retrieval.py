@@ -57,7 +57,7 @@ ANSWER_RELEVANCE = {
             "retrieval-answer-relevance-2026-11-23": "The line is higher, whoever asks back does not answer, and "
             f"refusals in more languages are known. {REFUSES}",
             "retrieval-answer-relevance-2026-11-28": "A bare yes or no answers a question of yes or no and no other, "
-            "and more abstentions are known.",
+            "and more abstentions are known. Scores that tell nothing are undecided.",
         },
     ),
     "retrieval-answer-relevance-judge": judge_card(
@@ -92,7 +92,8 @@ CONTEXT_SUFFICIENCY = {
         "That without a gold answer, chosen on constructed passages; with one the line is the profile's, set by hand.",
         {
             "retrieval-context-sufficiency-2026-11-23": "A clause may part the words of a gold answer; the line "
-            f"without one is higher. {REFUSES}"
+            f"without one is higher. {REFUSES}",
+            "retrieval-context-sufficiency-2026-11-30": "Without a gold answer, scores that tell nothing are undecided.",
         },
     ),
     "retrieval-context-sufficiency-judge": judge_card(
