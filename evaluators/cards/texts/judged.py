@@ -24,8 +24,7 @@ STRICT_CLAIMS = (
 
 LONGER_QUOTES = "A quote has at least three words, or is a whole text or sentence; a shorter one is asked for again."
 ALL_REQUIREMENTS = (
-    "By default all requirements must be met; the former id passes from half of them on. "
-    f"{LONGER_QUOTES}"
+    f"By default all requirements must be met; the former id passes from half of them on. {LONGER_QUOTES}"
 )
 NO_EXCUSES = (
     "A pass is undecided where the judge finds no claim in a sentence that claims something by our own rules. "

@@ -94,7 +94,8 @@ CONTEXT_SUFFICIENCY = {
         {
             "retrieval-context-sufficiency-2026-11-23": "A clause may part the words of a gold answer; the line "
             f"without one is higher. {REFUSES}",
-            "retrieval-context-sufficiency-2026-11-30": "Without a gold answer, scores that tell nothing are undecided.",
+            "retrieval-context-sufficiency-2026-11-30": "Without a gold answer, scores that tell nothing are "
+            "undecided.",
         },
     ),
     "retrieval-context-sufficiency-judge": judge_card(
