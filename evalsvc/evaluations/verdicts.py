@@ -90,8 +90,8 @@ NOTHING_CHECKED: UndecidedReason = "no_sentence_decided"
 UNDECIDED_TEXTS: Mapping[str, str] = {
     "language": "this evaluator does not read the text's language well enough",
     "too_short": "the text is too short to tell",
-    "low_support": "nothing contradicts the contexts, and they support the output only in part",
-    "short_answer": "the answer is in the contexts, and nothing tells whether it is the one that was asked for",
+    "low_support": "nothing contradicts it, and what supports it is too weak to tell",
+    "short_answer": "the answer is short, and nothing tells whether it is the one that was asked for",
     NOTHING_CHECKED: "the output has no sentence that could be checked",
 }
 _values = attrgetter(*VERDICT)

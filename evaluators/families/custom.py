@@ -48,6 +48,7 @@ from evaluators.judging.questions.plain_words import (
 )
 from evaluators.judging.readings import sum_usage
 from evaluators.judging.samples import injection_extra
+from evaluators.judging.settings import EXACTING
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.values import ALL_PARTS, OUTPUT_TYPES
 
@@ -70,7 +71,7 @@ _CHECK = EvaluatorSpec(
     name="Custom check",
     description="The check that the profile describes.",
     aliases=("custom",),
-    settings=NUMBERS,
+    settings={**NUMBERS, **EXACTING},
     formula="what the check measures",
     output_types=OUTPUT_TYPES,
     components=ALL_PARTS,
@@ -173,7 +174,9 @@ class Custom(Family):
         else:
             problems = grader_problems(settings) if is_grader(settings) else check_problems(settings)
         found = {problem.pointer for problem in problems}
-        fixed = [SettingsProblem(f"/{name}", "is set by the evaluator's id") for name in NUMBERS if name in settings]
+        fixed = [
+            SettingsProblem(f"/{name}", "is set by the evaluator's id") for name in _CHECK.settings if name in settings
+        ]
         return [*problems, *(problem for problem in fixed if problem.pointer not in found)]
 
     def lane_of(self, settings: Settings) -> Lane:

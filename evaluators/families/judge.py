@@ -27,17 +27,17 @@ from evaluators.judging.questions.plain_words import (
     criteria_problems,
     judge_criteria,
 )
-from evaluators.judging.settings import STRICT, find_before_strict
+from evaluators.judging.settings import EXACTING, find_before_exacting, find_before_strict
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.values import ALL_PARTS, GENERATED, SAMPLED
 
 _BY_JUDGE = EvaluatorSpec(
-    id="judge-2026-11-23",
+    id="judge-2026-11-30",
     name="Judge",
     description="An LLM of your choice decides by criteria in plain words.",
     aliases=("judge", "judge-small", "judge-large", "glider"),
-    settings=STRICT,
+    settings=EXACTING,
     formula="the judge's verdict by the profile's criteria",
     output_types=(GENERATED,),
     components=ALL_PARTS,
@@ -48,11 +48,11 @@ _BY_JUDGE = EvaluatorSpec(
 def _build_attachment_spec(name: str, attachments: str, title: str, description: str, *aliases: str) -> EvaluatorSpec:
     return replace(
         _BY_JUDGE,
-        id=f"{name}-2026-11-23",
+        id=f"{name}-2026-11-30",
         name=title,
         description=description,
         aliases=(name, *aliases),
-        settings={**STRICT, "attachments": attachments},
+        settings={**EXACTING, "attachments": attachments},
     )
 
 
@@ -114,6 +114,10 @@ class Judge(Family):
         _BY_IMAGE,
         _BY_AUDIO,
         _BY_ANY,
+        find_before_exacting(_BY_JUDGE, "judge-2026-11-23"),
+        find_before_exacting(_BY_IMAGE, "judge-image-2026-11-23"),
+        find_before_exacting(_BY_AUDIO, "judge-audio-2026-11-23"),
+        find_before_exacting(_BY_ANY, "judge-mm-2026-11-23"),
         find_before_strict(_BY_JUDGE, "judge-2026-11-20"),
     )
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from evaluators.base import CannotScore, JSONValue
 from evaluators.gateway import BOUNDARY, AnswerCheck, Question, Weights
+from evaluators.judging.quotes import LEAST_WORDS
 from evaluators.values import Attachment
 
 Data: TypeAlias = "Sequence[tuple[str, str | Sequence[str]]]"
@@ -37,6 +38,12 @@ Judge only what is there. Do not reward length, style or confidence unless the t
 for a quote, copy it letter for letter from the decoded data, at most 200 characters, or write "" when no passage \
 fits. Think in `reasoning` first, in at most four sentences and without repeating personal data, and only then decide. \
 Answer with one JSON object of the requested form and nothing else."""
+
+QUOTE_RULE = (
+    f"A `quote` has at least {LEAST_WORDS} words, one after the other in the data, or is the whole of a shorter text "
+    "or sentence."
+)
+"""For the tasks of evaluators that want quotes of a few words."""
 
 # Written as escapes: what a reader cannot see, or sees in another order. JSON itself escapes quotes and line ends.
 _unseen = re.compile(

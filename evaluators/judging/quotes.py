@@ -6,32 +6,60 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from functools import cached_property
+from itertools import accumulate, chain
 
 from evaluators.base import Span
+from evaluators.grounding.sentences import split_sentences
+from evaluators.text.tokens import UnicodeTokenizer
 
+LEAST_WORDS = 3
+"""Of a quote that is not the whole text or sentence: fewer stand in many texts. Characters of unspaced scripts count as
+words."""
+_MAX_SHORT_CHARS = 200
 LEAST_BYTES = 3
 """Of a quote's letters and digits: fewer stand in every text. One Chinese character has as many."""
 _marks = re.compile(r"[\W_]+")
 _cuts = re.compile(r"\[?(?:\.\.\.|…)\]?")
 _digits = re.compile(r"\d")
 _runs = re.compile(r"[^\W_]+")
+_tokenizer = UnicodeTokenizer()
 
 
 class Quotable:
     """The texts that a judge may quote; `holds` checks a quote against them.
 
     Strictly, everything except spaces must match. `loosely` tolerates what models change when they copy: case, the
-    forms of quotation marks, dashes and digits, and omissions that the quote marks with dots.
+    forms of quotation marks, dashes and digits, and omissions that the quote marks with dots. A quote of fewer words
+    than `least_words`, one after the other, counts only as a whole text or sentence.
     """
 
-    def __init__(self, texts: Sequence[str], *, loosely: bool = False) -> None:
+    def __init__(self, texts: Sequence[str], *, loosely: bool = False, least_words: int = 0) -> None:
         """Take the data as they were shown."""
         self._loosely = loosely
         self._texts = tuple(map(_fold if loosely else _squeeze, texts))
+        self._originals = texts
+        self._least_words = least_words
 
     def holds(self, quote: str) -> bool:
-        """Return whether one of the texts contains the quote; an empty quote does not count."""
+        """Return whether one of the texts contains the quote; an empty or too short quote does not count."""
+        return self._contains(quote) and not self._is_short(quote)
+
+    def is_too_short(self, quote: str) -> bool:
+        """Return whether a quote stands in the texts, but has too few words to count."""
+        return self._contains(quote) and self._is_short(quote)
+
+    def _is_short(self, quote: str) -> bool:
+        n_words = max(len(_tokenizer.tokenize(part)) for part in _cuts.split(quote))
+        return n_words < self._least_words and tuple(_tokenizer.tokenize(quote)) not in self._short_passages
+
+    @cached_property
+    def _short_passages(self) -> set[tuple[str, ...]]:
+        sentences = (text[slice(*span)] for text in self._originals for span in split_sentences(text))
+        passages = (passage for passage in chain(self._originals, sentences) if len(passage) <= _MAX_SHORT_CHARS)
+        return {tuple(_tokenizer.tokenize(passage)) for passage in passages}
+
+    def _contains(self, quote: str) -> bool:
         if self._loosely:
             parts = [_fold(part) for part in _cuts.split(quote)]
             return _are_long(parts) and any(_has_order(parts, text) for text in self._texts)

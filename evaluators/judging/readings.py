@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluators.base import CannotScore, JSONValue, Settings, Span, TransientError
+from evaluators.base import CannotScore, JSONValue, Settings, Span, TransientError, UndecidedReason
 from evaluators.gateway import Answer
 from evaluators.judging.prompts import strict_object
-from evaluators.judging.quotes import Quotable, locate
-from evaluators.judging.settings import fails_unverified
+from evaluators.judging.quotes import LEAST_WORDS, Quotable, locate
+from evaluators.judging.settings import fails_unverified, get_least_words
 
 MAX_REASONING = 2_000
 MAX_DETAILS = 50
 MAX_DETAIL_CHARS = 300
 SUMMED = ("calls", "input_tokens", "output_tokens", "cost", "latency_ms")
 
-CHECKS: JSONValue = {
+CHECKS: dict[str, JSONValue] = {
     "type": "array",
     "items": strict_object({"id": {"type": "string"}, "met": {"type": "boolean"}, "quote": {"type": "string"}}),
 }
+SOME_CHECKS: dict[str, JSONValue] = {**CHECKS, "minItems": 1}
 SCORE: JSONValue = {"type": "number", "minimum": 0, "maximum": 1}
 
 
@@ -29,7 +30,7 @@ class Reading:
     """The content of one answer.
 
     `extra` has the reasons, `spans` refer to the output, and `label` is the chosen label, if any. `is_weighed`: the
-    value is a mean weighted by the probabilities of the possible answers.
+    value is a mean weighted by the probabilities of the possible answers. `undecided` is why it cannot be a pass.
     """
 
     value: float
@@ -38,6 +39,7 @@ class Reading:
     spans: tuple[Span, ...] = ()
     label: str | None = None
     is_weighed: bool = False
+    undecided: UndecidedReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class QuotedAnswer:
     def __init__(self, texts: Sequence[str], output: str, settings: Settings) -> None:
         """Take the data as they were shown; `output` is where quotes get a position."""
         self.fails = fails_unverified(settings)
-        self.quotable = Quotable(texts, loosely=self.fails)
+        self.quotable = Quotable(texts, loosely=self.fails, least_words=get_least_words(settings))
         self._output = output
 
     def check(self, name: str, entry: Mapping[str, JSONValue]) -> Check:
@@ -81,6 +83,25 @@ class QuotedAnswer:
     def checks(self, data: Mapping[str, JSONValue], name: str) -> list[Check]:
         """Read a list of them."""
         return [self.check(shortened(read_text(entry, "id")), entry) for entry in read_objects(data, name)]
+
+
+def find_short_quotes(
+    entries: Iterable[tuple[str, Mapping[str, JSONValue]]], decides: str, quotable: Quotable
+) -> str | None:
+    """Return what is wrong with quotes that are too short to count, by the names of their entries.
+
+    The words repeat nothing of the data. Only a yes of `decides` needs its quote.
+    """
+    short = [
+        name
+        for name, entry in entries
+        if read_truth(entry, decides) and quotable.is_too_short(read_text(entry, "quote"))
+    ]
+    return _describe_short(", ".join(short[:MAX_DETAILS])) if short else None
+
+
+def _describe_short(names: str) -> str:
+    return f"The `quote` of {names} has fewer than {LEAST_WORDS} words; copy the whole passage that decides it."
 
 
 def share_met(checks: Sequence[Check]) -> float:

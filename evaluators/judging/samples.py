@@ -45,6 +45,7 @@ async def judge_samples(
         explanation=reading.reasoning or None if explain else None,
         spans=reading.spans or None,
         text_output=_common_label(readings),
+        undecided=reading.undecided if passed else None,
         extra={
             **reading.extra,
             **_samples_extra(readings, threshold),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from evaluators.base import EvaluatorSpec, JSONValue, Settings
+from evaluators.judging.quotes import LEAST_WORDS
 from evaluators.settings import THRESHOLD, number_setting
 
 DEFAULT_THRESHOLD = 0.5
@@ -12,6 +13,9 @@ ADAPTIVE = "adaptive"
 STRICT: Mapping[str, JSONValue] = {"rules": "strict"}
 """What ids from 2026-11-23 on fix: nothing passes that the judge did not decide, or backs with words that nobody said.
 Earlier ids keep the scores that they had."""
+EXACTING: Mapping[str, JSONValue] = {"rules": "exacting"}
+"""What ids from 2026-11-30 on fix beyond STRICT: all requirements must be met, a sentence that claims something is no
+claim's absence, and a quote has a few words."""
 
 ASKING: Mapping[str, JSONValue] = {
     "connection": {
@@ -87,6 +91,14 @@ def find_before_strict(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
     return spec.former(id=id, name=f"{spec.name}, former", description=description, settings=settings)
 
 
+def find_before_exacting(spec: EvaluatorSpec, id: str) -> EvaluatorSpec:
+    """Return the evaluator with the rules of 2026-11-23, under its id of then."""
+    description = f"{spec.description} As it was before the rules of 2026-11-30."
+    return spec.former(
+        id=id, name=f"{spec.name}, earlier", description=description, settings={**spec.settings, **STRICT}
+    )
+
+
 def judge_settings(threshold: float = DEFAULT_THRESHOLD) -> dict[str, JSONValue]:
     """Describe the settings of a judge that answers one question a score, for a family's schema."""
     return {**several_questions_settings(threshold), "n_samples": N_SAMPLES}
@@ -115,7 +127,17 @@ def answer_tokens(settings: Settings, default: int) -> int:
 
 def is_strict(settings: Settings) -> bool:
     """Return whether the evaluator's id fixes the rules of 2026-11-23."""
-    return settings.get("rules") == STRICT["rules"]
+    return settings.get("rules") in (STRICT["rules"], EXACTING["rules"])
+
+
+def is_exacting(settings: Settings) -> bool:
+    """Return whether the evaluator's id fixes the rules of 2026-11-30."""
+    return settings.get("rules") == EXACTING["rules"]
+
+
+def get_least_words(settings: Settings) -> int:
+    """Return how many words a quote has at least that counts as one."""
+    return LEAST_WORDS if is_exacting(settings) and fails_unverified(settings) else 0
 
 
 def fails_unverified(settings: Settings) -> bool:

@@ -18,22 +18,30 @@ _LOOK_ALIKES = str.maketrans({"\u2212": "-", "\u2010": "-", "\u2011": "-"})
 _THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}([,'_\u2019])\d{3}(?:\1\d{3})*(?!\d|[,'_\u2019]\d)")
 _SPACED_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 _RAISED = re.compile(
-    r"(?<=\d)(?=[\u207a\u207b]?[\u00b2\u00b3\u00b9\u2070\u2074-\u2079])(?<![\u00b2\u00b3\u00b9\u2070\u2074-\u2079])"
+    r"(?<=[^\W_])(?=[\u207a\u207b]?[\u00b2\u00b3\u00b9\u2070\u2074-\u2079])(?<![\u00b2\u00b3\u00b9\u2070\u2074-\u2079])"
 )
+_UNIT_POWER = re.compile(r"(?<![^\W\d_])([mcdk]?m|ft|in|yd|mi|s)\^(?=[23](?!\d))")
+_LOWERED = re.compile(r"(?<=\d)(?=[\u2080-\u2089])(?<![\u2080-\u2089])")
 _VULGAR = re.compile(r"(?<=\d)(?=[\u00bc-\u00be\u2150-\u215e])")
 _DASH = re.compile(r"(?<=\d)(?: [-\u2012-\u2014] |[\u2012-\u2014])(?=\d)")
+_SPACED_PERCENT = re.compile(r"(?<=\d) (?=[%\u2030])")
+_SPACED_SIGN = re.compile(r"(?<=\w) ([=<>\u2264\u2265+]) (?=[-\w])")
+_HALF_OPEN = re.compile(r"(?:\[(?P<left>[^][(){}]{1,60})\)|\((?P<right>[^][(){}]{1,60})\])")
 _SPACED_MARK = re.compile(r"(?<=\d) ([:/\xd7*]) (?=\d)")
 _LISTED = re.compile(r"(?<=\d)\s*[,;]\s*(?=[-+]?\.?\d)")
 _LISTED_CLOSELY = re.compile(r"(?<=\d)[,;](?=[-+]?\.?\d)")
 _LEADING_POINT = re.compile(r"(?<![\w.])\.(?=\d)")
-# Marks that change what is said: between digits, in x/2, C#, .NET, R&D and !=, and minutes of arc.
+# Marks that change what is said: between digits, in x/2, C#, .NET, R&D, !=, !x, A* and a*b, and minutes of arc.
 _MEANT = re.compile(
     r"(?<=\d)(?:[^\w\s]|_)+(?=\d)|(?<=\d)/(?=\w)|(?<=\w)/(?=\d)|(?<=[^\W_])&(?=[^\W_])|(?<=[^\W\d_])#+"
-    r"|(?<![\w.])\.(?=[^\W\d_])|!(?==)|(?<=\d)\u2032+"
+    r"|(?<![\w.])\.(?=[^\W\d_])|!(?==)|(?<![\w!])!(?=\w)|(?<=\d)\u2032+"
+    r"|(?<=(?<![\w*])[^\W\d_])\*(?![\w*])|(?<=(?<!\w)[^\W\d_])\*(?=[^\W\d_](?!\w))"
 )
 _CLITIC = re.compile(r"(?<=[^\W_])['\u2019](?=(?:s|t|d|m|ll|re|ve)(?![^\W_]))")
 _JOINED = "\ue001"
 """A private-use character before what an apostrophe parts from its word: the *t* of *don't* is no answer T."""
+_OPEN_RIGHT, _OPEN_LEFT = "\ue002", "\ue003"
+"""Private-use characters before a half-open interval: [1, 2) is neither (1, 2] nor the list 1, 2."""
 _LETTERED = frozenset(
     {"vitamin", "hepatitis", "influenza", "type", "plan", "group", "grade", "team", "option", "section", "terminal"}
 )
@@ -61,7 +69,8 @@ def normalise_answer(text: str, *, keep_articles: bool = False) -> str:
     everything is skipped, so the answers "A" and "?" remain distinct from an empty answer.
     """
     folded = _fold(text)
-    marked = _LISTED.sub(";", _SPACED_MARK.sub(r"\1", _unify_numbers(folded)))
+    numbers = _HALF_OPEN.sub(_mark_half_open, _SPACED_SIGN.sub(r"\1", _unify_numbers(folded)))
+    marked = _LISTED.sub(";", _SPACED_MARK.sub(r"\1", numbers))
     return _join_words(_strip(marked, _WITHOUT_PUNCTUATION).split() or folded.split(), keep_articles=keep_articles)
 
 
@@ -73,11 +82,13 @@ def normalise_words(text: str, *, keep_articles: bool = False) -> str:
 
 
 def _fold(text: str) -> str:
-    """Fold as `fold_answer`, but keep apart what it would join to a number: 10\u00b2 is 10^2, 2\u00bd is 2 1/2."""
-    if text.isascii():
-        return fold_answer(text)
-    text = _VULGAR.sub(" ", _RAISED.sub("^", _SPACED_THOUSANDS.sub("", text)))
-    return fold_answer(text).replace("\u2044", "/").replace("\u2215", "/")
+    """Fold as `fold_answer`, but keep apart what it would join: x\u00b2 is x^2 and not x2, 2\u00bd is 2 1/2.
+
+    Of units, m\u00b2, m^2 and m2 are the same.
+    """
+    if not text.isascii():
+        text = _LOWERED.sub("_", _VULGAR.sub(" ", _RAISED.sub("^", _SPACED_THOUSANDS.sub("", text))))
+    return _UNIT_POWER.sub(r"\1", fold_answer(text).replace("\u2044", "/").replace("\u2215", "/"))
 
 
 def fold_answer(text: str) -> str:
@@ -94,7 +105,12 @@ def remove_punctuation(char: str) -> str:
 
 
 def _unify_numbers(text: str) -> str:
-    return _DASH.sub("-", _THOUSANDS.sub(lambda number: number[0].replace(number[1], ""), text))
+    text = _DASH.sub("-", _THOUSANDS.sub(lambda number: number[0].replace(number[1], ""), text))
+    return _SPACED_PERCENT.sub("", text)
+
+
+def _mark_half_open(interval: re.Match[str]) -> str:
+    return f"{_OPEN_RIGHT}{interval['left']}" if interval["left"] else f"{_OPEN_LEFT}{interval['right']}"
 
 
 def _strip(text: str, table: CharTable) -> str:

@@ -21,11 +21,11 @@ def test_it_shows_the_words_and_the_form_of_the_answer(alice: Caller) -> None:
     shown = prompt(alice, "hallucination-judge")
 
     assert (shown["evaluator_id"], shown["criteria"]) == (
-        "retrieval-hallucination-judge-2026-11-23",
+        "retrieval-hallucination-judge-2026-11-30",
         "patronus:detect-rag-hallucination",
     )
     (asked,) = shown["prompts"]
-    assert asked["prompt_id"] == "hallucination/2"
+    assert asked["prompt_id"] == "hallucination/3"
     assert "at least one entry for every one of the SENTENCES" in asked["system"]
     assert 'BEGIN MODEL OUTPUT {{boundary}}\n"(The model output.)"' in asked["user"]
     assert asked["response_schema"]["required"] == ["reasoning", "claims"]

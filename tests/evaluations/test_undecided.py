@@ -67,7 +67,7 @@ def test_an_undecided_verdict_has_its_score_and_says_why(alice: Caller) -> None:
     assert 0.3 <= result["score_raw"] == extra["raw_score"] < 0.75
     assert (extra["undecided"], extra["threshold"], result["pass_reason"]) == ("low_support", 0.6, None)
     assert result["explanation"].startswith(
-        "Undecided: nothing contradicts the contexts, and they support the output only in part. The support is 0.5"
+        "Undecided: nothing contradicts it, and what supports it is too weak to tell. The support is 0.5"
     )
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import evaluators.minilm
-from evaluators.base import CannotScore, JSONValue, Lane, Score
+from evaluators.base import CannotScore, JSONValue, Lane, Score, effective_settings
 from evaluators.families.retrieval.answer_relevance import AnswerRelevance
 from evaluators.grounding.kinds import AnswerKind, find_asked_kind, has_kind, is_brief_answer
 from evaluators.grounding.relevance import MAX_WINDOWS, measure_nearness
@@ -46,6 +46,41 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_speaks_to_the_question_passes_right_or_wrong(question: str, output: str) -> None:
     assert score(question, output).passed
+
+
+TOLLEN = ("Of what does tollen oil smell?", "Tollen oil is pressed from the seeds of the toll tree of Madagora.")
+
+
+def score_by_id(name: str, question: str, output: str, **settings: JSONValue) -> Score:
+    found = find_evaluator(name)
+    assert found is not None
+    return FAMILY.score(make_sample(input=question, output=output), effective_settings(found[1], settings))
+
+
+@pytest.mark.parametrize(
+    ("question", "output", "passed", "undecided"),
+    [
+        ("Which fortress did Savona receive?", "Savona received the fortress of Monteferro.", True, None),
+        ("Is Lake Torv deep?", "Yes, it is.", True, None),
+        ("What do the brothers inherit?", "The novel was adapted for television in 1983.", False, None),
+        (WHEN, "The west wing of the hospital was large.", None, "low_support"),
+        (WHEN, "I don't know.", False, None),
+        (*TOLLEN, None, "low_support"),
+        ("Which town holds a feast of salt lamb?", "Otto Brenner", None, "short_answer"),
+        ("What did Nils Aker measure?", "cosmic rays", None, "short_answer"),
+    ],
+)
+def test_scores_that_tell_nothing_are_undecided(
+    question: str, output: str, passed: bool | None, undecided: str | None
+) -> None:
+    found = score_by_id("answer-relevance", question, output)
+    assert found.undecided == undecided
+    assert passed is None or found.passed is passed
+
+
+def test_earlier_rules_and_a_line_of_the_profile_decide_everything() -> None:
+    assert score_by_id("retrieval-answer-relevance-2026-11-23", *TOLLEN).undecided is None
+    assert score_by_id("answer-relevance", *TOLLEN, pass_threshold=0.6).undecided is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 
 import evaluators.minilm
-from evaluators.base import CannotScore, Field, JSONValue, Lane, Score
+from evaluators.base import CannotScore, Field, JSONValue, Lane, Score, effective_settings
 from evaluators.families.retrieval.context_sufficiency import ContextSufficiency
 from evaluators.registry import find_evaluator
 from tests.evaluators.samples import make_sample
@@ -166,7 +166,7 @@ def test_it_needs_input_and_context_and_reads_the_gold_answer() -> None:
 def test_the_bare_name_finds_it() -> None:
     found = find_evaluator("retrieval-context-sufficiency")
     assert found is not None
-    assert found[1].id == "retrieval-context-sufficiency-2026-11-23"
+    assert found[1].id == "retrieval-context-sufficiency-2026-11-30"
 
 
 @pytest.mark.parametrize("name", ["pass_threshold", "pass_threshold_without_gold"])
@@ -178,3 +178,34 @@ def test_it_refuses_thresholds_outside_the_range(name: str, bad: JSONValue) -> N
 def test_it_runs_on_the_workers_for_models_and_judges_elsewhere() -> None:
     assert FAMILY.lane_of({}) is Lane.CPU
     assert FAMILY.lane_of({"variant": "judge"}) is Lane.JUDGE
+
+
+LYNX = "The sand lynx (Lynx arenae) is a small cat of the deserts of central Turania."
+HUNTS = "What does the sand lynx mostly hunt?"
+
+
+def score_by_id(name: str, *contexts: str, gold: str | None = None, **settings: JSONValue) -> Score:
+    found = find_evaluator(name)
+    assert found is not None
+    sample = make_sample(input=HUNTS, contexts=contexts, gold=gold)
+    return FAMILY.score(sample, effective_settings(found[1], settings))
+
+
+@pytest.mark.parametrize(
+    ("contexts", "undecided"),
+    [
+        ((LYNX, "The sand lynx mostly hunts gerbils."), None),
+        (("The metro of Karsk has two lines.",), None),
+        ((LYNX,), "low_support"),
+    ],
+)
+def test_without_a_gold_answer_scores_that_tell_nothing_are_undecided(
+    contexts: tuple[str, ...], undecided: str | None
+) -> None:
+    assert score_by_id("context-sufficiency", *contexts).undecided == undecided
+
+
+def test_a_gold_answer_earlier_rules_and_a_line_of_the_profile_decide_everything() -> None:
+    assert score_by_id("context-sufficiency", LYNX, gold="gerbils").undecided is None
+    assert score_by_id("retrieval-context-sufficiency-2026-11-23", LYNX).undecided is None
+    assert score_by_id("context-sufficiency", LYNX, pass_threshold_without_gold=0.6).undecided is None

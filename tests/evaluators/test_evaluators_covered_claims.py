@@ -12,7 +12,7 @@ from tests.evaluators.judge_variants import COVERED, RAG, RIVER, ask, covered
 from tests.evaluators.samples import make_sample
 
 LONG = (1, "The Mir is 240 km long", True, "which is 240 km long")
-SALMON = (2, "It is famous for salmon", True, "the Mir")
+SALMON = (2, "It is famous for salmon", True, "the Mir, which is")
 INVENTED = (2, "It is famous for salmon", True, "famous for its salmon")
 OPEN = (2, "It is famous for salmon", False, "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaluators.cards.texts.judged import STRICT, judge_card
+from evaluators.cards.texts.judged import ALL_REQUIREMENTS, STRICT, describe_changes, judge_card
 from evaluators.values import CardText, KnownMiss
 
 NO_THRESHOLD = "None: it passes where the score is one."
@@ -96,13 +96,17 @@ CUSTOM = {
     )
 }
 JUDGE = {"judge": judge_card("Criteria that need facts from outside the sample are judged by what the model knows.",
-                         id="judge-2026-11-23")}  # fmt: skip
+                         changes={change_id: change for name in ("judge", "judge-image", "judge-audio", "judge-mm")
+                                  for change_id, change in describe_changes(name, exacting=ALL_REQUIREMENTS).items()
+                                  })}  # fmt: skip
 JUDGE_PAIRWISE = {
     "judge-pairwise": judge_card(
         "Of two bad answers the better one wins: it says nothing of how good that is.",
         "Judges prefer longer answers, whatever they are told; both orders do not mend that.",
-        id="judge-pairwise-2026-11-28",
-        change="Orders that disagree never pass, and a tie does not pass with `allow_tie: false`.",
+        changes={
+            "judge-pairwise-2026-11-28": "Orders that disagree never pass, and a tie does not pass with "
+            "`allow_tie: false`."
+        },
     )
 }
 JUDGE_CONVERSATION = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaluators.cards.texts.judged import STRICT_CLAIMS, judge_card
+from evaluators.cards.texts.judged import NO_EXCUSES, STRICT_CLAIMS, describe_changes, judge_card
 from evaluators.values import CardText, KnownMiss
 
 ENGLISH = "English; a text in another language is refused, and one too short to tell is scored and says so."
@@ -38,8 +38,7 @@ HALLUCINATION = {
     ),
     "retrieval-hallucination-judge": judge_card(
         "A claim that the judge splits off wrongly is judged as it was split.",
-        id="retrieval-hallucination-judge-2026-11-23",
-        change=STRICT_CLAIMS,
+        changes=describe_changes("retrieval-hallucination-judge", strict=STRICT_CLAIMS, exacting=NO_EXCUSES),
         threshold="Above half of the share of supported claims, so that one unsupported claim fails.",
     ),
 }  # fmt: skip
@@ -59,10 +58,12 @@ ANSWER_RELEVANCE = {
             "retrieval-answer-relevance-2026-11-23": "The line is higher, whoever asks back does not answer, and "
             f"refusals in more languages are known. {REFUSES}",
             "retrieval-answer-relevance-2026-11-28": "A bare yes or no answers a question of yes or no and no other, "
-            "and more abstentions are known.",
+            "and more abstentions are known. Scores that tell nothing are undecided.",
         },
     ),
-    "retrieval-answer-relevance-judge": judge_card(id="retrieval-answer-relevance-judge-2026-11-23", threshold=ALL_MET),
+    "retrieval-answer-relevance-judge": judge_card(
+        changes=describe_changes("retrieval-answer-relevance-judge"), threshold=ALL_MET
+    ),
 }
 CONTEXT_RELEVANCE = {
     "retrieval-context-relevance": CardText(
@@ -77,7 +78,7 @@ CONTEXT_RELEVANCE = {
     ),
     "retrieval-context-relevance-judge": judge_card(
         "Each context is graded alone: an answer that needs two of them is in neither.",
-        id="retrieval-context-relevance-judge-2026-11-23",
+        changes=describe_changes("retrieval-context-relevance-judge"),
         threshold="Between the grade for the same subject and that for a part of the answer.",
     ),
 }
@@ -92,11 +93,13 @@ CONTEXT_SUFFICIENCY = {
         "That without a gold answer, chosen on constructed passages; with one the line is the profile's, set by hand.",
         {
             "retrieval-context-sufficiency-2026-11-23": "A clause may part the words of a gold answer; the line "
-            f"without one is higher. {REFUSES}"
+            f"without one is higher. {REFUSES}",
+            "retrieval-context-sufficiency-2026-11-30": "Without a gold answer, scores that tell nothing are "
+            "undecided.",
         },
     ),
     "retrieval-context-sufficiency-judge": judge_card(
-        id="retrieval-context-sufficiency-judge-2026-11-23", threshold=ALL_MET
+        changes=describe_changes("retrieval-context-sufficiency-judge"), threshold=ALL_MET
     ),
 }
 HALLUCINATION["retrieval-hallucination-2026-11-23"] = replace(

@@ -38,8 +38,9 @@ PII = {
     ),
     "pii-judge": judge_card(
         "Output that talks the judge out of a finding is missed: run it beside `pii`, not in its place.",
-        id="pii-judge-2026-11-23",
-        change="A finding that stands nowhere in the output is never passed over in silence.",
+        changes={
+            "pii-judge-2026-11-23": "A finding that stands nowhere in the output is never passed over in silence.",
+        },
         threshold="None: anything found fails.",
     ),
 }  # fmt: skip

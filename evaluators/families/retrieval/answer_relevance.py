@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from evaluators.base import (
     EvaluatorSpec,
@@ -13,6 +14,7 @@ from evaluators.base import (
     Sample,
     Score,
     Settings,
+    UndecidedReason,
 )
 from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
@@ -23,11 +25,17 @@ from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.words import split_words
 from evaluators.judging.questions.relevance import judge_answer_relevance
-from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, judge_settings
+from evaluators.judging.settings import (
+    EXACTING,
+    find_before_exacting,
+    find_before_strict,
+    get_threshold,
+    judge_settings,
+)
 from evaluators.relevance.asking_back import asks_back
 from evaluators.relevance.yes_or_no import BARE, asks_yes_or_no, is_bare_answer, misses_question
 from evaluators.score_map import SCORE_MAP
-from evaluators.settings import TURN, object_schema, unit_setting
+from evaluators.settings import TURN, UNDECIDED, number_setting, object_schema, unit_setting
 from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
@@ -48,6 +56,9 @@ WITHOUT_KIND = 0.75
 BRIEF = 0.36
 """The least score of what may be the bare answer ("1998"): it has too few words for the model to see the likeness."""
 FIRST_BRIEF = 0.28
+FAILS_BELOW, PASSES_FROM, BRIEF_PASSES_FROM = 0.1, 0.65, 0.5
+"""What decides: between the first and another of these, right answers and others are about as many. Chosen on the
+development sets, whose rows in between are undecided."""
 MAX_BESIDE_REFUSAL = 40
 """Words that an output may have beside the sentences that decline, and still decline as a whole."""
 
@@ -57,7 +68,7 @@ _TURN = re.compile(r"\b(?:but|however|that\s+said|although|though|nevertheless|s
 
 
 _BY_JUDGE = EvaluatorSpec(
-    id="retrieval-answer-relevance-judge-2026-11-23",
+    id="retrieval-answer-relevance-judge-2026-11-30",
     name="Answer relevance, judge",
     description="An LLM of yours decides: on topic, of the right kind, an answer, complete.",
     aliases=(
@@ -67,7 +78,7 @@ _BY_JUDGE = EvaluatorSpec(
         "answer-relevance-large",
     ),
     default_profile="answer-relevance",
-    settings={"variant": "judge", **STRICT},
+    settings={"variant": "judge", **EXACTING},
     components=("generator",),
     formula="the judge's rating, 0 to 1",
     output_types=(GENERATED,),
@@ -104,7 +115,12 @@ class AnswerRelevance(Family):
     accepts_own_profiles = True
     cards = card_texts.ANSWER_RELEVANCE
     settings_schema = object_schema(
-        {**judge_settings(DEFAULT_THRESHOLD), "score_map": SCORE_MAP, "unit": unit_setting(TURN)}
+        {
+            **judge_settings(DEFAULT_THRESHOLD),
+            "undecided": UNDECIDED,
+            "score_map": SCORE_MAP,
+            "unit": unit_setting(TURN),
+        }
     )
     managed_profiles = (
         ManagedProfile(
@@ -128,6 +144,7 @@ class AnswerRelevance(Family):
             description="The same with a lower line, for any text in Latin letters; what asks back may pass.",
         ),
         _BY_JUDGE,
+        find_before_exacting(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-23"),
         find_before_strict(_BY_JUDGE, "retrieval-answer-relevance-judge-2026-11-20"),
     )
 
@@ -154,7 +171,8 @@ class AnswerRelevance(Family):
             return Score(0.0, threshold <= 0, because if explain else None, extra={"evasive": True})
         brief = _get_least(question, output, settings)
         nearest = measure_nearness(question, (output,))
-        return _build_score(question, output, nearest, threshold, readable, brief=brief, explain=explain)
+        score = _build_score(question, output, nearest, threshold, readable, brief=brief, explain=explain)
+        return replace(score, undecided=_find_doubt(score, brief == BARE)) if _may_doubt(settings) else score
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -265,6 +283,22 @@ def _build_score(
             **readable.extra,
         },
     )
+
+
+def _may_doubt(settings: Settings) -> bool:
+    """Return whether scores can be undecided: not by earlier rules, nor where the profile names a line of its own."""
+    return settings.get("rules") == BARE_ANSWERS and number_setting(settings, "pass_threshold") is None
+
+
+def _find_doubt(score: Score, is_bare: bool) -> UndecidedReason | None:
+    """Return why a score decides nothing. An answer of another kind than was asked for fails, whatever its likeness."""
+    extra = score.extra
+    if extra["brief"]:
+        return None if is_bare or score.value >= BRIEF_PASSES_FROM else "short_answer"
+    is_of_another_kind = extra["asks_for"] is not None and not extra["has_what_is_asked_for"]
+    if score.value < FAILS_BELOW or score.value >= PASSES_FROM or (is_of_another_kind and not score.passed):
+        return None
+    return "low_support"
 
 
 def _explain(best: Nearness, kind: AnswerKind | None, is_there: bool, value: float, threshold: float) -> str:

@@ -17,7 +17,13 @@ from evaluators.cards.texts import retrieval as card_texts
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.relevance import Nearest, Nearness, has_words, measure_nearness
 from evaluators.judging.questions.relevance import judge_context_relevance
-from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, several_questions_settings
+from evaluators.judging.settings import (
+    EXACTING,
+    find_before_exacting,
+    find_before_strict,
+    get_threshold,
+    several_questions_settings,
+)
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import object_schema
 from evaluators.text.against import compare_with_threshold
@@ -42,7 +48,7 @@ _SMALL = EvaluatorSpec(
     output_types=(DOCUMENTS,),
 )
 _BY_JUDGE = EvaluatorSpec(
-    id="retrieval-context-relevance-judge-2026-11-23",
+    id="retrieval-context-relevance-judge-2026-11-30",
     name="Context relevance, judge",
     description="An LLM of yours grades each context by itself; the best one counts.",
     aliases=(
@@ -52,7 +58,7 @@ _BY_JUDGE = EvaluatorSpec(
         "context-relevance-large",
     ),
     default_profile="context-relevance",
-    settings={"variant": "judge", **STRICT},
+    settings={"variant": "judge", **EXACTING},
     components=("retriever",),
     formula="the best context's rating, 0 to 1",
     output_types=(DOCUMENTS,),
@@ -89,6 +95,7 @@ class ContextRelevance(Family):
             description="The same, which also scores other languages in Latin letters, and means little there.",
         ),
         _BY_JUDGE,
+        find_before_exacting(_BY_JUDGE, "retrieval-context-relevance-judge-2026-11-23"),
         find_before_strict(_BY_JUDGE, "retrieval-context-relevance-judge-2026-11-20"),
     )
 

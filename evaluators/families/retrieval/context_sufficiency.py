@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evaluators.base import (
     EvaluatorSpec,
@@ -21,9 +22,9 @@ from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
 from evaluators.grounding.sufficiency import Sufficiency, question_in_contexts, says_something, support_of_gold
 from evaluators.judging.questions.relevance import judge_sufficiency
-from evaluators.judging.settings import STRICT, find_before_strict, judge_settings
+from evaluators.judging.settings import EXACTING, find_before_exacting, find_before_strict, judge_settings
 from evaluators.relevance.one_sentence import support_within_sentences
-from evaluators.settings import THRESHOLD, number_setting, object_schema
+from evaluators.settings import THRESHOLD, UNDECIDED, number_setting, object_schema
 from evaluators.text.against import compare_with_threshold
 from evaluators.text.identify import identify
 from evaluators.text.language import READS_ENGLISH, Readable, require_readable
@@ -32,24 +33,30 @@ from evaluators.values import DOCUMENTS, SAMPLED
 DEFAULT_THRESHOLD = 0.7
 DEFAULT_THRESHOLD_WITHOUT_GOLD = 0.55
 FIRST_THRESHOLD_WITHOUT_GOLD = 0.4
+FAILS_BELOW, PASSES_FROM = 0.4, 0.65
+"""What decides without a gold answer: in between, contexts that answer and others are about as many. Chosen on the
+development set, whose rows in between are undecided."""
 CLAUSES = "clauses"
 """The rules of the evaluator since 2026-11-23: a clause may part the gold answer's words, and more must answer."""
+DOUBTS = "doubts"
+"""The rules since 2026-11-30: without a gold answer, what lies between the two lines is undecided."""
+_NEWER_RULES = frozenset({CLAUSES, DOUBTS})
 _NOT_ASKED = Readable({})
 
 
 _SMALL = EvaluatorSpec(
-    id="retrieval-context-sufficiency-2026-11-23",
+    id="retrieval-context-sufficiency-2026-11-30",
     name="Context sufficiency, small",
     description="Looks for the gold answer's words in the contexts; without one, a small model of English.",
     aliases=("retrieval-context-sufficiency", "context-sufficiency", "context-sufficiency-small"),
     default_profile="context-sufficiency",
-    settings={**READS_ENGLISH, "rules": CLAUSES},
+    settings={**READS_ENGLISH, "rules": DOUBTS},
     components=("retriever",),
     formula="chance that the contexts hold the answer",
     output_types=(DOCUMENTS,),
 )
 _BY_JUDGE = EvaluatorSpec(
-    id="retrieval-context-sufficiency-judge-2026-11-23",
+    id="retrieval-context-sufficiency-judge-2026-11-30",
     name="Context sufficiency, judge",
     description="An LLM of yours decides whether the contexts are enough, and hold the gold answer if any.",
     aliases=(
@@ -59,7 +66,7 @@ _BY_JUDGE = EvaluatorSpec(
         "context-sufficiency-large",
     ),
     default_profile="context-sufficiency",
-    settings={"variant": "judge", **STRICT},
+    settings={"variant": "judge", **EXACTING},
     components=("retriever",),
     formula="the judge's rating, 0 to 1",
     output_types=(DOCUMENTS,),
@@ -92,6 +99,7 @@ class ContextSufficiency(Family):
                 "default": DEFAULT_THRESHOLD_WITHOUT_GOLD,
                 "description": "The lowest score that passes where there is no gold answer.",
             },
+            "undecided": UNDECIDED,
         }
     )
     managed_profiles = (
@@ -111,11 +119,18 @@ class ContextSufficiency(Family):
     evaluators = (
         _SMALL,
         _SMALL.former(
+            id="retrieval-context-sufficiency-2026-11-23",
+            name="Context sufficiency, small, former",
+            description="The same, but each score passes or fails.",
+            settings={**READS_ENGLISH, "rules": CLAUSES},
+        ),
+        _SMALL.former(
             id="retrieval-context-sufficiency-2026-11-20",
             name="Context sufficiency, any Latin script",
             description="The same with a lower line without a gold answer, in any language in Latin letters.",
         ),
         _BY_JUDGE,
+        find_before_exacting(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-23"),
         find_before_strict(_BY_JUDGE, "retrieval-context-sufficiency-judge-2026-11-20"),
     )
 
@@ -141,7 +156,9 @@ class ContextSufficiency(Family):
                 "The input asks nothing, and there is no gold answer to look for.", threshold, explain=explain
             )
         readable = require_readable(settings, (question, "The input"), ("\n".join(contexts), "The context"))
-        return _build_score(question_in_contexts(question, contexts), threshold, readable, explain=explain)
+        score = _build_score(question_in_contexts(question, contexts), threshold, readable, explain=explain)
+        is_doubtful = FAILS_BELOW <= score.value < PASSES_FROM and _may_doubt(settings)
+        return replace(score, undecided="low_support") if is_doubtful else score
 
     async def score_with(
         self, sample: Sample, settings: Settings, gateway: JudgeGateway, *, explain: bool = True
@@ -165,13 +182,18 @@ class ContextSufficiency(Family):
 
 
 def _support(gold: str, question: str, contexts: Sequence[str], evidence: Evidence, settings: Settings) -> Sufficiency:
-    if settings.get("rules") == CLAUSES:
+    if settings.get("rules") in _NEWER_RULES:
         return support_within_sentences(gold, question, contexts, evidence)
     return support_of_gold(gold, question, evidence)
 
 
+def _may_doubt(settings: Settings) -> bool:
+    """Return whether scores can be undecided: not by earlier rules, nor where the profile names a line of its own."""
+    return settings.get("rules") == DOUBTS and number_setting(settings, "pass_threshold_without_gold") is None
+
+
 def _threshold(settings: Settings, *, with_gold: bool) -> float:
-    without = DEFAULT_THRESHOLD_WITHOUT_GOLD if settings.get("rules") == CLAUSES else FIRST_THRESHOLD_WITHOUT_GOLD
+    without = DEFAULT_THRESHOLD_WITHOUT_GOLD if settings.get("rules") in _NEWER_RULES else FIRST_THRESHOLD_WITHOUT_GOLD
     name, default = ("pass_threshold", DEFAULT_THRESHOLD) if with_gold else ("pass_threshold_without_gold", without)
     threshold = number_setting(settings, name)
     return default if threshold is None else threshold

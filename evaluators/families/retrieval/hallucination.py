@@ -27,7 +27,14 @@ from evaluators.grounding.support import SUPPORTED, SentenceSupport, Support, me
 from evaluators.hallucination.answer import score_words
 from evaluators.judging.questions.claims import judge_claims
 from evaluators.judging.questions.covered_claims import judge_covered_claims
-from evaluators.judging.settings import STRICT, find_before_strict, get_threshold, is_strict, judge_settings
+from evaluators.judging.settings import (
+    EXACTING,
+    find_before_exacting,
+    find_before_strict,
+    get_threshold,
+    is_strict,
+    judge_settings,
+)
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import TURN, UNDECIDED, object_schema, unit_setting
 from evaluators.values import GENERATED, SAMPLED
@@ -42,7 +49,7 @@ WORST_SENTENCE, CLAIMS = "worst-sentence", "claims"
 
 
 _BY_JUDGE = EvaluatorSpec(
-    id="retrieval-hallucination-judge-2026-11-23",
+    id="retrieval-hallucination-judge-2026-11-30",
     name="Hallucination, judge",
     description="An LLM of yours decides for every claim of every sentence whether a context supports it.",
     aliases=(
@@ -53,7 +60,7 @@ _BY_JUDGE = EvaluatorSpec(
         "lynx-large",
     ),
     default_profile="detect-rag-hallucination",
-    settings={"variant": "judge", **STRICT},
+    settings={"variant": "judge", **EXACTING},
     components=("generator",),
     formula="supported claims, the worst deciding",
     output_types=(GENERATED,),
@@ -129,6 +136,7 @@ class Hallucination(Family):
             formula="chance that the worst claim is supported",
         ),
         _BY_JUDGE,
+        find_before_exacting(_BY_JUDGE, "retrieval-hallucination-judge-2026-11-23"),
         find_before_strict(_BY_JUDGE, "retrieval-hallucination-judge-2026-11-20"),
     )
 

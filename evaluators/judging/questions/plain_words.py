@@ -11,7 +11,7 @@ from evaluators.judging.attachments import TASK, format_attachments, media_read
 from evaluators.judging.prompts import Data, trusted
 from evaluators.judging.questions.by_criteria import judge_by_criteria
 from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_problems
-from evaluators.judging.settings import SCORE_FROM, get_threshold, judge_settings
+from evaluators.judging.settings import SCORE_FROM, get_threshold, is_exacting, judge_settings
 from evaluators.settings import CONVERSATION, TURN, object_schema, settings_problems, unit_setting
 from evaluators.values import Attachment
 
@@ -87,7 +87,7 @@ async def judge_criteria(sample: Sample, settings: Settings, gateway: JudgeGatew
         return _blank(settings, explain=explain)
     scale = Scale(settings)
     return await judge_by_criteria(
-        "judge-attached/1" if attached else "judge/1",
+        f"{'judge-attached' if attached else 'judge'}/{2 if is_exacting(settings) else 1}",
         _task(settings, scale, len(sample.gold_texts)),
         _data(sample, settings),
         scale,

@@ -8,12 +8,18 @@ from evaluators.base import CannotScore, JSONValue, Sample, Score, Settings
 from evaluators.gateway import Answer, JudgeGateway, Question
 from evaluators.judging.client import Asker, owing
 from evaluators.judging.injection import injection_signs
-from evaluators.judging.prompts import Data, answer_schema, question
+from evaluators.judging.prompts import QUOTE_RULE, Data, answer_schema, question
 from evaluators.judging.questions.requirements import judge_requirements
 from evaluators.judging.quotes import Quotable
 from evaluators.judging.readings import MAX_DETAILS, read_number, read_text
 from evaluators.judging.samples import failed_for_injection, injection_extra
-from evaluators.judging.settings import answer_tokens, fails_injection, fails_unverified
+from evaluators.judging.settings import (
+    answer_tokens,
+    fails_injection,
+    fails_unverified,
+    get_least_words,
+    is_exacting,
+)
 
 HIGHEST_GRADE = 3
 UNVERIFIED_AT_MOST = 1.0
@@ -59,7 +65,7 @@ async def judge_answer_relevance(
     """Score whether the output answers the input, right or wrong: 1 when all of four requirements are met."""
     output = sample.output or ""
     return await judge_requirements(
-        "answer-relevance/1",
+        "answer-relevance",
         _ANSWER,
         _ANSWER_NEEDS,
         [("USER INPUT", sample.input or ""), ("MODEL OUTPUT", output)],
@@ -83,7 +89,7 @@ async def judge_sufficiency(
     golds = tuple(gold for gold in sample.gold_texts if gold.strip())
     data: Data = [("USER INPUT", sample.input or ""), ("RETRIEVED CONTEXT", contexts)]
     return await judge_requirements(
-        "context-sufficiency/1",
+        "context-sufficiency",
         _SUFFICIENT,
         _SUFFICIENT_NEEDS | (_GOLD_NEEDS if len(golds) == 1 else _ANY_GOLD_NEEDS) if golds else _SUFFICIENT_NEEDS,
         [*data, ("GOLD ANSWER", golds[0] if len(golds) == 1 else golds)] if golds else data,
@@ -130,9 +136,10 @@ async def judge_context_relevance(
 
 
 def _graded(asked: str, context: str, settings: Settings) -> Question:
+    exacting = is_exacting(settings)
     return question(
-        "context-relevance/1",
-        task=_CONTEXT,
+        f"context-relevance/{2 if exacting else 1}",
+        task="\n".join([_CONTEXT, QUOTE_RULE]) if exacting else _CONTEXT,
         data=[("USER INPUT", asked), ("RETRIEVED CONTEXT", context)],
         schema=_GRADED,
         max_output_tokens=answer_tokens(settings, 512),
@@ -157,5 +164,6 @@ def _grade(context: str, answer: Answer, settings: Settings) -> _Grade:
     """Read a grade; the profile can cap it at UNVERIFIED_AT_MOST if its quote is not in the context."""
     fails, quote = fails_unverified(settings), read_text(answer.data, "quote")
     grade = read_number(answer.data, "grade", high=HIGHEST_GRADE)
-    is_quote_found = Quotable([context], loosely=fails).holds(quote) if quote.strip() else None
+    quotable = Quotable([context], loosely=fails, least_words=get_least_words(settings))
+    is_quote_found = quotable.holds(quote) if quote.strip() else None
     return _Grade(grade, min(grade, UNVERIFIED_AT_MOST) if fails and is_quote_found is False else grade, is_quote_found)

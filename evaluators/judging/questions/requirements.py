@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from evaluators.base import Score, Settings
+from evaluators.base import JSONValue, Score, Settings
 from evaluators.gateway import Answer, JudgeGateway
-from evaluators.judging.prompts import Data, answer_schema, question, strict_object, texts_in
+from evaluators.judging.prompts import QUOTE_RULE, Data, answer_schema, question, strict_object, texts_in
 from evaluators.judging.readings import (
-    Check,
     QuotedAnswer,
     Reading,
     checks_extra,
+    find_short_quotes,
     list_spans,
     read_reasoning,
     share_met,
     unreadable,
 )
 from evaluators.judging.samples import judge_samples
-from evaluators.judging.settings import answer_tokens
+from evaluators.judging.settings import answer_tokens, is_exacting
 
 UNMET_AT_MOST = 0.3
 """What a sample scores at most that misses a requirement: below the threshold of every family that asks like this."""
@@ -42,24 +43,29 @@ async def judge_requirements(
 ) -> Score:
     """Score 1 when every requirement is met, else 0.3 times the share that is: no number of the judge's is in it."""
     lines = [f"`{name}`: {meaning}" for name, meaning in requirements.items()]
+    quoted, exacting = QuotedAnswer(texts_in(data), output, settings), is_exacting(settings)
+    names = list(requirements)
     judge_question = question(
-        prompt_id,
-        task="\n".join([task, _HOW, *lines]),
+        f"{prompt_id}/{2 if exacting else 1}",
+        task="\n".join([task, _HOW, *lines, *([QUOTE_RULE] if exacting else [])]),
         data=data,
+        check=partial(_find_fault, names=names, quoted=quoted) if exacting else None,
         schema=answer_schema({name: _VERDICT for name in requirements}),
         max_output_tokens=answer_tokens(settings, 1_024),
     )
-    read = _reader(list(requirements), data, output, settings)
+    read = _reader(names, quoted)
     return await judge_samples(
         gateway, judge_question, settings, read, threshold=threshold, scanned=scanned, explain=explain
     )
 
 
-def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -> Callable[[Answer], Reading]:
-    quoted = QuotedAnswer(texts_in(data), output, settings)
+def _find_fault(answer: Mapping[str, JSONValue], names: Sequence[str], quoted: QuotedAnswer) -> str | None:
+    return find_short_quotes([(f"`{name}`", _read_entry(name, answer)) for name in names], "met", quoted.quotable)
 
+
+def _reader(names: Sequence[str], quoted: QuotedAnswer) -> Callable[[Answer], Reading]:
     def read(answer: Answer) -> Reading:
-        checks = [_check(name, answer, quoted) for name in names]
+        checks = [quoted.check(name, _read_entry(name, answer.data)) for name in names]
         share = share_met(checks)
         return Reading(
             value=1.0 if share == 1.0 else UNMET_AT_MOST * share,
@@ -71,8 +77,8 @@ def _reader(names: Sequence[str], data: Data, output: str, settings: Settings) -
     return read
 
 
-def _check(name: str, answer: Answer, quoted: QuotedAnswer) -> Check:
-    value = answer.data.get(name)
+def _read_entry(name: str, answer: Mapping[str, JSONValue]) -> Mapping[str, JSONValue]:
+    value = answer.get(name)
     if not isinstance(value, Mapping):
         raise unreadable(name)
-    return quoted.check(name, value)
+    return value

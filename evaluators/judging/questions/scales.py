@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from evaluators.base import JSONValue, Settings, SettingsProblem
 from evaluators.gateway import Weights
-from evaluators.judging.prompts import answer_schema
-from evaluators.judging.readings import CHECKS, SCORE, read_number, read_text, read_truth, unreadable
-from evaluators.judging.settings import is_weighed
+from evaluators.judging.prompts import QUOTE_RULE, answer_schema
+from evaluators.judging.readings import CHECKS, SCORE, SOME_CHECKS, read_number, read_text, read_truth, unreadable
+from evaluators.judging.settings import is_exacting, is_weighed
 
 LABEL: JSONValue = {
     "type": "object",
@@ -46,6 +46,10 @@ RUBRIC: JSONValue = {
 }
 
 
+UNMET_AT_MOST = 0.5
+"""What a plain score is below where a requirement is not met, by the rules of 2026-11-30."""
+
+
 class Scale:
     """The verdict's scale from the settings: at most one of `labels` and `rubric`."""
 
@@ -54,16 +58,18 @@ class Scale:
         self.labels = {str(entry["label"]): entry for entry in _entries(settings, "labels")}
         self.levels = {_number(entry): entry for entry in _entries(settings, "rubric")}
         self._is_weighed = is_weighed(settings)
+        self._is_exacting = is_exacting(settings)
 
     def schema(self) -> dict[str, JSONValue]:
         """Describe the answer: reasoning, checks, verdict."""
+        checks = SOME_CHECKS if self._is_exacting or not (self.labels or self.levels) else CHECKS
         if self.labels:
-            return answer_schema({"checks": CHECKS, "label": {"type": "string", "enum": list(self.labels)}})
+            return answer_schema({"checks": checks, "label": {"type": "string", "enum": list(self.labels)}})
         if self.levels:
             low, high = min(self.levels), max(self.levels)
-            return answer_schema({"checks": CHECKS, "score": {"type": "number", "minimum": low, "maximum": high}})
+            return answer_schema({"checks": checks, "score": {"type": "number", "minimum": low, "maximum": high}})
         verdict: dict[str, JSONValue] = {"passed": {"type": "boolean"}} if self._is_weighed else {"score": SCORE}
-        return answer_schema({"checks": {**CHECKS, "minItems": 1} if isinstance(CHECKS, dict) else CHECKS, **verdict})
+        return answer_schema({"checks": checks, **verdict})
 
     def to_weights(self) -> Weights | None:
         """Return the verdict field and its options if the settings request their probabilities."""
@@ -78,6 +84,9 @@ class Scale:
 
     def task(self) -> str:
         """Return how the verdict is to be stated."""
+        return "\n".join([self._describe(), QUOTE_RULE]) if self._is_exacting else self._describe()
+
+    def _describe(self) -> str:
         if self.labels:
             return _LABEL_TASK + "\n".join(_described(label, entry) for label, entry in self.labels.items())
         if self.levels:
@@ -91,7 +100,7 @@ class Scale:
         """Return the score from 0 to 1, the label, and the `extra` fields.
 
         A plain score is capped at the proportion of checks that are met, so that the number alone cannot contradict the
-        checks.
+        checks; since 2026-11-30 at half of it where one is unmet, so that by default all of them must be met.
         """
         extra: dict[str, JSONValue] = {"chances": dict(chances)} if chances else {}
         if self.labels:
@@ -102,13 +111,16 @@ class Scale:
             return _mean(values, chances, _number(self.labels[label])), label, {"label": label, **extra}
         if not self.levels:
             label_value = self._read_level(data, chances)
-            return min(label_value, share_met), None, {"stated_score": label_value, **extra}
+            return min(label_value, self._cap(share_met)), None, {"stated_score": label_value, **extra}
         label_value = read_number(data, "score", low=min(self.levels), high=max(self.levels))
         return (
             self._apply_rubric(_mean([*self.levels], chances, label_value)),
             None,
             {"rubric_score": label_value, **extra},
         )
+
+    def _cap(self, share_met: float) -> float:
+        return UNMET_AT_MOST * share_met if self._is_exacting and share_met < 1 else share_met
 
     def _read_level(self, data: Mapping[str, JSONValue], chances: Mapping[str, float] | None) -> float:
         if not self._is_weighed:

@@ -67,9 +67,9 @@ def _has_words(text: str, words: str) -> bool:
 
 def _has_choice(output: str, letter: str) -> bool:
     text = _UNSPACED.sub(";", unicodedata.normalize("NFKC", output))
-    # Not in I'd, U.S.A., C#, C++, A-level.
+    # Not in I'd, U.S.A., C#, C++, A*, A-level.
     places = re.finditer(
-        rf"(?<![^\W_])(?<![^\W_]['\u2019.&]){letter}(?![^\W_]|['\u2019.&][^\W_]|#|\++(?!\w)|-(?!-))",
+        rf"(?<![^\W_])(?<![^\W_]['\u2019.&]){letter}(?![^\W_]|['\u2019.&][^\W_]|#|\++(?!\w)|(?<!\*.)\*(?!\*)|-(?!-))",
         text,
         re.IGNORECASE,
     )
