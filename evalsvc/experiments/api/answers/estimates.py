@@ -156,7 +156,13 @@ class MetricTrials(AnswerShape):
     n_tests: int
     n_incomplete: Annotated[int, Meta(description="Tests with a lost trial.")]
     bounds: Annotated[Ends | None, Meta(description="The value had all lost trials failed, and had they passed.")]
-    curve: Annotated[list[TrialsEstimate], Meta(description="For each k up to the number of trials.")]
+    curve: Annotated[
+        list[TrialsEstimate],
+        Meta(
+            description="For each k up to the number of trials. What is `value` has the interval of `new_data`; the "
+            "other intervals are fixed-sample: they hold for one look, when all examples are scored."
+        ),
+    ]
     adaptive: Annotated[
         bool, Meta(description="Whether the number of trials depends on their outcomes: the value is of the first k.")
     ]
