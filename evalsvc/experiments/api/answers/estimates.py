@@ -183,7 +183,7 @@ class MetricTrials(AnswerShape):
 class TurnsEstimate(Ends):
     """A share over turns, with its interval for new conversations."""
 
-    value: float
+    value: Annotated[float | None, Meta(description="Null where a tenth or more is undecided.")]
     method: str
 
 
@@ -198,7 +198,8 @@ class MetricTurns(AnswerShape):
         TurnsEstimate, Meta(description="The mean over conversations: `value`, with the interval of `new_data`.")
     ]
     all_turns: Annotated[TurnsEstimate | None, Meta(description="Share of conversations without a failed turn.")]
-    n_turns: Annotated[int, Meta(description="Judged turns; a failed output counts as one.")]
+    n_turns: Annotated[int, Meta(description="Judged turns with a verdict; a failed output counts as one.")]
+    n_undecided: Annotated[int, Meta(description="Judged turns without a verdict, beside `n_turns`.")]
     n_conversations: Annotated[int, Meta(description="Conversations with a judged turn, and failed outputs.")]
 
 
