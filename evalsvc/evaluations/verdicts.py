@@ -86,12 +86,13 @@ MAX_TURN_EXPLANATION = 300
 PENDING = Verdict("pending")
 UNDECIDED = "undecided"
 """The key of `extra` with the reason why an evaluator gives no verdict (`Score.undecided`)."""
+NOTHING_CHECKED: UndecidedReason = "no_sentence_decided"
 UNDECIDED_TEXTS: Mapping[UndecidedReason, str] = {
     "language": "this evaluator does not read the text's language well enough",
     "too_short": "the text is too short to tell",
     "low_support": "nothing contradicts the contexts, and they support the output only in part",
     "short_answer": "the answer is in the contexts, and nothing tells whether it is the one that was asked for",
-    "no_sentence_decided": "the output has no sentence that could be checked",
+    NOTHING_CHECKED: "the output has no sentence that could be checked",
 }
 _values = attrgetter(*VERDICT)
 
@@ -415,12 +416,16 @@ class _UnitParts:
 
 
 def _combine_verdicts(verdicts: Sequence[Verdict]) -> tuple[bool | None, str | None]:
-    """Return whether all turns pass, and why that is undecided: an undecided turn is outweighed by one that fails."""
-    reasons = [(verdict.extra or {}).get(UNDECIDED) for verdict in verdicts]
-    if any(verdict.passed is False and why is None for verdict, why in zip(verdicts, reasons, strict=True)):
+    """Return whether all turns pass, and why that is undecided.
+
+    A turn that fails outweighs an undecided one. A turn without a sentence to check decides nothing beside others.
+    """
+    turns = [(verdict.passed, (verdict.extra or {}).get(UNDECIDED)) for verdict in verdicts]
+    turns = [turn for turn in turns if turn[1] != NOTHING_CHECKED] or turns
+    if (False, None) in turns:
         return False, None
-    passes = [verdict.passed for verdict in verdicts]
-    return None if None in passes else all(passes), next((why for why in reasons if why is not None), None)
+    passes = [passed for passed, _ in turns]
+    return None if None in passes else all(passes), next((why for _, why in turns if why is not None), None)
 
 
 def _explain_undecided(score: Score, why: UndecidedReason, passed: bool | None) -> Score:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from evaluators.base import CannotScore, JSONValue, Sample, Score, Span
+from evaluators.base import CannotScore, JSONValue, Sample, Score, Span, UndecidedReason
 from evaluators.grounding.answers import is_bare_verdict
 from evaluators.grounding.nearness import measure_question_distance
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words
@@ -15,6 +15,9 @@ from evaluators.hallucination.frames import Idle
 from evaluators.hallucination.scorer import THRESHOLD, Verdict, judge
 from evaluators.text.detect import detect_language
 
+UNDECIDED_FROM, UNDECIDED_BELOW = 0.3, 0.75
+"""Support that tells nothing where no claim has a problem. Without it, accuracy rises from 0.77 to 0.87 on WiCE and
+from 0.86 to 0.90 on BEGIN (development sets), at 62 % and 71 % decided."""
 NEAR_WEIGHT = 0.05
 """How much nearness to the question counts for short answers that pass; it never takes their pass."""
 MAX_SPANS = 200
@@ -44,7 +47,11 @@ def score_words(sample: Sample, threshold: float, *, explain: bool, reads_absten
     _require_more_than_a_verdict(output, verdict)
     if not verdict.claims:
         nothing = _plain(verdict.value, threshold, _why_nothing(verdict) if explain else None)
-        return replace(nothing, extra={**nothing.extra, **_abstained(verdict)}) if reads_abstentions else nothing
+        if not reads_abstentions:
+            return nothing
+        abstained = _abstained(verdict)
+        why: UndecidedReason | None = None if abstained["abstained"] else "no_sentence_decided"
+        return replace(nothing, extra={**nothing.extra, **abstained}, undecided=why)
     if not evidence.words:
         because = "The output makes claims, and no context has a word that could support them."
         return _plain(0.0, threshold, because if explain else None)
@@ -58,7 +65,18 @@ def score_words(sample: Sample, threshold: float, *, explain: bool, reads_absten
         explanation=explained(verdict, threshold, detect_language(output[:MOST_TOLD])) if explain else None,
         spans=_weak(verdict, value, threshold) or None,
         extra={**parts(verdict, near), **({"abstained": False} if reads_abstentions else {})},
+        undecided=_find_low_support(verdict, value, threshold) if reads_abstentions else None,
     )
+
+
+def _find_low_support(verdict: Verdict, value: float, threshold: float) -> UndecidedReason | None:
+    """Return `low_support` where the support alone would decide and tells nothing.
+
+    A profile with a threshold of its own, such as one fitted to labels, decides by it everywhere.
+    """
+    if threshold != THRESHOLD or not UNDECIDED_FROM <= value < UNDECIDED_BELOW:
+        return None
+    return None if any(claim.checked.problems for claim in verdict.claims) else "low_support"
 
 
 def _require_more_than_a_verdict(output: str, verdict: Verdict) -> None:

@@ -186,5 +186,6 @@ def test_the_first_version_scores_as_ever() -> None:
             if text is not None:
                 contexts = tuple(map(Passage, copy.contexts))
                 sample = Sample(input="What is said?", output=text, contexts=contexts)
-                digest.update(repr(FAMILY.score(sample, {"variant": WORST_SENTENCE})).encode())
+                score = FAMILY.score(sample, {"variant": WORST_SENTENCE})
+                digest.update(repr(score).replace(", undecided=None", "").encode())
     assert digest.hexdigest() == "318c82d394f91b816ed1baf8c60b06e40bf433f72c65c4646fb3f61f5933dc17"

@@ -19,9 +19,9 @@ HALLUCINATION = {
                       "articles: name of elsewhere"),
             KnownMiss("So may a number from elsewhere in the context.", "articles: number of elsewhere"),
             KnownMiss("Exchanged roles are told in copied sentences alone."),
-            KnownMiss("A right paraphrase scores low, and a false sentence in the contexts' words may pass."),
+            KnownMiss("A right paraphrase is often undecided, and a false sentence in the contexts' words may pass."),
             KnownMiss("A bare yes or no is `not_applicable`: words cannot tell whether it is right."),
-            KnownMiss("Small talk and questions back pass, unless a question takes for granted what contexts deny."),
+            KnownMiss("Small talk and questions back are undecided, unless a question assumes what contexts deny."),
             KnownMiss("An abstention passes where the contexts do answer the question."),
         ),
         "Words and numbers in any script with spaces; stems, negations, framing and ways to decline are English, and "
@@ -32,7 +32,8 @@ HALLUCINATION = {
             "quantifier or negation that no context has decides alone; the question is optional; a bare yes or no has "
             "no score.",
             "retrieval-hallucination-2026-11-28": "Abstentions and marks of sources are no claims; a clause that "
-            "denies what follows, a date in another form, and what a question takes for granted are read.",
+            "denies what follows, a date in another form, and what a question takes for granted are read. Weak support "
+            "that nothing contradicts is undecided.",
         },
     ),
     "retrieval-hallucination-judge": judge_card(
@@ -98,6 +99,16 @@ CONTEXT_SUFFICIENCY = {
         id="retrieval-context-sufficiency-judge-2026-11-23", threshold=ALL_MET
     ),
 }
+HALLUCINATION["retrieval-hallucination-2026-11-23"] = replace(
+    HALLUCINATION["retrieval-hallucination"],
+    misses=(
+        *HALLUCINATION["retrieval-hallucination"].misses[:3],
+        KnownMiss("A right paraphrase scores low, and a false sentence in the contexts' words may pass."),
+        KnownMiss("A bare yes or no is `not_applicable`: words cannot tell whether it is right."),
+        KnownMiss("Small talk and questions back pass, unless a question takes for granted what contexts deny."),
+        KnownMiss("An abstention passes where the contexts do answer the question."),
+    ),
+)
 HALLUCINATION["retrieval-hallucination-2026-11-20"] = replace(
     HALLUCINATION["retrieval-hallucination"],
     misses=(
