@@ -261,8 +261,8 @@ EVALUATION_ERRORS = {
             "undecided",
             200,
             "The evaluator has a score and no verdict: to pass or to fail the output would be a guess",
-            "It is neither 0 nor 1 in a pass rate: experiments count it in `rows.n_undecided`. A profile whose setting "
-            "`undecided` is `pass` or `fail` counts it so.",
+            "It is neither 0 nor 1 in a pass rate: experiments count it in `rows.n_undecided`. With the setting "
+            "`undecided` of the profile, `pass` or `fail`, it counts so.",
         ),
         Code(
             "unmapped",

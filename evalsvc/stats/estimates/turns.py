@@ -58,7 +58,7 @@ class TurnTotals:
     clusters : ndarray of int or None
         What the conversations are clustered by, a number from 0 on; None where each is a cluster.
     n_undecided : int
-        Turns beside these that the evaluator has not decided.
+        Further turns, which the evaluator has not decided.
     """
 
     turns: NDArray[np.int_]

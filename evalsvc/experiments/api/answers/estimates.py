@@ -160,7 +160,7 @@ class MetricTrials(AnswerShape):
         list[TrialsEstimate],
         Meta(
             description="For each k up to the number of trials. What is `value` has the interval of `new_data`; the "
-            "other intervals are fixed-sample: they hold for one look, when all examples are scored."
+            "other intervals are fixed-sample: read them when all examples are scored."
         ),
     ]
     adaptive: Annotated[
@@ -199,7 +199,7 @@ class MetricTurns(AnswerShape):
     ]
     all_turns: Annotated[TurnsEstimate | None, Meta(description="Share of conversations without a failed turn.")]
     n_turns: Annotated[int, Meta(description="Judged turns with a verdict; a failed output counts as one.")]
-    n_undecided: Annotated[int, Meta(description="Judged turns without a verdict, beside `n_turns`.")]
+    n_undecided: Annotated[int, Meta(description="Judged turns without a verdict; `n_turns` does not count them.")]
     n_conversations: Annotated[int, Meta(description="Conversations with a judged turn, and failed outputs.")]
 
 
