@@ -87,7 +87,7 @@ PENDING = Verdict("pending")
 UNDECIDED = "undecided"
 """The key of `extra` with the reason why an evaluator gives no verdict (`Score.undecided`)."""
 NOTHING_CHECKED: UndecidedReason = "no_sentence_decided"
-UNDECIDED_TEXTS: Mapping[UndecidedReason, str] = {
+UNDECIDED_TEXTS: Mapping[str, str] = {
     "language": "this evaluator does not read the text's language well enough",
     "too_short": "the text is too short to tell",
     "low_support": "nothing contradicts the contexts, and they support the output only in part",

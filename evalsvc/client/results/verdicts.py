@@ -187,8 +187,10 @@ class Verdict:
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table, with its interval."""
-        names = ("evaluator", "profile", "status", "score", "passed", "verdict", "why", "threshold")
-        names += ("explanation", "error_code")
+        names = (
+            *("evaluator", "profile", "status", "score", "passed", "verdict", "why", "threshold"),
+            *("explanation", "error_code"),
+        )
         return {name: getattr(self, name) for name in names} | _interval_cells(self.interval)
 
     def _repr_html_(self) -> str:

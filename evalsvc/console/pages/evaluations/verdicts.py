@@ -93,8 +93,8 @@ def outcome_mark(row: Any) -> SafeString:
 
 def reading_doubt(extra: Mapping[str, Any], passed: bool | None) -> str:
     """Return why there is no verdict, or what a pass cannot have seen: denials in a language that was not read."""
-    if (why := extra.get(UNDECIDED)) in UNDECIDED_TEXTS:
-        return f"Undecided: {UNDECIDED_TEXTS[why]}."
+    if because := UNDECIDED_TEXTS.get(str(extra.get(UNDECIDED))):
+        return f"Undecided: {because}."
     if not passed or extra.get("read_as") != "words":
         return ""
     return (
