@@ -20,7 +20,7 @@ from tests.experiments.surfaces import read_board
 from tests.factories import EXACT, make_dataset, make_experiment, make_profile
 
 PASSES = EXACT | {"name": "passes", "source": "pass"}
-ANSWERS = {
+ANSWERS: dict[str, dict[str, Any]] = {
     "p": {"output": "yes"},
     "f": {"output": "no"},
     "u": {"output": "?"},

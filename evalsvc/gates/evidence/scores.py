@@ -120,8 +120,17 @@ def read_gate_pairs(
         for subject, metric, scores, at in ((candidate, metrics[0], first, 4), (baseline, metrics[1], second, 5))
     ]
     n_undecided = sum(UNDECIDED in (row[1], row[3]) for row in rows)
-    places = _clusters_at(rows, 4, clusters)
-    return GateScores(first, second, n_na, n_common - n_na, places, is_one_run, *ends, n_undecided=n_undecided)
+    return GateScores(
+        first,
+        second,
+        n_na,
+        n_common - n_na,
+        _clusters_at(rows, 4, clusters),
+        is_one_run,
+        candidate_ends=ends[0],
+        baseline_ends=ends[1],
+        n_undecided=n_undecided,
+    )
 
 
 def pair_facts(
