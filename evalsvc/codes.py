@@ -258,6 +258,13 @@ EVALUATION_ERRORS = {
             "Leave it out of a mean: it is neither 0 nor an error of yours. Experiments count it in `n_na`.",
         ),
         Code(
+            "undecided",
+            200,
+            "The evaluator has a score and no verdict: to pass or to fail the output would be a guess",
+            "It is neither 0 nor 1 in a pass rate: experiments count it in `rows.n_undecided`. With the setting "
+            "`undecided` of the profile, `pass` or `fail`, it counts so.",
+        ),
+        Code(
             "unmapped",
             200,
             "What an experiment's metric looks for is not in the answer",

@@ -17,13 +17,15 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
 from evalsvc.stats.basics.results import FEW_SCORES
 from evalsvc.stats.basics.rows import IntervalRows
+from evalsvc.stats.estimates.bounds import is_only_bounded
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.decisions import JudgedClaim, judge_all
+from evalsvc.stats.gating.decisions import PASS, UNDECIDED, JudgedClaim, judge_all
 from evalsvc.stats.gating.quantiles import compute_quantile, quantile_ends
 from evalsvc.stats.pairs.common import BoundedScores
 
 LOST_TRIALS = "lost_trials"
+MUCH_UNDECIDED = "much_undecided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +137,23 @@ def evaluate_rules(
 ) -> tuple[list[RuleResult], list[JudgedClaim]]:
     """Return what each rule of a gate came to."""
     claims = [rule.claim(of_this_set=of_this_set) for rule in rules]
-    judged_claims = judge_all(claims, alpha, watched=watched)
+    judged_claims = [
+        _withhold_pass(rule, claim, judged)
+        for rule, claim, judged in zip(rules, claims, judge_all(claims, alpha, watched=watched), strict=True)
+    ]
     results = [
         _result(rule, claim, judged_claim, alpha, watched)
         for rule, claim, judged_claim in zip(rules, claims, judged_claims, strict=True)
     ]
     return results, judged_claims
+
+
+def _withhold_pass(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim) -> JudgedClaim:
+    """Return what a claim came to, without a pass where a tenth of its examples or more are undecided."""
+    n_undecided = rule.scores.n_undecided
+    if judged.outcome != PASS or not is_only_bounded(claim.n - n_undecided, n_undecided):
+        return judged
+    return replace(judged, outcome=UNDECIDED, reason=MUCH_UNDECIDED, about_n_more=None)
 
 
 def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: float, watched: bool) -> RuleResult:
@@ -162,7 +175,11 @@ def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: flo
         level_to_fail=1.0 - judged.alpha_to_fail,
         higher_is_better=rule.higher_is_better,
         n=claim.n - claim.n_missing,
-        rows=IntervalRows(claim.n - claim.n_missing, n_missing=claim.n_missing),
+        rows=IntervalRows(
+            claim.n - claim.n_missing,
+            n_missing=claim.n_missing - rule.scores.n_undecided,
+            n_undecided=rule.scores.n_undecided,
+        ),
         n_clusters=claim.n_independent if claim.clusters is not None else None,
         n_missing=claim.n_missing,
         n_not_applicable=rule.scores.n_not_applicable,

@@ -15,6 +15,7 @@ REASONS = {
     "no_range": "the metric declares no range, so one score could move its mean anywhere; give the rule a"
     " `value_range`, or ask for a quantile",
     "one_cluster": "all examples are of one cluster",
+    "much_undecided": "a tenth of the examples or more are undecided",
 }
 
 

@@ -14,6 +14,7 @@ from evalsvc.reports.words import (
     build_basis_rows,
     comparison_sentence,
     component_rows,
+    errors_text,
     format_joint_level,
     format_value,
     format_verdict,
@@ -77,7 +78,7 @@ def _leaderboard(report: Mapping[str, Any]) -> Iterator[str]:
                 interval_text(result),
                 result["covers"] or NOTHING,
                 number_text(result["n"]),
-                number_text(result["n_error"]),
+                errors_text(result),
                 difference,
                 format_verdict(versus),
                 config["state"],
@@ -97,7 +98,7 @@ def _metrics(report: Mapping[str, Any]) -> Iterator[str]:
                 number_text(c["metrics"][name]["value"]),
                 interval_text(c["metrics"][name]),
                 number_text(c["metrics"][name]["n"]),
-                number_text(c["metrics"][name]["n_error"]),
+                errors_text(c["metrics"][name]),
             ]
             for c in rank_configs(report)
         ]
@@ -189,7 +190,7 @@ def _slices(report: Mapping[str, Any]) -> Iterator[str]:
         rows = [
             [
                 *(markdown_text(slice_name(row)), markdown_text(", ".join(row["configs"])), number_text(row["value"])),
-                *(interval_text(row), number_text(row["n"]), number_text(row["n_error"])),
+                *(interval_text(row), number_text(row["n"]), errors_text(row)),
             ]
             for row in slices["rows"]
         ]

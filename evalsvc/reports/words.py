@@ -125,6 +125,13 @@ def _leading_sentence(summary: Mapping[str, Any]) -> str:
     )
 
 
+def errors_text(result: Mapping[str, Any]) -> str:
+    """Return how many examples of an estimate have no score; those that the evaluator has not decided apart."""
+    n_undecided = result["rows"].get("n_undecided", 0)
+    undecided = f" + {number_text(n_undecided)} undecided" if n_undecided else ""
+    return f"{number_text(result['n_error'] - n_undecided)}{undecided}"
+
+
 def build_basis_rows(report: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     """Build the rows that describe the setup of the experiment, and its current state."""
     plan, head, dataset = report["plan"], report["live"]["experiment"], report["dataset"]

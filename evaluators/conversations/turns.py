@@ -135,10 +135,10 @@ def _join(texts: Sequence[str]) -> str:
     return "\n\n".join(filter(str.strip, texts))
 
 
-def count_passed(extra: Mapping[str, object] | None) -> tuple[int, int] | None:
-    """Return how many judged turns of a verdict pass, and how many there are; None where they are not told."""
+def count_passed(extra: Mapping[str, object] | None) -> tuple[int, int, int] | None:
+    """Return how many judged turns of a verdict pass, fail, and have no verdict; None where they are not told."""
     turns = (extra or {}).get("turns")
     if not isinstance(turns, list):
         return None
     passes = [turn["pass"] for turn in turns if turn["score"] is not None]
-    return None if None in passes or not passes else (sum(passes), len(passes))
+    return (passes.count(True), passes.count(False), passes.count(None)) if passes else None

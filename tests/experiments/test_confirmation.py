@@ -83,7 +83,8 @@ def test_the_last_examples_are_those_of_the_winner_and_the_baseline(alice: Calle
     assert (found["n"], found["value"]) == (20, 0.5)
     assert 0.2 < found["lower"] < 0.35 and 0.65 < found["upper"] < 0.8
     assert found["rows"] == {
-        "n": 20, "n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "chosen_among": None,
+        "n": 20, "n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "n_undecided": 0,
+        "chosen_among": None,
         "weighted": False, "sources": {},
     }  # fmt: skip
     after = by_name(view)

@@ -12,8 +12,8 @@ from tests.experiments.pushing import Runner
 TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 N = 60
 EVEN = range(0, N, 2)
-ROWS: dict[str, Any] = {"n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "chosen_among": None}
-ROWS |= {"weighted": False, "sources": {}}
+ROWS: dict[str, Any] = {"n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "n_undecided": 0}
+ROWS |= {"chosen_among": None, "weighted": False, "sources": {}}
 
 
 def post_all(runner: Runner, answer: Callable[[Any], dict[str, Any]]) -> None:

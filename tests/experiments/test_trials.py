@@ -66,6 +66,31 @@ def pass_all(outcomes: Sequence[str], k: int) -> list[float]:
     return [math.comb(row.count("y"), k) / math.comb(len(row), k) for row in outcomes]
 
 
+@pytest.mark.parametrize(
+    ("rule", "k"), [({"of": "pass^k", "k": 3}, 3), ({"of": "pass@k", "k": 2}, 2), ({"of": "mean"}, 1)]
+)
+@pytest.mark.parametrize("n_shards", [1, 2], ids=["all scored", "half scored"])
+def test_the_point_of_the_curve_that_is_the_value_has_its_interval(
+    alice: Caller, rule: dict[str, Any], k: int, n_shards: int
+) -> None:
+    outcomes = drawn(24, 3, seed=5)
+    dataset = make_dataset(alice, examples(24 * n_shards))
+    metrics = [EXACT | {"trials": rule}]
+    made = make_experiment(alice, dataset, TWO[:1], metrics=metrics, n_samples=3, num_shards=n_shards)
+    runner, n_left = Runner(alice, made, 0), len(outcomes)
+    while n_left > 0 and (unit := runner.lease()["unit"]):
+        n_left -= len(unit["examples"])
+        answers = [{"pos": e["pos"], "samples": trials(outcomes[int(e["id"][1:]) % 24])} for e in unit["examples"]]
+        runner.post(unit, answers)
+    found = accuracy(alice, made)
+    (point,) = [point for point in found["trials"]["curve"] if point["k"] == k]
+    assert point["value"] == pytest.approx(found["value"])
+    assert [point[name] for name in ("lower", "upper", "method")] == [
+        found["new_data"][name] for name in ("lower", "upper", "method")
+    ]
+    assert (found["n_pending"] > 0) == (n_shards > 1) == (found["new_data"]["safe"] != "one look")
+
+
 def test_the_value_of_a_test_is_its_pass_all(alice: Caller) -> None:
     outcomes = drawn(40, 5, seed=3)
     made = finished(alice, outcomes)

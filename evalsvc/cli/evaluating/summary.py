@@ -24,10 +24,11 @@ class Outcomes:
     n_failed: int
     n_without_score: int
     n_no_threshold: int
+    n_undecided: int
 
     @property
     def is_pass_rate(self) -> bool:
-        """Return whether every score passes or fails."""
+        """Return whether every score passes or fails, or is undecided."""
         return self.n_passed + self.n_failed > 0 and not self.n_no_threshold
 
 
@@ -37,12 +38,14 @@ def count_outcomes(result: EvaluationResult, name: str) -> Outcomes:
     scored = [score for score in scores if score.value is not None]
     n_passed = sum(score.passed is True for score in scored)
     n_failed = sum(score.passed is False for score in scored)
+    n_undecided = sum(score.passed is None and "undecided" in (score.extra or {}) for score in scored)
     return Outcomes(
         n=len(scores),
         n_passed=n_passed,
         n_failed=n_failed,
         n_without_score=len(scores) - len(scored),
-        n_no_threshold=len(scored) - n_passed - n_failed,
+        n_no_threshold=len(scored) - n_passed - n_failed - n_undecided,
+        n_undecided=n_undecided,
     )
 
 
@@ -58,6 +61,7 @@ def format_summary(metric: Metric, outcomes: Outcomes, *, is_rate: bool, page: s
         words.append(f"{outcomes.n_passed} of {_count_rows(metric)}" + ("" if is_rate else " pass"))
     else:
         words.append(f"{metric.n} of {metric.N} scored")
+    words += [f"{outcomes.n_undecided} undecided"] if outcomes.n_undecided else []
     words += [metric.without_scores] if metric.without_scores else []
     return f"{', '.join(words)} → {page}"
 

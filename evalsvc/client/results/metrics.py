@@ -26,9 +26,9 @@ class Metric(Plottable):
     value for new data: its headline is the `mean` of one score. `requested` is the result of a strategy requested by
     name. `n`, `n_error` (without a score), `n_na` (the dataset lacks what the metric needs) and `n_pending` add up to
     `N`. `rows` has how many of `n_error` failed (`n_failed`) and what they count as (`failed_as`: `worst`, the worst
-    value of the range, or `excluded`), and how many are missing (`n_missing`). Where a tenth or more is missing,
-    `value` is None, and `lower` and `upper` are what it may have been. If the plan defines clusters, `n_clusters` is
-    the number of clusters of the examples.
+    value of the range, or `excluded`), how many are missing (`n_missing`), and how many neither pass nor fail
+    (`n_undecided`). Where a tenth or more is missing or undecided, `value` is None, and `lower` and `upper` are what
+    it may have been. If the plan defines clusters, `n_clusters` is the number of clusters of the examples.
     """
 
     name: str
@@ -89,6 +89,11 @@ class Metric(Plottable):
         )
 
     @property
+    def n_undecided(self) -> int:
+        """How many of `n_error` the evaluator has not decided, so that they neither pass nor fail."""
+        return int((self.rows or {}).get("n_undecided") or 0)
+
+    @property
     def variance_split(self) -> Mapping[str, Any] | None:
         """The variance within and between examples with several samples, and the effect of more samples or examples."""
         split: Mapping[str, Any] | None = self.raw.get("variance_split")
@@ -143,9 +148,12 @@ class Metric(Plottable):
         shares = []
         for name in ("per_turn", "per_conversation", "all_turns"):
             if (share := turns[name]) is not None:
-                value, lower, upper = (digits_text(share[key], 3) for key in ("value", "lower", "upper"))
+                value, lower, upper = (
+                    "?" if share[key] is None else digits_text(share[key], 3) for key in ("value", "lower", "upper")
+                )
                 shares.append(f"{name} {value} ({lower} to {upper})")
-        return f"{', '.join(shares)}; {turns['n_turns']} turns of {turns['n_conversations']} conversations"
+        undecided = f", {turns['n_undecided']} undecided" if turns.get("n_undecided") else ""
+        return f"{', '.join(shares)}; {turns['n_turns']} turns of {turns['n_conversations']} conversations{undecided}"
 
     def __str__(self) -> str:
         without = f" ({self.without_scores})" if self.value is not None and self.n_na else ""
@@ -185,7 +193,7 @@ class Metric(Plottable):
             n_failed, n_missing = self.rows["n_failed"], self.rows["n_missing"]
             failed_as = " (worst)" if self.rows["failed_as"] == "worst" else " (left out)"
         others = (
-            *((n_failed, f"failed{failed_as}"), (n_missing, "missing")),
+            *((n_failed, f"failed{failed_as}"), (n_missing, "missing"), (self.n_undecided, "undecided")),
             *((self.n_na, "not applicable"), (self.n_pending, "pending")),
         )
         return ", ".join(f"{n} {what}" for n, what in others if n)

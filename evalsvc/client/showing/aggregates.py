@@ -99,5 +99,5 @@ class AggregateTable(ServiceObject, Plottable):
             [span, str(row.n_error), str(row.n_na), ", ".join(row.warnings)]
             for span, row in zip(self.spans(), self.rows, strict=True)
         ]
-        columns = (self.metric, "failed", "not applicable", "warnings")
+        columns = (self.metric, "without a score", "not applicable", "warnings")
         return render_table(columns, rows, caption=f"{self.metric}, {self._level_text}")

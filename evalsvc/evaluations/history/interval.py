@@ -124,10 +124,11 @@ def answer_interval(
     answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **numbers}
     answer |= {"reason": NO_THRESHOLD} if of == "pass" and not has_verdict else {}
     sources = count_sources(window)
-    rows = count_rows(window, sources)
+    n_undecided = count_undecided(family, history, ask.most) if has_verdict else 0
+    rows = count_rows(window, sources, n_undecided=min(n_undecided, window.n_no_verdict))
     answer |= {"n_distinct": rows.n_distinct, "rows": {name: getattr(rows, name) for name in ROWS}}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources}
-    answer |= _describe_undecided(of, window, count_undecided(family, history, ask.most) if has_verdict else 0)
+    answer |= _describe_undecided(of, window, n_undecided)
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
@@ -255,13 +256,14 @@ def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered:
     return None
 
 
-def count_rows(window: Window, sources: Mapping[str, Mapping[str, Any]]) -> IntervalRows:
-    """Return which rows a window's interval is computed from."""
+def count_rows(window: Window, sources: Mapping[str, Mapping[str, Any]], *, n_undecided: int = 0) -> IntervalRows:
+    """Return which rows a window's interval is computed from; `n_undecided` of those without a value are undecided."""
     counts = {name: int(source["n"]) for name, source in sources.items() if source["n"]}
     return IntervalRows(
         n=int(window.values.size),
         n_distinct=window.n_distinct,
-        n_missing=window.n_no_verdict,
+        n_missing=window.n_no_verdict - n_undecided,
+        n_undecided=n_undecided,
         chosen_among=window.chosen_among if (window.chosen_among or 0) > 1 else None,
         sources=counts if len(counts) > 1 else {},
     )

@@ -91,6 +91,7 @@ class IntervalRowCounts(AnswerShape):
         Literal["worst", "excluded"] | None, Meta(description="How failed rows count; null without any.")
     ]
     n_missing: Annotated[int, Meta(description="Rows without a value for another reason.")]
+    n_undecided: Annotated[int, Meta(description="Rows that neither pass nor fail, as the evaluator has not decided.")]
     chosen_among: Annotated[
         int | None, Meta(description="With promoted scores: the number of configs that theirs was chosen from.")
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.experiments.inference.estimates.figures import Tally, build_figures, count_failures
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
-from evalsvc.experiments.models import FAILED_OUTPUT, Config, Decision, ExperimentPlan, Score
+from evalsvc.experiments.models import FAILED_OUTPUT, UNDECIDED, Config, Decision, ExperimentPlan, Score
 from evalsvc.stats.basics.sums import compute_sums
 
 CONFIRM = "confirm"
@@ -47,7 +47,8 @@ def build_confirmation(plan: ExperimentPlan) -> dict[str, Any] | None:
     sums = compute_sums([value for value, _ in scored], [denominator for _, denominator in scored])
     n_error = len(scores) - len(scored) - n_na
     # The examples of the confirmation are a set of their own, with one analysis at its end.
-    tally = count_failures(plan, metric, Tally(sums, n_error, n_na, plan.confirm or 0, n_failed=n_failed))
+    scored_tally = Tally(sums, n_error, n_na, plan.confirm or 0, n_failed=n_failed, n_undecided=codes[UNDECIDED])
+    tally = count_failures(plan, metric, scored_tally)
     figures = build_figures(plan, metric, tally) if config.state == Config.State.COMPLETED else {}
     # Of a total it is the mean that holds for other examples.
     estimate = figures.get("mean") or figures

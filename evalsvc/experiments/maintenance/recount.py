@@ -37,18 +37,19 @@ WITH added AS (
     array_agg(denominator) AS denominators, array_agg(error_code) AS errors
   FROM scoped GROUP BY config_id, scope, metric
 ), counted AS (
-  SELECT g.config_id, g.scope, t.*, f.n_failed FROM columns g
+  SELECT g.config_id, g.scope, t.*, f.n_failed, u.n_undecided FROM columns g
   CROSS JOIN LATERAL sums_of_scores(g.metrics, g.numbers, g.denominators, g.errors) t
   CROSS JOIN LATERAL count_failures(g.metrics, g.errors) f
+  CROSS JOIN LATERAL count_undecided(g.metrics, g.errors) u
 ), stored AS (
   SELECT a.* FROM experiments_aggregate a JOIN experiments_config c ON c.id = a.config_id
   WHERE c.experiment_id = %(experiment)s
 )
 SELECT coalesce(s.config_id, t.config_id)::text, coalesce(s.metric, t.metric) || ' ' || coalesce(s.scope, t.scope),
-  ARRAY[s.n, s.n_error, s.n_failed, s.n_na, s.total, s.squares, s.den_total, s.den_squares, s."cross", s.lowest,
-    s.highest]::float8[],
-  ARRAY[t.n, t.n_error, t.n_failed, t.n_na, t.total, t.squares, t.den_total, t.den_squares, t."cross", t.lowest,
-    t.highest]::float8[]
+  ARRAY[s.n, s.n_error, s.n_failed, s.n_undecided, s.n_na, s.total, s.squares, s.den_total, s.den_squares,
+    s."cross", s.lowest, s.highest]::float8[],
+  ARRAY[t.n, t.n_error, t.n_failed, t.n_undecided, t.n_na, t.total, t.squares, t.den_total, t.den_squares,
+    t."cross", t.lowest, t.highest]::float8[]
 FROM stored s FULL JOIN counted t ON t.config_id = s.config_id AND t.metric = s.metric AND t.scope = s.scope
 """
 # Each query checks one invariant and lists the configs (or rows) that violate it; none should return a row.
@@ -206,6 +207,7 @@ NAMES = (
     "n",
     "n_error",
     "n_failed",
+    "n_undecided",
     "n_na",
     "total",
     "squares",

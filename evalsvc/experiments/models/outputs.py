@@ -15,6 +15,8 @@ from evalsvc.tenancy.scope import NextId
 OWN_FAULTS = ("timeout", "refused", "bad_output", "bug")
 # The error codes of the scores of an output that failed: by such a fault, and for another reason.
 FAILED_OUTPUT, NO_OUTPUT = "failed_output", "no_output"
+# The error code of a pass that the evaluator has not decided: neither 1 nor 0, and no fault of anybody.
+UNDECIDED = "undecided"
 FINITE = {"gt": float("-inf"), "lt": float("inf")}
 
 

@@ -41,6 +41,9 @@ class Aggregate(TenantRow):
     n_failed = models.PositiveIntegerField(
         default=0, db_default=0, help_text="Of the errors, the outputs that failed by the system's own fault."
     )
+    n_undecided = models.PositiveIntegerField(
+        default=0, db_default=0, help_text="Of the errors, the outputs that the evaluator has not decided."
+    )
     n_na = models.PositiveIntegerField(default=0, db_default=0, help_text="To which the metric does not apply.")
     total = models.FloatField(default=0.0)
     squares = models.FloatField(default=0.0)

@@ -24,7 +24,11 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 
 PAGE_ROWS = 500
-OK, ERROR, FAILED, NOT_APPLICABLE, PENDING = STATUSES = ("ok", "error", "failed", "not_applicable", "pending")
+OK, ERROR, FAILED, NOT_APPLICABLE, UNDECIDED, PENDING = STATUSES = (
+    *("ok", "error", "failed", "not_applicable", "undecided", "pending"),
+)
+NO_ERRORS = (NOT_APPLICABLE, UNDECIDED)
+"""Error codes of scores that are missing although nothing has failed; each is a status, too."""
 ON_REQUEST = ("contexts", "metadata")
 SCORE_FACTS = (
     *("value", "denominator", "passed", "error_code", "error_message", "explanation"),
@@ -105,16 +109,16 @@ def _filter_by_metric(rows: QuerySet[Output], wanted: OutputSelection) -> QueryS
         return rows.exclude(Exists(scores))
     conditions = {
         OK: Q(error_code=None),
-        NOT_APPLICABLE: Q(error_code=NOT_APPLICABLE),
-        ERROR: Q(error_code__isnull=False) & ~Q(error_code=NOT_APPLICABLE),
+        **{code: Q(error_code=code) for code in NO_ERRORS},
+        ERROR: Q(error_code__isnull=False) & ~Q(error_code__in=NO_ERRORS),
     }
     return rows.filter(Exists(scores.filter(conditions[wanted.status or OK])))
 
 
 def _filter_by_all_metrics(rows: QuerySet[Output], plan: ExperimentPlan, status: str) -> QuerySet[Output]:
-    errors = _scores().filter(error_code__isnull=False).exclude(error_code=NOT_APPLICABLE)
-    if status == NOT_APPLICABLE:
-        return rows.filter(Exists(_scores().filter(error_code=NOT_APPLICABLE)))
+    errors = _scores().filter(error_code__isnull=False).exclude(error_code__in=NO_ERRORS)
+    if status in NO_ERRORS:
+        return rows.filter(Exists(_scores().filter(error_code=status)))
     if status == ERROR:
         return rows.filter(Exists(errors))
     counts = _scores().values("config_id").annotate(n=Count("*")).values("n")

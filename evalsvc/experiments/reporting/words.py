@@ -95,6 +95,7 @@ def describe_counts(view: Mapping[str, Any]) -> str:
 
 WARNINGS = {
     "missing": "{share} of the scores are missing",
+    "undecided": "{share} of the outputs are undecided",
     "failures_excluded": "{share} of the outputs failed and are left out",
     "failures_worst": "{share} of the outputs failed and count as the worst value",
     "truncated": "more than 2 % of the answers were cut off at their token limit",
@@ -105,7 +106,7 @@ WARNINGS = {
 def format_warnings(view: Mapping[str, Any]) -> list[str]:
     """Return the warnings of a metric, with the share of the rows that are missing or left out."""
     rows = IntervalRows(**view["rows"])
-    counts = {"missing": rows.n_missing, f"failures_{rows.failed_as}": rows.n_failed}
+    counts = {"missing": rows.n_missing, "undecided": rows.n_undecided, f"failures_{rows.failed_as}": rows.n_failed}
     shares = {name: f"{100 * n / rows.n_all:.3g} %" for name, n in counts.items() if n}
     return [WARNINGS.get(name, name).format(share=shares.get(name, "")) for name in view["warnings"]]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evalsvc.experiments.definition.metrics import CLIENT, Metric
-from evalsvc.experiments.models import RETRIES_FROM, Output, Retry, Score
+from evalsvc.experiments.models import RETRIES_FROM, UNDECIDED, Output, Retry, Score
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.store import Unit
 from evalsvc.tenancy.scope import account_scope
@@ -51,7 +51,9 @@ def failed_metrics(unit: Unit, task: RetryTask) -> dict[int, set[str]]:
     with account_scope(unit.account_id):
         rows = Score.objects.filter(config_id=unit.config_id, pos__gte=unit.from_pos, pos__lt=unit.to_pos)
         rows = rows.filter(error_code__isnull=False).exclude(error_code="not_applicable")
-        if task.error_types is not None:
+        if task.error_types is None:
+            rows = rows.exclude(error_code=UNDECIDED)
+        else:
             rows = rows.filter(error_code__in=task.error_types)
         metrics: dict[int, set[str]] = {}
         for pos, metric in rows.values_list("pos", "metric"):

@@ -35,8 +35,9 @@ from evalsvc.experiments.definition.metrics import (
     Metric,
     get_number_pointers,
 )
-from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, OWN_FAULTS
+from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, OWN_FAULTS, UNDECIDED
 from evalsvc.judges.gateway import gateway_for
+from evalsvc.stats.estimates.bounds import is_only_bounded
 from evalsvc.tenancy.outages import Outage
 from evaluators.base import Family, Field, Lane, Settings
 from evaluators.conversations.turns import count_passed
@@ -294,10 +295,13 @@ def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
         message = verdict.error_message or "No score."
         failed = failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _build_details(verdict)
         return failed | {WAITS: verdict.retry_after_seconds} if isinstance(verdict, RetryableError) else failed
-    if metric.source == "pass" and verdict.passed is None:
-        return failed_score(pos, metric, "no_value", NO_VERDICT) | _build_details(verdict)
     value = _count_pass(verdict) if metric.source == "pass" else verdict.score
-    row = _convert_number(metric, pos, value, None)
+    if value is not None:
+        row = _convert_number(metric, pos, value, None)
+    elif (why := find_undecided(verdict.extra)) is not None:
+        row = failed_score(pos, metric, UNDECIDED, f"Undecided: {why}.")
+    else:
+        return failed_score(pos, metric, "no_value", NO_VERDICT) | _build_details(verdict)
     row |= {"passed": verdict.passed, "explanation": verdict.explanation, **_build_details(verdict)}
     if not metric.in_history:
         return row
@@ -306,12 +310,25 @@ def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
     return row | evaluator_facts | {"ranking": verdict.score}
 
 
-def _count_pass(verdict: Verdict) -> float:
-    """Return 1 for pass and 0 for fail; of a conversation whose turns were judged, the share of them that pass."""
+def _count_pass(verdict: Verdict) -> float | None:
+    """Return 1 for pass, 0 for fail, and None without a verdict.
+
+    Of a conversation whose turns were judged it is the share of those with a verdict that pass; None where a tenth of
+    the turns or more have none.
+    """
     if (counts := count_passed(verdict.extra)) is None:
-        return float(bool(verdict.passed))
-    n_passed, n_judged = counts
-    return n_passed / n_judged
+        return None if verdict.passed is None else float(verdict.passed)
+    n_passed, n_failed, n_undecided = counts
+    n_decided = n_passed + n_failed
+    return None if not n_decided or is_only_bounded(n_decided, n_undecided) else n_passed / n_decided
+
+
+def find_undecided(extra: Mapping[str, Any] | None) -> str | None:
+    """Return why there is no verdict, of a conversation why its first undecided turn has none; None for other ones."""
+    found = extra or {}
+    turns = found.get("turns")
+    reasons = [found.get(UNDECIDED), *(turn.get("why") for turn in (turns if isinstance(turns, list) else ()))]
+    return next((str(why) for why in reasons if why is not None), None)
 
 
 def _build_details(verdict: Verdict) -> Row:

@@ -206,21 +206,29 @@ RETURNS TABLE (metric text, n_failed bigint) LANGUAGE sql IMMUTABLE SECURITY INV
   FROM unnest(p_metrics, p_errors) AS s(metric, error_code) GROUP BY s.metric;
 $$;
 
+-- How many of the errors are outputs that the evaluator has not decided.
+CREATE OR REPLACE FUNCTION count_undecided(p_metrics text[], p_errors text[])
+RETURNS TABLE (metric text, n_undecided bigint) LANGUAGE sql IMMUTABLE SECURITY INVOKER AS $$
+  SELECT s.metric, count(*) FILTER (WHERE s.error_code = 'undecided')
+  FROM unnest(p_metrics, p_errors) AS s(metric, error_code) GROUP BY s.metric;
+$$;
+
 -- Add the sums of scores to one scope of a config's aggregates.
 CREATE OR REPLACE FUNCTION add_sums(
   p_account bigint, p_config bigint, p_scope text, p_metrics text[], p_values double precision[],
   p_denominators double precision[], p_errors text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   INSERT INTO experiments_aggregate AS a (
-    account_id, config_id, metric, scope, n, n_error, n_failed, n_na, total, squares, lowest, highest, den_total,
-    den_squares, "cross")
-  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, f.n_failed, s.n_na, s.total, s.squares, s.lowest,
-    s.highest, s.den_total, s.den_squares, s."cross"
+    account_id, config_id, metric, scope, n, n_error, n_failed, n_undecided, n_na, total, squares, lowest, highest,
+    den_total, den_squares, "cross")
+  SELECT p_account, p_config, s.metric, p_scope, s.n, s.n_error, f.n_failed, u.n_undecided, s.n_na, s.total, s.squares,
+    s.lowest, s.highest, s.den_total, s.den_squares, s."cross"
   FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
   JOIN count_failures(p_metrics, p_errors) f ON f.metric = s.metric
+  JOIN count_undecided(p_metrics, p_errors) u ON u.metric = s.metric
   ON CONFLICT (config_id, metric, scope) DO UPDATE SET
     n = a.n + excluded.n, n_error = a.n_error + excluded.n_error, n_failed = a.n_failed + excluded.n_failed,
-    n_na = a.n_na + excluded.n_na,
+    n_undecided = a.n_undecided + excluded.n_undecided, n_na = a.n_na + excluded.n_na,
     total = a.total + excluded.total, squares = a.squares + excluded.squares,
     lowest = least(a.lowest, excluded.lowest), highest = greatest(a.highest, excluded.highest),
     den_total = a.den_total + excluded.den_total, den_squares = a.den_squares + excluded.den_squares,
@@ -427,7 +435,8 @@ BEGIN
   INTO entries, scored_metrics, scored_values, scored_denominators, scored_errors
   FROM added a JOIN sent r ON r.pos = a.pos AND r.metric = a.metric
   JOIN experiments_output o ON o.config_id = unit.config_id AND o.pos = a.pos
-  WHERE a.value IS NOT NULL AND r.evaluator_id IS NOT NULL;
+  -- What is undecided has the evaluator's score, and no pass.
+  WHERE (a.value IS NOT NULL OR a.error_code = 'undecided') AND r.evaluator_id IS NOT NULL;
   PERFORM add_sums(
     p_account, unit.config_id, 'all', scored_metrics, scored_values, scored_denominators, scored_errors);
   IF entries IS NOT NULL THEN

@@ -14,7 +14,8 @@ RETURNS int LANGUAGE sql SECURITY INVOKER AS $$
       ELSE o.status = 'ok' AND EXISTS (
         SELECT 1 FROM experiments_score s
         WHERE s.config_id = o.config_id AND s.pos = o.pos AND s.metric = ANY (p_metrics)
-          AND s.error_code <> 'not_applicable' AND (p_errors IS NULL OR s.error_code = ANY (p_errors))) END
+          AND s.error_code <> 'not_applicable'
+          AND CASE WHEN p_errors IS NULL THEN s.error_code <> 'undecided' ELSE s.error_code = ANY (p_errors) END) END
       AND NOT EXISTS (
         SELECT 1 FROM experiments_workunit u WHERE u.config_id = o.config_id AND u.addition >= 1000
           AND u.state <> 'done' AND u.from_pos <= o.pos AND u.to_pos > o.pos)
@@ -80,7 +81,8 @@ CREATE OR REPLACE FUNCTION take_sums(
   p_errors text[])
 RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
   UPDATE experiments_aggregate a SET
-    n = a.n - s.n, n_error = a.n_error - s.n_error, n_failed = a.n_failed - f.n_failed, n_na = a.n_na - s.n_na,
+    n = a.n - s.n, n_error = a.n_error - s.n_error, n_failed = a.n_failed - f.n_failed,
+    n_undecided = a.n_undecided - u.n_undecided, n_na = a.n_na - s.n_na,
     -- Nothing is left of the sums of nothing, not even what rounding leaves.
     total = CASE WHEN a.n = s.n THEN 0 ELSE a.total - s.total END,
     squares = CASE WHEN a.n = s.n THEN 0 ELSE greatest(a.squares - s.squares, 0) END,
@@ -89,6 +91,7 @@ RETURNS void LANGUAGE sql SECURITY INVOKER AS $$
     "cross" = CASE WHEN a.n = s.n THEN 0 ELSE a."cross" - s."cross" END
   FROM sums_of_scores(p_metrics, p_values, p_denominators, p_errors) s
   JOIN count_failures(p_metrics, p_errors) f ON f.metric = s.metric
+  JOIN count_undecided(p_metrics, p_errors) u ON u.metric = s.metric
   WHERE a.config_id = p_config AND a.scope = p_scope AND a.metric = s.metric;
 $$;
 
@@ -223,7 +226,8 @@ BEGIN
     pos int, metric text, evaluator_id text, profile_name text, profile_revision int, ranking double precision)
     ON r.pos = s.pos AND r.metric = s.metric
   JOIN experiments_output o ON o.config_id = p_config.id AND o.pos = s.pos
-  WHERE s.value IS NOT NULL AND r.evaluator_id IS NOT NULL;
+  -- What is undecided has the evaluator's score, and no pass.
+  WHERE (s.value IS NOT NULL OR s.error_code = 'undecided') AND r.evaluator_id IS NOT NULL;
   IF entries IS NOT NULL THEN
     PERFORM insert_scores(p_config.account_id, entries);
   END IF;

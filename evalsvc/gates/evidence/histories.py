@@ -74,10 +74,15 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
     rows = {of: interval_values(history, of, ask.most) for of in OF}
     scores, passes = (_oldest_first(np.asarray(rows[of].values)) for of in ("score", "pass"))
     # An entry without a verdict has a score: for the pass rate it must count as failed.
-    passes = replace(passes, candidate=np.append(passes.candidate, [math.nan] * rows["pass"].n_no_verdict))
+    n_no_verdict = rows["pass"].n_no_verdict
+    passes = replace(
+        passes,
+        candidate=np.append(passes.candidate, [math.nan] * n_no_verdict),
+        n_undecided=n_no_verdict if run is not None and run.family.can_be_undecided else 0,
+    )
     declared = None if run else get_declared_range(account, evaluator_id, profile_name)
     return HistorySubject(
-        evaluator_id, profile_name, run, ask, scores, passes, rows["pass"].n_no_verdict,
+        evaluator_id, profile_name, run, ask, scores, passes, n_no_verdict,
         select_range(declared, scores.candidate),
     )  # fmt: skip
 

@@ -24,7 +24,7 @@ SELECT p.example_id, p.pos, p.other_pos, p.value, p.other, a.passed, b.passed, p
 FROM paired p
 LEFT JOIN experiments_score a ON a.config_id = %(a)s AND a.metric = %(metric)s AND a.pos = p.pos
 LEFT JOIN experiments_score b ON b.config_id = %(b)s AND b.metric = %(metric)s AND b.pos = p.other_pos
-WHERE p.other IS NOT NULL AND p.error_code IS DISTINCT FROM 'not_applicable'
+WHERE p.other IS NOT NULL AND coalesce(p.error_code, '') NOT IN ('not_applicable', 'undecided')
   AND (p.value IS NULL OR %(sign)s * (p.other - p.value) > 0)
 ORDER BY coalesce(b.passed, false) AND a.passed IS NOT TRUE DESC, %(sign)s * (p.other - p.value) DESC NULLS LAST, p.pos
 LIMIT %(limit)s

@@ -16,6 +16,7 @@ from evalsvc.experiments.inference.estimates.trials import bound_trials
 from evalsvc.experiments.inference.failures import build_counted_value_sql, get_worst_value
 from evalsvc.experiments.inference.firsts import FIRST_ERROR
 from evalsvc.experiments.inference.pairs.compare import build_pair_params, build_paired_sql, hash_joins
+from evalsvc.experiments.models import UNDECIDED
 from evalsvc.gates.evidence.subjects import GateSubject
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
@@ -50,6 +51,8 @@ class GateScores:
     candidate_ends: Ends | None = None
     baseline_ends: Ends | None = None
     """The least and the most that each score can be, where trials of its example are lost; None where none are."""
+    n_undecided: int = 0
+    """Of the examples with a missing score, those that the evaluator has not decided."""
 
 
 def read_gate_scores(
@@ -77,7 +80,15 @@ def read_gate_scores(
     scores = _column(rows, 0)
     ends = _find_ends(subject, metric, scores, [row[2] for row in rows], watched)
     n_applicable = subject.plan.n_examples - n_na
-    return GateScores(scores, None, n_na, n_applicable, _clusters_at(rows, 2, clusters), candidate_ends=ends)
+    return GateScores(
+        scores,
+        None,
+        n_na,
+        n_applicable,
+        _clusters_at(rows, 2, clusters),
+        candidate_ends=ends,
+        n_undecided=sum(row[1] == UNDECIDED for row in rows),
+    )
 
 
 def read_gate_pairs(
@@ -108,7 +119,18 @@ def read_gate_pairs(
         _find_ends(subject, metric, scores, [row[at] for row in rows], watched)
         for subject, metric, scores, at in ((candidate, metrics[0], first, 4), (baseline, metrics[1], second, 5))
     ]
-    return GateScores(first, second, n_na, n_common - n_na, _clusters_at(rows, 4, clusters), is_one_run, *ends)
+    n_undecided = sum(UNDECIDED in (row[1], row[3]) for row in rows)
+    return GateScores(
+        first,
+        second,
+        n_na,
+        n_common - n_na,
+        _clusters_at(rows, 4, clusters),
+        is_one_run,
+        candidate_ends=ends[0],
+        baseline_ends=ends[1],
+        n_undecided=n_undecided,
+    )
 
 
 def pair_facts(

@@ -39,7 +39,8 @@ WHERE o.config_id = ANY (%(configs)s) AND o.status <> 'ok' GROUP BY o.config_id,
 """
 UNSCORED = """
 SELECT s.config_id, s.metric, s.error_code, count(*)::int, left(min(s.error_message), 300) FROM experiments_score s
-WHERE s.config_id = ANY (%(configs)s) AND s.error_code <> 'not_applicable' GROUP BY s.config_id, s.metric, s.error_code
+WHERE s.config_id = ANY (%(configs)s) AND s.error_code NOT IN ('not_applicable', 'undecided')
+GROUP BY s.config_id, s.metric, s.error_code
 """
 
 

@@ -16,6 +16,7 @@ from evalsvc.reports.words import (
     LIMITS,
     NOTHING,
     build_basis_rows,
+    errors_text,
     format_joint_level,
     interval_text,
     moment_text,
@@ -60,7 +61,7 @@ def slices_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             table_cell(interval_picture(row, span)),
             table_cell(interval_text(row), kind="i"),
             table_cell(number_text(row["n"]), kind="n"),
-            table_cell(number_text(row["n_error"]), kind="n"),
+            table_cell(errors_text(row), kind="n"),
         ]
         for row in slices["rows"][: room.rows]
     ]

@@ -14,6 +14,7 @@ from evalsvc.reports.page.room import PageRoom, Report
 from evalsvc.reports.words import (
     NOTHING,
     component_rows,
+    errors_text,
     format_verdict,
     interval_text,
     leading_sentence,
@@ -57,7 +58,7 @@ def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
                 table_cell(interval_text(result), kind="i"),
                 table_cell(result["covers"] or NOTHING),
                 table_cell(_examples_text(result), kind="n"),
-                table_cell(number_text(result["n_error"]), kind="n"),
+                table_cell(errors_text(result), kind="n"),
                 table_cell(config["state"]),
                 table_cell(number_text(config["cost"]), kind="n"),
             ]
@@ -127,7 +128,7 @@ def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
             table_cell(interval_picture(result, span)),
             table_cell(interval_text(result), kind="i"),
             table_cell(number_text(result["n"]), kind="n"),
-            table_cell(number_text(result["n_error"]), kind="n"),
+            table_cell(errors_text(result), kind="n"),
         ]
         for config in configs[: room.rows]
         for result in [config["metrics"][name]]

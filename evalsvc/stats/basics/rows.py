@@ -25,6 +25,8 @@ class IntervalRows:
         without any.
     n_missing : int
         Rows that have no score for another reason: an outage, a spent budget, an evaluator that failed.
+    n_undecided : int
+        Rows on which the evaluator gave no verdict, so that they neither pass nor fail; not among the missing.
     chosen_among : int or None
         Number of candidates among which this one was selected for its score; None without a selection.
     weighted : bool
@@ -38,6 +40,7 @@ class IntervalRows:
     n_failed: int = 0
     failed_as: FailedAs | None = None
     n_missing: int = 0
+    n_undecided: int = 0
     chosen_among: int | None = None
     weighted: bool = False
     sources: dict[str, int] = field(default_factory=dict)
@@ -45,7 +48,7 @@ class IntervalRows:
     @property
     def n_all(self) -> int:
         """Rows in all, scored or not."""
-        return self.n + self.n_failed + self.n_missing
+        return self.n + self.n_failed + self.n_missing + self.n_undecided
 
 
 def describe_rows(rows: IntervalRows, noun: str = "examples") -> str:
@@ -59,6 +62,8 @@ def describe_rows(rows: IntervalRows, noun: str = "examples") -> str:
     '1000 scores of 50 distinct samples'
     >>> describe_rows(IntervalRows(60, n_missing=4, chosen_among=16))
     '60 of 64 examples, 4 missing, best of 16'
+    >>> describe_rows(IntervalRows(88, n_undecided=12))
+    '88 of 100 examples, 12 undecided'
     """
     parts = [f"{rows.n} {noun}" if rows.n == rows.n_all else f"{rows.n} of {rows.n_all} {noun}"]
     if rows.n_distinct is not None and rows.n_distinct < rows.n:
@@ -67,6 +72,8 @@ def describe_rows(rows: IntervalRows, noun: str = "examples") -> str:
         parts.append(f"{rows.n_failed} failed and {'counted as wrong' if rows.failed_as == 'worst' else 'left out'}")
     if rows.n_missing:
         parts.append(f"{rows.n_missing} missing")
+    if rows.n_undecided:
+        parts.append(f"{rows.n_undecided} undecided")
     if rows.chosen_among is not None and rows.chosen_among > 1:
         parts.append(f"best of {rows.chosen_among}")
     if rows.weighted:

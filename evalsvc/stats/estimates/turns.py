@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from evalsvc.stats.basics.checks import FloatArray, ValueRange
 from evalsvc.stats.basics.sums import compute_sums
+from evalsvc.stats.estimates.bounds import BOUNDED, is_notable, is_only_bounded, widen_for_missing
 from evalsvc.stats.estimates.newdata import new_data_interval
 from evalsvc.stats.formulas.clusters import (
     GUARDED,
@@ -47,30 +48,36 @@ class TurnTotals:
     Attributes
     ----------
     turns : ndarray of int
-        How many there are, 1 or more.
+        How many there are that count: 1 or more, but 0 where all are undecided.
     totals, squares : ndarray of float
         The sum of their scores, and of the squares of these.
     values : ndarray of float
-        The score of the conversation, the mean of its turns.
-    passed : ndarray of bool or None
-        Whether all of them pass; None for scores without a verdict.
+        The score of the conversation, the mean of its turns; NaN where it is undecided.
+    passed : ndarray of bool or float, or None
+        1 where all of them pass, 0 where one fails, NaN where that is undecided; None for scores without a verdict.
     clusters : ndarray of int or None
         What the conversations are clustered by, a number from 0 on; None where each is a cluster.
+    n_undecided : int
+        Further turns, which the evaluator has not decided.
     """
 
     turns: NDArray[np.int_]
     totals: FloatArray
     squares: FloatArray
     values: FloatArray
-    passed: NDArray[np.bool_] | None = None
+    passed: NDArray[np.bool_] | FloatArray | None = None
     clusters: NDArray[np.int_] | None = None
+    n_undecided: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TurnEstimate:
-    """One of the three numbers, with its interval for new conversations."""
+    """One of the three numbers, with its interval for new conversations.
 
-    value: float
+    What is undecided widens the interval as missing scores do; from a tenth on there is no value.
+    """
+
+    value: float | None
     lower: float | None
     upper: float | None
     method: str
@@ -87,6 +94,8 @@ def estimate_per_turn(found: TurnTotals, *, level: float, value_range: ValueRang
     (0.708, 0.164, 1.0, 'guarded-cr1')
     """
     sizes, totals = _add_up(found)
+    if not sizes.size:
+        return _know_nothing(value_range)
     sums = ClusterSums(
         groups=int(sizes.size),
         n=int(sizes.sum()),
@@ -98,21 +107,21 @@ def estimate_per_turn(found: TurnTotals, *, level: float, value_range: ValueRang
     )
     value, (low, high) = sums.total / sums.n, value_range
     if sums.groups < LEAST_CLUSTERS:
-        return TurnEstimate(value, low, high, GUARDED)
+        return _widen(TurnEstimate(value, low, high, GUARDED), sums.n, found.n_undecided, value_range)
     moments, reach = Moments.from_sums(sums), math.sqrt(sizes.max() / sizes.mean())
     lower, upper = (moments.end(value + reach * (end - value), (1.0 - level) / 2.0) for end in value_range)
-    return TurnEstimate(value, max(low, min(lower, value)), min(high, max(upper, value)), GUARDED)
+    estimate = TurnEstimate(value, max(low, min(lower, value)), min(high, max(upper, value)), GUARDED)
+    return _widen(estimate, sums.n, found.n_undecided, value_range)
 
 
 def _add_up(found: TurnTotals) -> tuple[FloatArray, FloatArray]:
-    """Return the turns of each cluster, and the sum of their scores."""
+    """Return the turns of each cluster that has any, and the sum of their scores."""
     turns: FloatArray = found.turns.astype(np.float64)
     totals = found.totals
     if found.clusters is not None:
-        sizes: FloatArray = np.bincount(found.clusters, weights=turns).astype(np.float64)
-        turns = sizes[sizes > 0.0]
-        totals = np.bincount(found.clusters, weights=totals).astype(np.float64)[sizes > 0.0]
-    return turns, totals
+        turns = np.bincount(found.clusters, weights=turns).astype(np.float64)
+        totals = np.bincount(found.clusters, weights=totals).astype(np.float64)
+    return turns[turns > 0.0], totals[turns > 0.0]
 
 
 def estimate_per_conversation(found: TurnTotals, *, level: float, value_range: ValueRange = UNIT) -> TurnEstimate:
@@ -130,10 +139,33 @@ def estimate_all_turns(found: TurnTotals, *, level: float) -> TurnEstimate | Non
 def _estimate_mean(
     row: FloatArray, found: TurnTotals, level: float, value_range: ValueRange, *, is_binary: bool
 ) -> TurnEstimate:
-    value = math.fsum(row) / row.size
+    is_known = ~np.isnan(row)
+    known = row[is_known]
+    if not known.size:
+        return _know_nothing(value_range)
+    value = math.fsum(known) / known.size
     if found.clusters is not None:
-        ends, _ = cluster_mean_interval(sum_clusters(row, found.clusters), level=level, value_range=value_range)
+        sums = sum_clusters(known, found.clusters[is_known])
+        ends, _ = cluster_mean_interval(sums, level=level, value_range=value_range)
         lower, upper = ends if ends is not None else (None, None)
-        return TurnEstimate(value, lower, upper, cluster_method(ends, value_range))
-    interval = new_data_interval(ALGEBRAIC, compute_sums(row), level=level, value_range=value_range, binary=is_binary)
-    return TurnEstimate(value, interval.lower, interval.upper, interval.method)
+        estimate = TurnEstimate(value, lower, upper, cluster_method(ends, value_range))
+    else:
+        interval = new_data_interval(
+            ALGEBRAIC, compute_sums(known), level=level, value_range=value_range, binary=is_binary
+        )
+        estimate = TurnEstimate(value, interval.lower, interval.upper, interval.method)
+    return _widen(estimate, known.size, row.size - known.size, value_range)
+
+
+def _know_nothing(value_range: ValueRange) -> TurnEstimate:
+    return TurnEstimate(None, *value_range, f"bounds, {BOUNDED}")
+
+
+def _widen(estimate: TurnEstimate, n: int, n_undecided: int, value_range: ValueRange) -> TurnEstimate:
+    """Return an estimate of n rows with those that are undecided as the worst and as the best."""
+    if estimate.lower is None or estimate.upper is None or not is_notable(n, n_undecided):
+        return estimate
+    lower, upper = widen_for_missing((estimate.lower, estimate.upper), n, n_undecided, value_range)
+    is_bounded = is_only_bounded(n, n_undecided)
+    method = f"{'bounds' if is_bounded else estimate.method}, {BOUNDED}"
+    return TurnEstimate(None if is_bounded else estimate.value, lower, upper, method)

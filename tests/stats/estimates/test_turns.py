@@ -64,7 +64,7 @@ def test_each_share_lies_in_its_interval(conversations: Any) -> None:
         share = estimate(found, level=LEVEL)
         assert share is not None
         assert share.lower is not None
-        assert share.upper is not None
+        assert share.upper is not None and share.value is not None
         assert 0.0 <= share.lower <= share.value + 1e-12
         assert share.value - 1e-12 <= share.upper <= 1.0
 

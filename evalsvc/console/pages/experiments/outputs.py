@@ -36,6 +36,7 @@ STATUSES = {
     "failed": "output failed",
     "error": "score failed",
     "not_applicable": "score not applicable",
+    "undecided": "undecided",
     "pending": "not scored yet",
     "ok": "answered and scored",
 }

@@ -156,7 +156,13 @@ class MetricTrials(AnswerShape):
     n_tests: int
     n_incomplete: Annotated[int, Meta(description="Tests with a lost trial.")]
     bounds: Annotated[Ends | None, Meta(description="The value had all lost trials failed, and had they passed.")]
-    curve: Annotated[list[TrialsEstimate], Meta(description="For each k up to the number of trials.")]
+    curve: Annotated[
+        list[TrialsEstimate],
+        Meta(
+            description="For each k up to the number of trials. What is `value` has the interval of `new_data`; the "
+            "other intervals are fixed-sample: read them when all examples are scored."
+        ),
+    ]
     adaptive: Annotated[
         bool, Meta(description="Whether the number of trials depends on their outcomes: the value is of the first k.")
     ]
@@ -177,7 +183,7 @@ class MetricTrials(AnswerShape):
 class TurnsEstimate(Ends):
     """A share over turns, with its interval for new conversations."""
 
-    value: float
+    value: Annotated[float | None, Meta(description="Null where a tenth or more is undecided.")]
     method: str
 
 
@@ -192,7 +198,8 @@ class MetricTurns(AnswerShape):
         TurnsEstimate, Meta(description="The mean over conversations: `value`, with the interval of `new_data`.")
     ]
     all_turns: Annotated[TurnsEstimate | None, Meta(description="Share of conversations without a failed turn.")]
-    n_turns: Annotated[int, Meta(description="Judged turns; a failed output counts as one.")]
+    n_turns: Annotated[int, Meta(description="Judged turns with a verdict; a failed output counts as one.")]
+    n_undecided: Annotated[int, Meta(description="Judged turns without a verdict; `n_turns` does not count them.")]
     n_conversations: Annotated[int, Meta(description="Conversations with a judged turn, and failed outputs.")]
 
 

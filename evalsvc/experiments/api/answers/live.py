@@ -114,6 +114,7 @@ class ConfirmationRows(AnswerShape):
     n_failed: int
     failed_as: str | None
     n_missing: int
+    n_undecided: int
     chosen_among: int | None
     weighted: bool
     sources: dict[str, int]

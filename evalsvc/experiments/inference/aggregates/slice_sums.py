@@ -37,18 +37,19 @@ COUNTS = "SELECT place, count(*) FROM placed GROUP BY place"
 # equal scores beyond them, and so out of their range. The place is looked up and not joined: where the planner expects
 # few scores, a loop over all places for each score would never end.
 SUMS = """
-SELECT g.number, c.place, t.n, t.n_error, t.n_na, c.n_partial, c.n_failed,
+SELECT g.number, c.place, t.n, t.n_error, t.n_na, c.n_partial, c.n_failed, c.n_undecided,
   t.total, t.squares, t.lowest, t.highest, t.den_total, t.den_squares, t."cross"
 FROM jsonb_to_recordset(%s::jsonb) AS g(number int, config_ids bigint[], upto int)
 CROSS JOIN LATERAL (
   SELECT x.place, array_agg(''::text) AS metrics, array_agg(x.value) AS numbers,
     array_agg(x.denominator) AS denominators, array_agg(x.error_code) AS errors,
-    count(*) FILTER (WHERE x.is_partial) AS n_partial, count(*) FILTER (WHERE x.is_failed) AS n_failed
+    count(*) FILTER (WHERE x.is_partial) AS n_partial, count(*) FILTER (WHERE x.is_failed) AS n_failed,
+    count(*) FILTER (WHERE x.error_code = 'undecided') AS n_undecided
   FROM (
     SELECT (SELECT array_agg(l.place ORDER BY l.pos) FROM placed l)[s.pos + 1] AS place,
       least(max({value}), greatest(min({value}), avg({value}))) AS value, avg(s.denominator) AS denominator,
       CASE WHEN count({value}) > 0 THEN NULL WHEN bool_and(s.error_code = 'not_applicable') THEN 'not_applicable'
-        ELSE 'error' END AS error_code,
+        WHEN bool_and(s.error_code IN ('not_applicable', 'undecided')) THEN 'undecided' ELSE 'error' END AS error_code,
       count({value}) > 0 AND count(*) > count({value}) AS is_partial,
       count({value}) > 0 AND count(s.value) = 0 AS is_failed
     FROM experiments_score s
@@ -88,13 +89,21 @@ class CountedSlice:
     n_partial: int
     n_failed: int = 0
     """Examples that are in the sums as the worst value, as every config of the group failed on them."""
+    n_undecided: int = 0
+    """Of the errors, the examples that are undecided for every config of the group."""
 
     @property
     def rows(self) -> IntervalRows:
         """The rows that an interval is computed from."""
         failed_as: FailedAs | None = "worst" if self.n_failed else None
         n_scored = self.sums.n - self.n_failed
-        return IntervalRows(n_scored, n_failed=self.n_failed, failed_as=failed_as, n_missing=self.n_error)
+        return IntervalRows(
+            n_scored,
+            n_failed=self.n_failed,
+            failed_as=failed_as,
+            n_missing=self.n_error - self.n_undecided,
+            n_undecided=self.n_undecided,
+        )
 
 
 NOTHING_COUNTED = CountedSlice(Sums(0, 0.0, 0.0, None, None), 0, 0, 0)
@@ -144,8 +153,8 @@ class Slicing:
             [*values, _dump_groups(metric, groups), metric.name],
         )
         return {
-            (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial, n_failed)
-            for number, place, n, n_error, n_na, n_partial, n_failed, *sums in rows
+            (number, place): CountedSlice(Sums(n, *sums), n_error, n_na, n_partial, n_failed, n_undecided)
+            for number, place, n, n_error, n_na, n_partial, n_failed, n_undecided, *sums in rows
         }
 
     def sum_clusters(

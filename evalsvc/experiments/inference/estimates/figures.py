@@ -16,7 +16,7 @@ from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.views import build_clustered_interval
 from evalsvc.experiments.inference.estimates.watched import WatchedIntervals
 from evalsvc.experiments.inference.failures import build_counted_value_sql, get_worst_value
-from evalsvc.experiments.models import Aggregate, ExperimentPlan
+from evalsvc.experiments.models import UNDECIDED, Aggregate, ExperimentPlan
 from evalsvc.stats.basics.addition import add_sums
 from evalsvc.stats.basics.rows import FailedAs, IntervalRows
 from evalsvc.stats.basics.words import NEW_DATA, ONE_LOOK, THIS_SET, WATCHED
@@ -63,6 +63,8 @@ class Tally:
     """Of the errors, the outputs that failed by the system's own fault."""
     n_worst: int = 0
     """Of these, the ones that are in the sums as the worst value."""
+    n_undecided: int = 0
+    """Of the errors, the outputs that the evaluator has not decided; they are among the missing."""
 
     @property
     def n_scored(self) -> int:
@@ -111,7 +113,13 @@ class Tally:
         failed_as: FailedAs | None = None
         if self.n_failed:
             failed_as = "worst" if self.n_worst else "excluded"
-        return IntervalRows(self.n_scored, n_failed=self.n_failed, failed_as=failed_as, n_missing=self.n_missing)
+        return IntervalRows(
+            self.n_scored,
+            n_failed=self.n_failed,
+            failed_as=failed_as,
+            n_missing=self.n_missing - self.n_undecided,
+            n_undecided=self.n_undecided,
+        )
 
 
 def build_tally(plan: ExperimentPlan, metric: Metric, *rows: Aggregate | None) -> Tally:
@@ -119,8 +127,9 @@ def build_tally(plan: ExperimentPlan, metric: Metric, *rows: Aggregate | None) -
     aggregates = [row for row in rows if row is not None]
     sums = add_sums([sums_of_row(row) for row in aggregates])
     n_error, n_na = sum(row.n_error for row in aggregates), sum(row.n_na for row in aggregates)
-    n_failed = sum(row.n_failed for row in aggregates)
-    return count_failures(plan, metric, Tally(sums, n_error, n_na, plan.n_examples, plan.run_length, n_failed))
+    n_failed, n_undecided = sum(row.n_failed for row in aggregates), sum(row.n_undecided for row in aggregates)
+    tally = Tally(sums, n_error, n_na, plan.n_examples, plan.run_length, n_failed, n_undecided=n_undecided)
+    return count_failures(plan, metric, tally)
 
 
 def count_failures(plan: ExperimentPlan, metric: Metric, tally: Tally) -> Tally:
@@ -379,8 +388,10 @@ def build_figures(
 
 def _warn_of_errors(tally: Tally) -> list[str]:
     n_rows = tally.sums.n + tally.n_missing
+    is_widened = is_notable(tally.sums.n, tally.n_missing)
     found = {
-        MISSING: is_notable(tally.sums.n, tally.n_missing),
+        MISSING: is_widened and tally.n_missing > tally.n_undecided,
+        UNDECIDED: is_widened and tally.n_undecided > 0,
         FAILURES_WORST: is_notable(n_rows - tally.n_worst, tally.n_worst),
         FAILURES_EXCLUDED: is_notable(n_rows, tally.n_failed - tally.n_worst),
     }

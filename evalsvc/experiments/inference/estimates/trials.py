@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -30,6 +31,7 @@ from evalsvc.stats.estimates.flakiness import (
     judge_test,
 )
 from evalsvc.stats.estimates.trials import (
+    MEAN,
     TrialCounts,
     bound_tests,
     compute_hidden_flakiness,
@@ -202,6 +204,23 @@ def _trials_out(
             for pos, passed, ran, verdict in judged[:MOST_TESTS]
         ],
     }
+
+
+def add_trials(metric_row: dict[str, Any], found: Mapping[str, Any] | None) -> None:
+    """Add what the trials show to a metric's figures: the point of the curve that is its value has its interval."""
+    if found is None:
+        return
+    k = 1 if found["of"] == MEAN else found["k"]
+    interval, value = metric_row["new_data"] or {}, metric_row["value"]
+    same = {name: interval[name] for name in ("lower", "upper", "method") if name in interval}
+    curve = [
+        {**point, **same} if point["k"] == k and _is_same(point["value"], value) else point for point in found["curve"]
+    ]
+    metric_row["trials"] = {**found, "curve": curve}
+
+
+def _is_same(one: float | None, other: float | None) -> bool:
+    return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def bound_trials(plan: ExperimentPlan, config: Config, metric: Metric) -> dict[int, tuple[float, float]]:

@@ -14,7 +14,7 @@ from evalsvc.experiments.inference.clusters.views import remove_bounds
 from evalsvc.experiments.inference.confirmation import build_confirmation
 from evalsvc.experiments.inference.estimates.samples import splits_in
 from evalsvc.experiments.inference.estimates.spread import quantiles_in
-from evalsvc.experiments.inference.estimates.trials import trials_in
+from evalsvc.experiments.inference.estimates.trials import add_trials, trials_in
 from evalsvc.experiments.inference.estimates.turns import add_turns, turns_in
 from evalsvc.experiments.inference.leader import LeadingConfigs
 from evalsvc.experiments.inference.pairs.comparisons import Comparisons, is_pairable
@@ -77,8 +77,7 @@ def live_view(plan: ExperimentPlan, ever: Sequence[Config] | None = None) -> dic
             )
             if plan.n_samples > 1:
                 metric_row["variance_split"] = splits.get((int(view["id"]), name))
-            if (found := trials.get((int(view["id"]), name))) is not None:
-                metric_row["trials"] = found
+            add_trials(metric_row, trials.get((int(view["id"]), name)))
             add_turns(metric_row, turns.get((int(view["id"]), name)))
     return {
         "experiment": live_head(plan, scene.configs),

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from evalsvc.experiments.definition.metrics import LOST_MISSING, Metric
-from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, Output
+from evalsvc.experiments.models import FAILED_OUTPUT, NO_OUTPUT, UNDECIDED, Output
 from evalsvc.experiments.runner.generate import GeneratedOutput, MustStop, RetryLater
 from evalsvc.experiments.runner.score import NOT_APPLICABLE, WAITS, Row, failed_score, score_output
 from evalsvc.experiments.runner.store import Unit
@@ -190,7 +190,8 @@ def _pick_error(metric: Metric, rows: Sequence[Row]) -> tuple[str, str]:
     n_failed = sum(code == FAILED_OUTPUT for code, _ in errors)
     if metric.trials is not None and (metric.trials.lost == LOST_MISSING or n_failed < metric.trials.size):
         errors = [(NO_OUTPUT if code == FAILED_OUTPUT else code, message) for code, message in errors]
-    return min(errors, key=lambda error: (error[0] != FAILED_OUTPUT, error[0] == NOT_APPLICABLE))
+    order = {FAILED_OUTPUT: 0, UNDECIDED: 2, NOT_APPLICABLE: 3}
+    return min(errors, key=lambda error: order.get(error[0], 1))
 
 
 def _mean(values: Sequence[float]) -> float:

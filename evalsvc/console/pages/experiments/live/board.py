@@ -343,7 +343,8 @@ def _list_turns(config: Mapping[str, Any], place: int, metric: str) -> list[Turn
                 ("", "") if share is None else (number(share["value"]), interval(share["lower"], share["upper"]))
                 for share in shares
             ],
-            counts=f"{turns['n_turns']} of {turns['n_conversations']} conversations",
+            counts=f"{turns['n_turns']} of {turns['n_conversations']} conversations"
+            + (f", {turns['n_undecided']} undecided" if turns["n_undecided"] else ""),
         )
     ]
 
