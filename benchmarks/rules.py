@@ -160,7 +160,7 @@ def constructed(n_drawn: int) -> list[tuple[str, bool]]:
 
 def holds_kinds(row: dict[str, Any], kinds: set[str]) -> bool:
     """Whether a document has a span of these kinds, or a date that its template calls one of birth."""
-    return any(span["entity_type"] in kinds for span in row["spans"]) or bool(_BIRTH.search(row["masked"]))
+    return any(span["entity_type"] in kinds for span in row["spans"]) or bool(_BIRTH.search(row.get("masked", "")))
 
 
 def documents(path: Path, find: Callable[[str], list[Finding]]) -> dict[str, Any]:

@@ -173,7 +173,7 @@ class Pii(Family):
         findings = find(text, tuple(Entity))
         readable = Readable({})
         if Entity.PERSON in entities:
-            findings, readable = _find_persons(text, findings, entities, is_first=settings.get("rules") not in _FINDERS)
+            findings, readable = _find_persons(text, findings, entities, settings.get("rules"))
         return _score(
             [finding for finding in findings if finding.entity in entities],
             readable.extra,
@@ -212,11 +212,12 @@ def _entities(settings: Settings) -> tuple[Entity, ...]:
 
 
 def _find_persons(
-    text: str, found: list[Finding], entities: Collection[Entity], *, is_first: bool
+    text: str, found: list[Finding], entities: Collection[Entity], rules: JSONValue
 ) -> tuple[list[Finding], Readable]:
     """Add people's names to the findings, and report how much of the text was searched for names."""
     if not any(map(str.isalpha, text)):
         return found, Readable({"person_chars_read": 0})
+    is_first = rules not in _FINDERS
     reading = PlainText(text) if is_first else read(text)
     try:
         require_latin(reading.words, "The output")
@@ -225,10 +226,11 @@ def _find_persons(
             raise
         return found, Readable({"person": refusal.code, "person_chars_read": 0})
     # NumPy and the model are loaded only where names count.
-    from evaluators.pii.person import find_persons
+    from evaluators.pii.person import BY_ORIGIN, FORMER, find_persons
 
+    head = BY_ORIGIN if rules == MORE_KINDS else FORMER
     occupied = [reading.find((finding.start, finding.end)) for finding in found]
-    spans, n_chars = find_persons(reading.words, occupied, blocks_apart=not is_first)
+    spans, n_chars = find_persons(reading.words, occupied, blocks_apart=not is_first, head=head)
     every = sorted([*found, *(Finding(*reading.place(span), Entity.PERSON) for span in spans)])
     read_of: dict[str, JSONValue] = {"person_chars_read": n_chars}
     if is_first or any(finding.entity in entities for finding in every):

@@ -31,6 +31,15 @@ FORMER_FORMS = (
     KnownMiss("What is disguised in words, parted by lines or encoded is not read."),
     _CHECK_DIGIT,
 )
+PERSONS = (
+    KnownMiss("Every person counts, public figures and characters of novels too."),
+    KnownMiss("A surname that is also a company, a place or a medicine is not told from it."),
+    KnownMiss("Addresses without a house number, or of a form that is not listed, are missed."),
+)
+FORMER_PERSONS = (
+    *PERSONS,
+    KnownMiss("Nicknames, names in noisy messages or from outside Europe and America are often missed."),
+)
 ANY_SCRIPT = (
     "It finds numbers beside letters of other scripts, labels in more languages, and sample numbers with a label."
 )
@@ -44,14 +53,13 @@ PII = {
     "pii-broad": CardText(
         (
             *FORMS,
-            KnownMiss("Every person counts, public figures and characters of novels too."),
-            KnownMiss("A surname that is also a company, a place or a medicine is not told from it."),
-            KnownMiss("Nicknames, names in noisy messages or from outside Europe and America are often missed."),
-            KnownMiss("Addresses without a house number, or of a form that is not listed, are missed."),
+            *PERSONS,
+            KnownMiss("Nicknames and names in noisy messages are often missed."),
+            KnownMiss("Dishes, firms and feasts of other languages may fail as names.", "words that name nobody"),
         ),
         "Structured kinds in any script; names in Latin letters. Another script is refused unless something was found.",
         "None: anything found fails.",
-        {"pii-broad-2026-11-28": MORE_KINDS,
+        {"pii-broad-2026-11-28": f"{MORE_KINDS} Names of more origins are found.",
          "pii-broad-2026-11-23": f"{ANY_SCRIPT} Addresses of more countries are known."},
     ),
     "pii-judge": judge_card(
@@ -109,13 +117,14 @@ TOXICITY = {
 EARLIER_RULES = KnownMiss("Numbers right beside letters of other scripts, and labels in most languages, are missed.")
 EARLIER_SCRIPT = "Numbers between spaces or marks in any script; the words beside them are English."
 MISSED_CARD = KnownMiss("A card with a word next to it is missed.")
-for kind in ("pii", "pii-broad"):
-    _former = (*FORMER_FORMS, *PII[kind].misses[len(FORMS) :], MISSED_CARD)
-    PII[f"{kind}-2026-11-23"] = replace(PII[kind], misses=_former)
-_first = (*PII["pii-2026-11-23"].misses, EARLIER_RULES)
-PII["pii-2026-11-01"] = replace(PII["pii"], misses=_first, languages=EARLIER_SCRIPT)
-_first = (*PII["pii-broad-2026-11-23"].misses, EARLIER_RULES)
-PII["pii-broad-2026-11-20"] = replace(PII["pii-broad"], misses=_first)
+for kind, persons in (("pii", ()), ("pii-broad", FORMER_PERSONS)):
+    PII[f"{kind}-2026-11-23"] = replace(PII[kind], misses=(*FORMER_FORMS, *persons, MISSED_CARD))
+PII["pii-2026-11-01"] = replace(
+    PII["pii"], misses=(*FORMER_FORMS, MISSED_CARD, EARLIER_RULES), languages=EARLIER_SCRIPT
+)
+PII["pii-broad-2026-11-20"] = replace(
+    PII["pii-broad"], misses=(*FORMER_FORMS, *FORMER_PERSONS, MISSED_CARD, EARLIER_RULES)
+)
 PHI["phi-2026-11-20"] = replace(PHI["phi"], languages=LATIN)
 MARKED = KnownMiss("Insults in markup or with unseen characters may pass.", "disguised insults")
 BY_WORDS = KnownMiss("It is blind to contempt, threats and hate that use no slur.")
