@@ -1,6 +1,7 @@
 """Sentences with and without structured personal data, in thirteen languages: numbers are drawn, sentences are fixed.
 
-No public set has such data in these scripts. The sentences were written apart from the tests' and from the rules.
+No public set has such data in these scripts. The sentences were written apart from the tests' and from the rules. So were
+those around names of people by origin, whose names are the half of `training/origins.py` that no head was trained on.
 """
 
 # Look-alike characters are what stands here.
@@ -13,6 +14,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 
 from evaluators.pii.numbers import is_luhn
+from training.origins import HELD_OUT, NO_NAMES, ORIGINS, fill_frame, select_side
 
 CARD, PHONE, EMAIL = "card", "phone", "email"
 
@@ -41,6 +43,41 @@ LANGUAGES: dict[str, tuple[str, str, str, str, tuple[str, ...]]] = {
     "Hindi": ("IN", "मेरा कार्ड {} है", "मेरा फ़ोन {} है", "{} पर लिखें", ("ऑर्डर {} भेजा गया", "रीडिंग {} थी")),
     "Thai": ("TH", "ตัดบัตรเครดิต{}ได้เลย", "มือถือ{}นะ", "ส่งมาที่{}ได้", ("คำสั่งซื้อ{}ส่งแล้ว", "ค่าคือ{}พอดี")),
 }  # fmt: skip
+NAMES_OF_ORIGIN = 30
+"""Names of an origin that are drawn for each sentence."""
+NAMED = (
+    "{full} told the committee that the plan was too expensive.",
+    "Please forward the contract to {full} before Friday.",
+    "The claim of {full}, a retired driver, was paid out in full.",
+    "According to our records, the policy is held by {full}.",
+    "Kind regards,\n\n{full}\nCustomer Care",
+    "Attendees: {full}, two auditors and the chair.",
+    "I'm {full}, and my card was declined this morning.",
+    "Mr {family} has asked for a copy of the invoice.",
+    "Yes, {given} picked up the parcel yesterday evening.",
+    "You can reach out to {given}, who knows the customer best.",
+)
+NAMELESS = {
+    "place": (
+        "We opened a second warehouse in {} last year.",
+        "The weather in {} was mild.",
+        "Ships leave {} twice a week.",
+    ),
+    "dish": ("Guests liked the {} most of all.", "{} can be eaten cold.", "The menu has {} on Thursdays."),
+    "firm": (
+        "{} cut its forecast for the year.",
+        "He used to work for {} as an engineer.",
+        "The patent is owned by {}.",
+    ),
+    "language": ("Subtitles in {} are available.", "{} is taught in many schools.", "My {} is not very good."),
+    "feast": ("The bank is closed on {}.", "Tickets sell out before {}.", "{} is a public holiday here."),
+    "thing": (
+        "The {} report is due tomorrow.",
+        "Click {} to go on.",
+        "Restart {} and try again.",
+        "{} was updated yesterday.",
+    ),
+}
 DRESSES = ("{}", "**{}**", "`{}`", "“{}”", "({})", "_{}_")
 
 
@@ -52,6 +89,22 @@ def drawn(n_of_each: int, seed: int = 0) -> Iterator[tuple[str, str, bool]]:
             for sentence, value in zip(sentences, (_card(rng), _phone(rng, region), _email(rng)), strict=True):
                 yield language, sentence.format(_dressed(rng, value)), True
                 yield language, rng.choice(harmless).format(_dressed(rng, _other(rng))), False
+
+
+def named_by_origin(seed: int = 0) -> dict[str, list[str]]:
+    """Each origin with sentences that name somebody: ten sentences, each with thirty names; none was trained on."""
+    rng = random.Random(seed)
+    return {
+        label: [fill_frame(frame, origin, HELD_OUT, rng)[0] for _ in range(NAMES_OF_ORIGIN) for frame in NAMED]
+        for label, origin in ORIGINS.items()
+    }
+
+
+def nameless_words(seed: int = 0) -> list[str]:
+    """Sentences with foreign words that name nobody, in a random order."""
+    words = [(kind, word) for kind, listed in NO_NAMES.items() for word in select_side(listed, HELD_OUT)]
+    sentences = [frame.format(word) for kind, word in words for frame in NAMELESS[kind]]
+    return random.Random(seed).sample(sentences, len(sentences))
 
 
 def wilson(hits: int, n: int) -> tuple[float, float, float]:

@@ -31,6 +31,7 @@ SUPPORT = ("begin_wow_dev", "wice_dev")
 DOCUMENTS = "presidio_generated_large.json.gz"
 # What the structured evaluator looks for, by the names that the documents use.
 STRUCTURED = {"CREDIT_CARD", "PHONE_NUMBER", "EMAIL_ADDRESS", "US_SSN", "IBAN_CODE", "US_DRIVER_LICENSE", "IP_ADDRESS"}
+_BIRTH = re.compile(r"(?i)\b(?:born on|date of birth)\b.{0,20}\{\{date_of_birth\}\}")
 NEWEST: Settings = {}
 RESAMPLES = 1000
 COPIES = 400
@@ -157,11 +158,16 @@ def constructed(n_drawn: int) -> list[tuple[str, bool]]:
     return [(text, holds) for _, text, holds in drawn(n_drawn)]
 
 
+def holds_kinds(row: dict[str, Any], kinds: set[str]) -> bool:
+    """Whether a document has a span of these kinds, or a date that its template calls one of birth."""
+    return any(span["entity_type"] in kinds for span in row["spans"]) or bool(_BIRTH.search(row.get("masked", "")))
+
+
 def documents(path: Path, find: Callable[[str], list[Finding]]) -> dict[str, Any]:
     """Documents that hold structured personal data against those that do not, by whether anything is found."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         rows = json.load(file)
-    holds = np.array([any(span["entity_type"] in STRUCTURED for span in row["spans"]) for row in rows])
+    holds = np.array([holds_kinds(row, STRUCTURED) for row in rows])
     found = np.array([bool(find(row["full_text"])) for row in rows])
     hits = int((holds & found).sum())
     precision, recall = hits / max(int(found.sum()), 1), hits / max(int(holds.sum()), 1)

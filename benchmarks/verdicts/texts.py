@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.personal_data import drawn as drawn_sentences
-from benchmarks.rules import STRUCTURED
+from benchmarks.personal_data import named_by_origin, nameless_words
+from benchmarks.rules import STRUCTURED, holds_kinds
 from benchmarks.verdicts.rows import (
     APART,
     SAME_SOURCE,
@@ -147,7 +148,7 @@ def documents(title: str, stem: str, kinds: set[str], seen: str) -> Reader:
         rows = [
             said(
                 row["full_text"],
-                is_good=not any(span["entity_type"] in kinds for span in row["spans"]),
+                is_good=not holds_kinds(row, kinds),
                 source=str(row.get("template_id", row["full_text"])),
             )
             for row in every
@@ -218,7 +219,17 @@ def probes() -> Iterator[Probe]:
         ("persons without health", "The same persons without an illness", True, phi_examples.PERSONS),
         ("medicine without persons", "The same medicine without a person", True, phi_examples.MEDICINE),
     )
-    for stem, kinds in (("toxicity", toxicity), ("phi", phi)):
+    names = [
+        (
+            f"names, {origin}",
+            f"Sentences that name somebody, {origin}: names and sentences not trained on",
+            False,
+            texts,
+        )
+        for origin, texts in named_by_origin().items()
+    ]
+    nobody = ("words that name nobody", "Places, dishes, firms, languages, feasts and products", True, nameless_words())
+    for stem, kinds in (("toxicity", toxicity), ("phi", phi), ("pii-broad", (*names, nobody))):
         yield from (_probe(stem, *kind) for kind in kinds)
 
 

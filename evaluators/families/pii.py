@@ -22,7 +22,15 @@ from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.personal_data import extract_personal_data, find_personal_data
 from evaluators.judging.settings import ASKING, STRICT, find_before_strict, is_strict
 from evaluators.minilm import is_installed
-from evaluators.pii.entities import FIRST_KINDS, FIRST_STRUCTURED, STRUCTURED, Entity, Finding
+from evaluators.pii.entities import (
+    FIRST_KINDS,
+    FIRST_STRUCTURED,
+    KINDS_OF_NOVEMBER,
+    STRUCTURED,
+    STRUCTURED_OF_NOVEMBER,
+    Entity,
+    Finding,
+)
 from evaluators.pii.find import find_entities, find_entities_of_november, find_first_entities
 from evaluators.pii.plain_text import PlainText, read
 from evaluators.settings import CONVERSATION, TURN, object_schema, unit_setting
@@ -30,7 +38,7 @@ from evaluators.text.language import Readable, as_readable, require_english, req
 from evaluators.values import ANSWERS, GENERATOR, ONE_CALL
 
 JUDGE, BROAD = "judge", "broad"
-ANY_SCRIPT, ADJACENT_WORDS = "any-script", "adjacent-words"
+ANY_SCRIPT, MORE_KINDS = "any-script", "more-kinds"
 """The rules since 2026-11-23 and since 2026-11-28; without this setting an id keeps those of 2026-11-01."""
 MAX_LISTED = 500
 """Findings that the answer lists by kind and place; it counts the others."""
@@ -38,8 +46,13 @@ MAX_LISTED = 500
 
 _FINDERS: Mapping[JSONValue, Callable[[str, Collection[Entity]], list[Finding]]] = {
     ANY_SCRIPT: find_entities_of_november,
-    ADJACENT_WORDS: find_entities,
+    MORE_KINDS: find_entities,
 }
+_KINDS: Mapping[JSONValue, tuple[tuple[Entity, ...], tuple[Entity, ...]]] = {
+    ANY_SCRIPT: (KINDS_OF_NOVEMBER, STRUCTURED_OF_NOVEMBER),
+    MORE_KINDS: (tuple(Entity), STRUCTURED),
+}
+"""What counts by default: of the broad variant, and of the other."""
 
 _BY_JUDGE = EvaluatorSpec(
     id="pii-judge-2026-11-23",
@@ -57,10 +70,10 @@ _BY_JUDGE = EvaluatorSpec(
 _STRUCTURED = EvaluatorSpec(
     id="pii-2026-11-28",
     name="Personal data, structured",
-    description="Patterns with validators, in any script: check digits, numbering plans, words near a number.",
+    description="Patterns with validators, in any script: check digits, plans, prefixes, words near a number.",
     aliases=("pii",),
     default_profile="detect-pii",
-    settings={"rules": ADJACENT_WORDS},
+    settings={"rules": MORE_KINDS},
     formula="1 where no personal data is found",
     output_types=ANSWERS,
     components=GENERATOR,
@@ -71,7 +84,7 @@ _BROAD = EvaluatorSpec(
     description="The structured kinds, names of people by a small model of English, and postal addresses.",
     aliases=("pii-broad",),
     default_profile="detect-pii",
-    settings={"variant": BROAD, "rules": ADJACENT_WORDS},
+    settings={"variant": BROAD, "rules": MORE_KINDS},
     formula="1 where no personal data, name or address is found",
     output_types=ANSWERS,
     components=GENERATOR,
@@ -119,7 +132,7 @@ class Pii(Family):
         _STRUCTURED.former(
             id="pii-2026-11-23",
             name="Personal data, structured, former",
-            description="The same, but a card with a word next to it is missed.",
+            description="The same with fewer kinds, and a card with a word next to it is missed.",
             settings={"rules": ANY_SCRIPT},
         ),
         _STRUCTURED.former(
@@ -131,7 +144,7 @@ class Pii(Family):
         _BROAD.former(
             id="pii-broad-2026-11-23",
             name="Personal data, names and addresses included, former",
-            description="The same, but a card with a word next to it is missed.",
+            description="The same with fewer kinds, and a card with a word next to it is missed.",
             settings={"variant": BROAD, "rules": ANY_SCRIPT},
         ),
         _BROAD.former(
@@ -160,7 +173,7 @@ class Pii(Family):
         findings = find(text, tuple(Entity))
         readable = Readable({})
         if Entity.PERSON in entities:
-            findings, readable = _find_persons(text, findings, entities, is_first=settings.get("rules") not in _FINDERS)
+            findings, readable = _find_persons(text, findings, entities, settings.get("rules"))
         return _score(
             [finding for finding in findings if finding.entity in entities],
             readable.extra,
@@ -194,18 +207,17 @@ def _entities(settings: Settings) -> tuple[Entity, ...]:
     names = settings.get("entities")
     if isinstance(names, list):
         return tuple(Entity(str(name)) for name in names)
-    every, structured = (
-        (tuple(Entity), STRUCTURED) if settings.get("rules") in _FINDERS else (FIRST_KINDS, FIRST_STRUCTURED)
-    )
+    every, structured = _KINDS.get(settings.get("rules"), (FIRST_KINDS, FIRST_STRUCTURED))
     return every if settings.get("variant") in (BROAD, JUDGE) else structured
 
 
 def _find_persons(
-    text: str, found: list[Finding], entities: Collection[Entity], *, is_first: bool
+    text: str, found: list[Finding], entities: Collection[Entity], rules: JSONValue
 ) -> tuple[list[Finding], Readable]:
     """Add people's names to the findings, and report how much of the text was searched for names."""
     if not any(map(str.isalpha, text)):
         return found, Readable({"person_chars_read": 0})
+    is_first = rules not in _FINDERS
     reading = PlainText(text) if is_first else read(text)
     try:
         require_latin(reading.words, "The output")
@@ -214,10 +226,11 @@ def _find_persons(
             raise
         return found, Readable({"person": refusal.code, "person_chars_read": 0})
     # NumPy and the model are loaded only where names count.
-    from evaluators.pii.person import find_persons
+    from evaluators.pii.person import BY_ORIGIN, FORMER, find_persons
 
+    head = BY_ORIGIN if rules == MORE_KINDS else FORMER
     occupied = [reading.find((finding.start, finding.end)) for finding in found]
-    spans, n_chars = find_persons(reading.words, occupied, blocks_apart=not is_first)
+    spans, n_chars = find_persons(reading.words, occupied, blocks_apart=not is_first, head=head)
     every = sorted([*found, *(Finding(*reading.place(span), Entity.PERSON) for span in spans)])
     read_of: dict[str, JSONValue] = {"person_chars_read": n_chars}
     if is_first or any(finding.entity in entities for finding in every):

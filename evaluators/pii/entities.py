@@ -27,6 +27,11 @@ class Entity(StrEnum):
     IP_ADDRESS = "IP_ADDRESS"
     MAC_ADDRESS = "MAC_ADDRESS"
     CRYPTO_WALLET = "CRYPTO_WALLET"
+    SECRET = "SECRET"  # noqa: S105  the name of a kind
+    BIRTH_DATE = "BIRTH_DATE"
+    BANK_ACCOUNT = "BANK_ACCOUNT"
+    MEDICAL_RECORD = "MEDICAL_RECORD"
+    LICENSE_PLATE = "LICENSE_PLATE"
     ADDRESS = "ADDRESS"
     PERSON = "PERSON"
 
@@ -34,7 +39,16 @@ class Entity(StrEnum):
 STRUCTURED = tuple(entity for entity in Entity if entity not in (Entity.ADDRESS, Entity.PERSON))
 """Kinds whose form can be checked, which makes them worth failing an output for without a reader."""
 
-FIRST_KINDS = tuple(entity for entity in Entity if entity is not Entity.NATIONAL_ID)
+KINDS_OF_NOVEMBER = tuple(
+    entity
+    for entity in Entity
+    if entity
+    not in (Entity.SECRET, Entity.BIRTH_DATE, Entity.BANK_ACCOUNT, Entity.MEDICAL_RECORD, Entity.LICENSE_PLATE)
+)
+"""What the evaluators of 2026-11-23 look for when a profile names no kinds."""
+STRUCTURED_OF_NOVEMBER = tuple(entity for entity in STRUCTURED if entity in KINDS_OF_NOVEMBER)
+
+FIRST_KINDS = tuple(entity for entity in KINDS_OF_NOVEMBER if entity is not Entity.NATIONAL_ID)
 """What the evaluators of before 2026-11-23 look for when a profile names no kinds."""
 FIRST_STRUCTURED = tuple(entity for entity in STRUCTURED if entity in FIRST_KINDS)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from evaluators.base import Span
 from evaluators.pii import recognisers as first
-from evaluators.pii.anywhere.rules import ADJACENT_WORDS, RECOGNISERS, Recogniser
+from evaluators.pii.anywhere.rules import MORE_KINDS, RECOGNISERS, Recogniser
 from evaluators.pii.entities import FIRST_STRUCTURED, STRUCTURED, Entity, Finding, overlaps, plain
 from evaluators.pii.plain_text import read
 
@@ -15,7 +15,7 @@ from evaluators.pii.plain_text import read
 def find_entities(
     text: str,
     entities: Collection[Entity] = STRUCTURED,
-    recognisers: Mapping[Entity, Recogniser] = ADJACENT_WORDS,
+    recognisers: Mapping[Entity, Recogniser] = MORE_KINDS,
 ) -> list[Finding]:
     """List personal data of these kinds in reading order, without overlaps, in any script.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import date
 from functools import reduce
 
@@ -57,6 +58,12 @@ _BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _BECH32_GENERATORS = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 _BECH32_RESULTS = frozenset({1, 0x2BC830A3})
 
+_NINO = re.compile(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][0-9]{6}[A-D]")
+_NINO_UNUSED = frozenset({"BG", "GB", "KN", "NK", "NT", "TN", "ZZ"})
+
+_ODD_PLACES = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23)
+_OMOCODE = str.maketrans("LMNPQRSTUV", "0123456789")
+
 # Published in advertisements, and therefore never issued.
 _SSN_EXAMPLES = frozenset({"078051120", "219099999", "123456789", "987654321"})
 
@@ -104,16 +111,45 @@ def is_chinese_identity(written: str) -> bool:
     """Check day of birth and last character (ISO 7064, mod 11-2) of a resident identity number of China."""
     total = sum(int(digit) << 17 - place for place, digit in enumerate(written[:17]))
     last = "10X98765432"[total % 11]
-    return _is_day(written[6:10], written[10:12], written[12:14]) and written[17].upper() == last
+    return is_day(written[6:10], written[10:12], written[12:14]) and written[17].upper() == last
 
 
 def is_korean_registration(written: str) -> bool:
     """Check the day of birth of a Korean resident registration number; since 2020 its last digit checks nothing."""
     century = "19" if written[7] in "1256" else "20"
-    return _is_day(century + written[:2], written[2:4], written[4:6])
+    return is_day(century + written[:2], written[2:4], written[4:6])
 
 
-def _is_day(year: str, month: str, day: str) -> bool:
+def is_nino(written: str) -> bool:
+    """Check prefix and suffix of a UK National Insurance number without spaces.
+
+    Source: HMRC National Insurance Manual, NIM39110: neither letter is D, F, I, Q, U or V, the second is not O, and BG,
+    GB, KN, NK, NT, TN and ZZ are not issued. It has no check digit.
+    """
+    return bool(_NINO.fullmatch(written.upper())) and written[:2].upper() not in _NINO_UNUSED
+
+
+def is_codice_fiscale(written: str) -> bool:
+    """Check the day of birth and the last letter of an Italian codice fiscale.
+
+    Source: Decreto ministeriale of 23 December 1976: letters and digits in odd places weigh as the table says, those in
+    even places their own value, and the sum modulo 26 is the last letter. Seven digits may be replaced by letters.
+    """
+    upper = written.upper()
+    day = int(upper[9:11].translate(_OMOCODE))
+    total = sum(
+        _ODD_PLACES[_place_value(char)] if place % 2 == 0 else _place_value(char)
+        for place, char in enumerate(upper[:15])
+    )
+    return (1 <= day <= 31 or 41 <= day <= 71) and chr(ord("A") + total % 26) == upper[15]
+
+
+def _place_value(char: str) -> int:
+    return int(char) if char.isdigit() else ord(char) - ord("A")
+
+
+def is_day(year: str, month: str, day: str) -> bool:
+    """Return whether there is such a day in the years from 1900 to 2099."""
     try:
         date(int(year), int(month), int(day))
     except ValueError:

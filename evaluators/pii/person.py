@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-HEAD = Path(__file__).parents[1] / "heads" / "person.npz"
+HEADS = Path(__file__).parents[1] / "heads"
+BY_ORIGIN, FORMER = "person-origins", "person"
+"""The heads since 2026-11-28, which was also trained on names of many origins, and of before."""
 THRESHOLD = 0.5
 """A name needs a word of this chance."""
 BESIDE = 0.3
@@ -58,7 +60,9 @@ class NameHead:
         return np.asarray(1 / (1 + np.exp(-np.clip(logits, -30, 30))), np.float32)
 
 
-def find_persons(text: str, taken: Sequence[Span] = (), *, blocks_apart: bool = False) -> tuple[list[Span], int]:
+def find_persons(
+    text: str, taken: Sequence[Span] = (), *, blocks_apart: bool = False, head: str = BY_ORIGIN
+) -> tuple[list[Span], int]:
     """Return the spans of names, none of them inside `taken`, and the number of characters that were read.
 
     With `blocks_apart`, blocks separated by blank lines are read separately: text above a name does not hide it.
@@ -68,13 +72,13 @@ def find_persons(text: str, taken: Sequence[Span] = (), *, blocks_apart: bool = 
     for start, end in windows:
         words = [word for word in find_words(text, start, end) if not overlaps(taken, *word)]
         if words:
-            spans += _names(text, words, word_chances(text, (start, end), words))
+            spans += _names(text, words, word_chances(text, (start, end), words, head))
     return spans, sum(end - start for start, end in windows)
 
 
-def word_chances(text: str, window: Span, words: Sequence[Span]) -> NDArray[np.float32]:
+def word_chances(text: str, window: Span, words: Sequence[Span], head: str = BY_ORIGIN) -> NDArray[np.float32]:
     """Return the chance of each of a window's words to be part of a person's name."""
-    return _head().chances(compute_features(text, words), word_vectors(text, window, words))
+    return load_head(head).chances(compute_features(text, words), word_vectors(text, window, words))
 
 
 def word_vectors(text: str, window: Span, words: Sequence[Span]) -> NDArray[np.float32]:
@@ -146,17 +150,18 @@ def _is_title(text: str, word: Span) -> bool:
     return end - start < 10 and text[start:end].lower() in _TITLES
 
 
-def _head() -> NameHead:
+def load_head(name: str) -> NameHead:
+    """Return a shipped head, which is read once."""
     with _loading:
-        return _load()
+        return _load(name)
 
 
 @cache
-def _load() -> NameHead:
+def _load(name: str) -> NameHead:
     import numpy as np
 
-    with np.load(HEAD, allow_pickle=False) as archive:
+    with np.load(HEADS / f"{name}.npz", allow_pickle=False) as archive:
         looks, sense = archive["looks"].astype(np.float32), archive["sense"].astype(np.float32)
     if looks.shape != (N_FEATURES,) or sense.shape != (SIZE,):
-        raise ValueError(f"{HEAD.name} is not of this version")
+        raise ValueError(f"{name} is not of this version")
     return NameHead(looks, sense)

@@ -20,7 +20,7 @@ _EMAIL = re.compile(
     r"(?<![\w.%+-])[\w.%+-]{1,64}@((?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}([^\W\d_]{2,24}))(?![\w-])",
 )
 # "icon@2x.png" and "app@1.2.js" are files, git@host: a login that everybody shares.
-_FILE_ENDINGS = frozenset({"png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "js", "ts", "json", "html", "pdf"})
+FILE_ENDINGS = frozenset({"png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "css", "js", "ts", "json", "html", "pdf"})
 
 _CARD = re.compile(
     r"(?<![\w.])(?<![0-9]-)"
@@ -58,7 +58,7 @@ _ETHEREUM = re.compile(r"(?<!\w)0x[0-9A-Fa-f]{40}(?!\w)")
 def find_emails(text: str) -> Iterator[Span]:
     """Yield email addresses whose domain does not end in a file name extension."""
     for match in _EMAIL.finditer(text):
-        if match[2].lower() not in _FILE_ENDINGS and not match[0].lower().startswith("git@"):
+        if match[2].lower() not in FILE_ENDINGS and not match[0].lower().startswith("git@"):
             yield match.start() + len(match[0]) - len(match[0].lstrip(".%+-")), match.end()
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from evaluators.base import JSONValue
 from evaluators.pii import phones
-from evaluators.pii.anywhere.rules import RECOGNISERS
-from evaluators.pii.entities import FIRST_STRUCTURED, Entity, Finding, plain
+from evaluators.pii.anywhere.rules import MORE_KINDS, RECOGNISERS
+from evaluators.pii.entities import FIRST_STRUCTURED, KINDS_OF_NOVEMBER, Entity, Finding, plain
 from evaluators.pii.find import find_entities, find_first_entities
 from evaluators.pii.recognisers import RECOGNISERS as FIRST_RECOGNISERS
 from tests.evaluators.pii_examples import FAMILY, FOUND, LEFT_ALONE, marked, score
@@ -76,7 +76,8 @@ def test_a_card_is_not_a_telephone_even_for_who_looks_for_telephones() -> None:
 
 
 def test_every_kind_has_a_recogniser() -> None:
-    assert set(RECOGNISERS) == set(Entity) - {Entity.PERSON}
+    assert set(MORE_KINDS) == set(Entity) - {Entity.PERSON}
+    assert set(RECOGNISERS) == set(KINDS_OF_NOVEMBER) - {Entity.PERSON}
     assert set(FIRST_RECOGNISERS) == set(RECOGNISERS) - {Entity.NATIONAL_ID}
     assert {entity for entity, _ in FOUND} == set(FIRST_STRUCTURED)
 

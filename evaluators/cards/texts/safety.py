@@ -11,30 +11,56 @@ ENGLISH = "English; text in another language is refused, and text too short to t
 HALF = "Even odds, to which the model was trained."
 LATIN = "English; other languages in Latin letters are scored, which means little, and other scripts are refused."
 REFUSES = "It refuses other languages than English, which the former id scored where their letters are Latin."
+_BY_LABEL = KnownMiss("National numbers of most countries are found beside a word for them alone.")
+_CHECK_DIGIT = KnownMiss(
+    "Every tenth number has a right check digit: an order number beside *paid* may count as a card."
+)
 FORMS = (
+    KnownMiss("Birth dates, bank accounts that are no IBAN, medical records and plates need a label."),
+    KnownMiss("A password without a label, a password that is a plain word, and tokens of other providers are missed."),
+    _BY_LABEL,
+    KnownMiss(
+        "What is disguised in words, parted by lines or encoded is not read, the at sign of a URL (`%40`) excepted."
+    ),
+    _CHECK_DIGIT,
+)
+FORMER_FORMS = (
     KnownMiss("Birthdays, and account numbers that are no IBAN, are not looked for."),
-    KnownMiss("National numbers of most countries are found beside a word for them alone."),
+    KnownMiss("Passwords, tokens, medical records and plates are not looked for."),
+    _BY_LABEL,
     KnownMiss("What is disguised in words, parted by lines or encoded is not read."),
-    KnownMiss("Every tenth number has a right check digit: an order number beside *paid* may count as a card."),
+    _CHECK_DIGIT,
+)
+PERSONS = (
+    KnownMiss("Every person counts, public figures and characters of novels too."),
+    KnownMiss("A surname that is also a company, a place or a medicine is not told from it."),
+    KnownMiss("Addresses without a house number, or of a form that is not listed, are missed."),
+)
+FORMER_PERSONS = (
+    *PERSONS,
+    KnownMiss("Nicknames, names in noisy messages or from outside Europe and America are often missed."),
 )
 ANY_SCRIPT = (
     "It finds numbers beside letters of other scripts, labels in more languages, and sample numbers with a label."
 )
-GLUED = "A word next to a card does not hide it."
+MORE_KINDS = (
+    "It finds secrets, birth dates, bank accounts, medical records, plates, and numbers of Britain, Canada and Italy. "
+    "A word next to a card does not hide it."
+)
 PII = {
     "pii": CardText(FORMS, "Any script and language; words beside a number are known in ten scripts.",
-                    "None: anything found fails.", {"pii-2026-11-28": GLUED, "pii-2026-11-23": ANY_SCRIPT}),
+                    "None: anything found fails.", {"pii-2026-11-28": MORE_KINDS, "pii-2026-11-23": ANY_SCRIPT}),
     "pii-broad": CardText(
         (
             *FORMS,
-            KnownMiss("Every person counts, public figures and characters of novels too."),
-            KnownMiss("A surname that is also a company, a place or a medicine is not told from it."),
-            KnownMiss("Nicknames, names in noisy messages or from outside Europe and America are often missed."),
-            KnownMiss("Addresses without a house number, or of a form that is not listed, are missed."),
+            *PERSONS,
+            KnownMiss("Nicknames and names in noisy messages are often missed."),
+            KnownMiss("Dishes, firms and feasts of other languages may fail as names.", "words that name nobody"),
         ),
         "Structured kinds in any script; names in Latin letters. Another script is refused unless something was found.",
         "None: anything found fails.",
-        {"pii-broad-2026-11-28": GLUED, "pii-broad-2026-11-23": f"{ANY_SCRIPT} Addresses of more countries are known."},
+        {"pii-broad-2026-11-28": f"{MORE_KINDS} Names of more origins are found.",
+         "pii-broad-2026-11-23": f"{ANY_SCRIPT} Addresses of more countries are known."},
     ),
     "pii-judge": judge_card(
         "Output that talks the judge out of a finding is missed: run it beside `pii`, not in its place.",
@@ -92,11 +118,15 @@ TOXICITY = {
 }
 EARLIER_RULES = KnownMiss("Numbers right beside letters of other scripts, and labels in most languages, are missed.")
 EARLIER_SCRIPT = "Numbers between spaces or marks in any script; the words beside them are English."
-PII["pii-2026-11-01"] = replace(PII["pii"], misses=(*FORMS, EARLIER_RULES), languages=EARLIER_SCRIPT)
-PII["pii-broad-2026-11-20"] = replace(PII["pii-broad"], misses=(*PII["pii-broad"].misses, EARLIER_RULES))
 MISSED_CARD = KnownMiss("A card with a word next to it is missed.")
-for kind in ("pii", "pii-broad"):
-    PII[f"{kind}-2026-11-23"] = replace(PII[kind], misses=(*PII[kind].misses, MISSED_CARD))
+for kind, persons in (("pii", ()), ("pii-broad", FORMER_PERSONS)):
+    PII[f"{kind}-2026-11-23"] = replace(PII[kind], misses=(*FORMER_FORMS, *persons, MISSED_CARD))
+PII["pii-2026-11-01"] = replace(
+    PII["pii"], misses=(*FORMER_FORMS, MISSED_CARD, EARLIER_RULES), languages=EARLIER_SCRIPT
+)
+PII["pii-broad-2026-11-20"] = replace(
+    PII["pii-broad"], misses=(*FORMER_FORMS, *FORMER_PERSONS, MISSED_CARD, EARLIER_RULES)
+)
 PHI["phi-2026-11-20"] = replace(PHI["phi"], languages=LATIN)
 MARKED = KnownMiss("Insults in markup or with unseen characters may pass.", "disguised insults")
 BY_WORDS = KnownMiss("It is blind to contempt, threats and hate that use no slur.")

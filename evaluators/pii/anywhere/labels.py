@@ -73,6 +73,34 @@ IDENTITY = _labels(
     " マイナンバー 個人番号 免許証 驾驶证 駕駛證 驾照 駕照 주민등록 주민번호"
     " 운전면허 외국인등록 บัตรประชาชน เลขประจำตัว",
 )
+NINO = _labels(r"nino\b|national~insurance\w*|ni~(?:number|no|#)|insurance~(?:number|no)\b|n\.i\.")
+SOCIAL_INSURANCE = _labels(
+    r"social~insurance\w*|sin~(?:number|no|num|#|card)|assurance~sociale|numéro~d'assurance|nas~(?:number|no|numéro)"
+)
+# The word "sin" is no label, nor is the sine of a formula.
+SIN = re.compile(r"(?<![A-Za-z])(?:SIN|NAS|S\.I\.N\.)(?=[ :#=])")
+BIRTH = _labels(
+    r"date~of~birth|birth~?dates?|birth~?days?|dob\b|d\.o\.b|born\b|geboren|geburts(?:datum|tag)|geb\.|née?~le|date~de~naissance"
+    r"|fecha~de~nacimiento|nacid[oa]~el|nascimento|nascid[oa]~em|data~di~nascita|nat[oa]~il|geboorte\w{0,6}|födelse\w{0,8}"
+    r"|fødsels\w{0,6}|urodzeni\w{0,2}|urodzon\w{1,2}|doğum\w{0,4}|narozen\w{0,3}|ngày~sinh|дата~рождения|родил\w{2,4}|ημερομηνία~γέννησης",
+    "生年月日 誕生日 出生日期 出生于 生日 생년월일 생일 تاريخ~الميلاد תאריך~לידה जन्म วันเกิด",
+)
+SORT_CODE = _labels(r"sort~?codes?\b|s/c\b|banking~code")
+BANK_ACCOUNT = _labels(
+    r"(?:bank~)?acc(?:oun)?t?s?~(?:number|no|num|nr|#)|a/c~?(?:number|no|#)?|account\b|acct\b|kontonummer|konto~nr"
+)
+NAMED_BANK_ACCOUNT = _labels(r"bank~acc(?:oun)?t?(?:~(?:number|no|#))?|kontonummer|konto-?nr")
+MEDICAL_RECORD = _labels(
+    r"mrn\b|(?:medical|health|hospital|patient)~(?:record|chart|file)?~?(?:number|no|num|id|identifier|#)|patientennummer|medical~record"
+)
+PLATE = _labels(
+    r"(?:licen[cs]e|number|registration|vehicle|car|index|reg|tag)~plates?~?(?:number|no|#)?|plate~(?:number|no|#)"
+    r"|(?:vehicle|car|van)~?reg(?:istration)?~?(?:number|no|mark|#)?|vrm\b|vrn\b|reg\.?~?(?:mark|plate)"
+    r"|kfz~\w{0,12}|(?:auto)?kennzeichen|nummernschild|plaque~d'immatriculation|immatricul\w{2,8}|matr[íi]cula|placa\b|targa\b"
+    r"|kenteken\w{0,7}",
+    "车牌号 車牌號 车牌 車牌 ナンバープレート 번호판",
+)
+VEHICLE = _labels(r"cars?\b|vans?\b|vehicles?|truck|lorry|motorbike|driv(?:er|ing|es?)\b|parked|plates?\b")
 VERSION = re.compile(r"(?i)(?:версі?[ияї]\w?|έκδοση|إصدار|גרסה|संस्करण|phiên bản|版本|バージョン|버전|เวอร์ชัน)[ :.]{0,3}$")
 HAN, KANA, HANGUL = "\u4e00-\u9fff\u3400-\u4dbf", "\u3040-\u30ff", "\uac00-\ud7af\u3130-\u318f"
 

@@ -9,7 +9,14 @@ from evaluators.base import Span
 from evaluators.pii import recognisers as first
 from evaluators.pii.anywhere import labels
 from evaluators.pii.anywhere.labels import AnnouncedSpans
-from evaluators.pii.numbers import is_card, is_chinese_identity, is_korean_registration, is_luhn
+from evaluators.pii.numbers import (
+    is_card,
+    is_chinese_identity,
+    is_codice_fiscale,
+    is_korean_registration,
+    is_luhn,
+    is_nino,
+)
 from evaluators.pii.plain_text import PlainText
 
 _BEGIN = r"(?<![A-Za-z0-9.])(?<![0-9]-)"
@@ -43,6 +50,12 @@ _MIN_DIGITS = 6
 _PARTED = re.compile(r"(?i)[。!?\n]|\.\s|\b(?:expir\w*|valid|until|since|issued|date|born)\b|期限|有效期|만료|유효")
 _DATE = re.compile(
     r"(?:19|20)[0-9]{2}[-/. ][01]?[0-9][-/. ][0-3]?[0-9]|[0-3]?[0-9][-/. ][0-3]?[0-9][-/. ](?:19|20)?[0-9]{2}\b"
+)
+_NINO = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}(?:[ -]?[0-9]{2}){3}[ -]?[A-Da-d](?![A-Za-z0-9])")
+_NINO_GROUPS = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}(?: [0-9]{2}){3} [A-D](?![A-Za-z0-9])")
+_SIN = re.compile(r"(?<![A-Za-z0-9.-])[0-9]{3}([ -]?)[0-9]{3}\1[0-9]{3}" + _END)
+_CODICE_FISCALE = re.compile(
+    r"(?<![A-Za-z0-9])[A-Za-z]{6}[0-9LMNP-V]{2}[A-EHLMPR-Ta-ehlmpr-t][0-9LMNP-V]{2}[A-Za-z][0-9LMNP-V]{3}[A-Za-z](?![A-Za-z0-9])"
 )
 _CHINESE = re.compile(r"(?<![A-Za-z0-9])[1-9][0-9]{16}[0-9Xx](?![A-Za-z0-9])")
 _KOREAN = re.compile(r"(?<![A-Za-z0-9-])[0-9]{6}-[1-8][0-9]{6}(?![A-Za-z0-9-])")
@@ -100,6 +113,25 @@ _BY_FORM: tuple[tuple[re.Pattern[str], Callable[[str], bool]], ...] = (
     (_CHINESE, is_chinese_identity),
     (_KOREAN, is_korean_registration),
 )
+
+
+def identities_of_more_countries_in(reading: PlainText) -> Iterator[Span]:
+    """Yield what `identities_in` does, and numbers of Italy by their form, of Britain and Canada by form and label.
+
+    A British one in five groups needs no label, a Canadian one has nine digits and, behind a bare SIN, a Luhn digit.
+    """
+    yield from identities_in(reading)
+    for match in _CODICE_FISCALE.finditer(reading.digits):
+        if is_codice_fiscale(match[0]):
+            yield match.span()
+    for match in _NINO_GROUPS.finditer(reading.digits):
+        if is_nino(match[0].replace(" ", "")):
+            yield match.span()
+    yield from _find_after(labels.NINO, _NINO, reading)
+    yield from _find_after(labels.SOCIAL_INSURANCE, _SIN, reading)
+    for start, end in _find_after(labels.SIN, _SIN, reading):
+        if is_luhn(re.sub("[^0-9]", "", reading.digits[start:end])):
+            yield start, end
 
 
 def _trim_to_luhn(found: re.Match[str]) -> Span | None:
