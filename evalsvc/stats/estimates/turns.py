@@ -158,14 +158,16 @@ def _estimate_mean(
 
 
 def _know_nothing(value_range: ValueRange) -> TurnEstimate:
-    return TurnEstimate(None, *value_range, f"bounds, {BOUNDED}")
+    low, high = value_range
+    return TurnEstimate(None, low, high, f"bounds, {BOUNDED}")
 
 
 def _widen(estimate: TurnEstimate, n: int, n_undecided: int, value_range: ValueRange) -> TurnEstimate:
     """Return an estimate of n rows with those that are undecided as the worst and as the best."""
     if estimate.lower is None or estimate.upper is None or not is_notable(n, n_undecided):
         return estimate
-    lower, upper = widen_for_missing((estimate.lower, estimate.upper), n, n_undecided, value_range)
+    low, high = value_range
+    lower, upper = widen_for_missing((estimate.lower, estimate.upper), n, n_undecided, (low, high))
     is_bounded = is_only_bounded(n, n_undecided)
     method = f"{'bounds' if is_bounded else estimate.method}, {BOUNDED}"
     return TurnEstimate(None if is_bounded else estimate.value, lower, upper, method)
