@@ -101,7 +101,7 @@ def named_by_origin(seed: int = 0) -> dict[str, list[str]]:
 
 
 def nameless_words(seed: int = 0) -> list[str]:
-    """Sentences with foreign words that name nobody, in a random order."""
+    """Sentences with foreign words that are no names, in a random order."""
     words = [(kind, word) for kind, listed in NO_NAMES.items() for word in select_side(listed, HELD_OUT)]
     sentences = [frame.format(word) for kind, word in words for frame in NAMELESS[kind]]
     return random.Random(seed).sample(sentences, len(sentences))

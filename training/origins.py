@@ -1,4 +1,4 @@
-"""Common names by origin, and words of the same languages that name nobody: cities, dishes, firms, months, languages.
+"""Common names by origin, and words of the same languages that are no names: cities, dishes, firms, months, languages.
 
 Names and words were written down from general knowledge, without a list of others. A checksum of each word says on
 which side it stands: `TRAINED` is for training, `HELD_OUT` for the benchmark alone; a name of two origins is on one side.

@@ -55,7 +55,7 @@ PII = {
             *FORMS,
             *PERSONS,
             KnownMiss("Nicknames and names in noisy messages are often missed."),
-            KnownMiss("Dishes, firms and feasts of other languages may fail as names.", "words that name nobody"),
+            KnownMiss("Dishes, firms and feasts of other languages may fail as names.", "words that are no names"),
         ),
         "Structured kinds in any script; names in Latin letters. Another script is refused unless something was found.",
         "None: anything found fails.",
