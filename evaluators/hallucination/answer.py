@@ -65,18 +65,22 @@ def score_words(sample: Sample, threshold: float, *, explain: bool, reads_absten
         explanation=explained(verdict, threshold, detect_language(output[:MOST_TOLD])) if explain else None,
         spans=_weak(verdict, value, threshold) or None,
         extra={**parts(verdict, near), **({"abstained": False} if reads_abstentions else {})},
-        undecided=_find_low_support(verdict, value, threshold) if reads_abstentions else None,
+        undecided=_find_doubt(verdict, value, threshold) if reads_abstentions else None,
     )
 
 
-def _find_low_support(verdict: Verdict, value: float, threshold: float) -> UndecidedReason | None:
-    """Return `low_support` where the support alone would decide and tells nothing.
+def _find_doubt(verdict: Verdict, value: float, threshold: float) -> UndecidedReason | None:
+    """Return why the verdict would be a guess, where no claim has a problem that decides.
 
-    A profile with a threshold of its own, such as one fitted to labels, decides by it everywhere.
+    `low_support` is where the support alone would decide and tells nothing; a profile with a threshold of its own, such
+    as one fitted to labels, decides by it everywhere.
     """
-    if threshold != THRESHOLD or not UNDECIDED_FROM <= value < UNDECIDED_BELOW:
+    if any(claim.checked.problems for claim in verdict.claims):
         return None
-    return None if any(claim.checked.problems for claim in verdict.claims) else "low_support"
+    if not verdict.is_readable:
+        return "language"
+    is_within = threshold == THRESHOLD and UNDECIDED_FROM <= value < UNDECIDED_BELOW
+    return "low_support" if is_within else None
 
 
 def _require_more_than_a_verdict(output: str, verdict: Verdict) -> None:
