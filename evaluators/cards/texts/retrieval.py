@@ -33,7 +33,8 @@ HALLUCINATION = {
             "no score.",
             "retrieval-hallucination-2026-11-28": "Abstentions and marks of sources are no claims; a clause that "
             "denies what follows, a date in another form, and what a question takes for granted are read. Weak support "
-            "that nothing contradicts is undecided. Negators of more languages are known.",
+            "that nothing contradicts is undecided. Negators of more languages are known; a "
+            "bare name or number that could be any of the contexts' is undecided.",
         },
     ),
     "retrieval-hallucination-judge": judge_card(
