@@ -87,7 +87,10 @@ def _find_doubt(
     is_short = value >= threshold and question != "" and len(output) <= MOST_OF_TWO_WORDS
     if is_short and is_any_of_several(output, question, sample.context_texts, evidence):
         return "short_answer"
-    is_within = threshold == THRESHOLD and UNDECIDED_FROM <= value < UNDECIDED_BELOW
+    # That the sources tell no more says nothing of what they tell.
+    is_ranked = any(verdict.said.has(kind) for kind in (Idle.QUESTION, Idle.OPINION))
+    support = max(value, verdict.support) if verdict.said.has(Idle.ABSTENTION) and not is_ranked else value
+    is_within = threshold == THRESHOLD and UNDECIDED_FROM <= support < UNDECIDED_BELOW
     return "low_support" if is_within else None
 
 

@@ -34,7 +34,7 @@ _NOT_ENGLISH = (
 )
 _READ_ELSEWHERE = " It is read as another language ({language}): words, numbers and negators were compared."
 _UNREADABLE = (
-    " Its language or that of the contexts is not one whose negators are known, or only one of them is English: "
+    " Its language or that of the contexts has no list of negators here, or only one of them is English: "
     "without a contradiction there is no verdict."
 )
 _READ_AS_ENGLISH = (

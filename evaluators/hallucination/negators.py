@@ -37,7 +37,7 @@ NEGATORS: Mapping[str, frozenset[str]] = {
 }
 """Words that deny, by language. In Chinese they are characters; Japanese denies by the endings of `_ENDINGS`."""
 READABLE = frozenset({ENGLISH, *NEGATORS})
-"""Languages of which a negation is seen."""
+"""Languages with known negators."""
 _ENDINGS = re.compile(r"ませ|な(?:い|か|く|けれ)|[かさたなまらわ]ず|じゃな|ではな")
 _UNSPACED = ("zh", "ja")
 ALIKE, ALIKE_UNSPACED = 0.6, 0.7

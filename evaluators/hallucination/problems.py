@@ -19,7 +19,7 @@ from evaluators.hallucination.frames import remove_opening
 from evaluators.hallucination.names import Names
 from evaluators.hallucination.negators import is_negation_turned
 from evaluators.hallucination.quantities import find_dates, find_quantities, may_have_figures
-from evaluators.hallucination.turns import Turn
+from evaluators.hallucination.turns import FAILURES, Turn
 
 
 class Problem(StrEnum):
@@ -123,6 +123,17 @@ class Checks:
     def _only_denied(self) -> frozenset[str]:
         return frozenset(self._evidence.denied - self._evidence.affirmed)
 
+    @cached_property
+    def _failed(self) -> frozenset[str]:
+        """The words behind "failed to" in the contexts: "did not start" says the same as "failed to start"."""
+        told = [sentence for sentence in self._told if not FAILURES.isdisjoint(sentence.words)]
+        return frozenset(
+            sentence.stems[index + 2]
+            for sentence in told
+            for index, word in enumerate(sentence.words[:-2])
+            if word in FAILURES and sentence.words[index + 1] == "to"
+        )
+
     def check(self, sentence: Sentence) -> CheckResult:
         """Check the numbers, dates, names, negations, quantifiers and modals of one claim."""
         figures = self._check_figures(sentence) if may_have_figures(sentence.said, sentence.words) else NO_FIGURES
@@ -183,6 +194,8 @@ class Checks:
                 stem in self._only_denied and word not in FUNCTION_WORDS
                 for word, stem in zip(sentence.words, sentence.stems, strict=True)
             )
+        if self._reads_denials and not self._failed.isdisjoint(sentence.stems):
+            return False
         return is_negation_off(remove_opening(sentence.words), self._evidence)
 
 

@@ -101,16 +101,23 @@ class Verdict:
         return min(self.claims, key=lambda claim: (not claim.fails, claim.value))
 
     @property
-    def value(self) -> float:
-        """Return the support of all; below the threshold where something decides alone or a claim is hopeless."""
+    def support(self) -> float:
+        """Return the support of all claims, whatever is asked or remarked beside them; 1 without claims.
+
+        It is below the threshold where something decides alone or a claim is hopeless.
+        """
         if not self.claims:
-            return self._adjust_rank(1.0)
+            return 1.0
         values = [claim.value for claim in self.claims]
         mean = math.fsum(values) / len(values)
         together = min(values) + MEAN_WEIGHT * (mean - min(values))
-        if any(claim.fails for claim in self.claims) or min(values) < HOPELESS:
-            return min(together, BELOW)
-        return self._adjust_rank(together)
+        is_bad = any(claim.fails for claim in self.claims) or min(values) < HOPELESS
+        return min(together, BELOW) if is_bad else together
+
+    @property
+    def value(self) -> float:
+        """Return the support, ranked by how near questions and remarks stay to the contexts where it passes."""
+        return self._adjust_rank(self.support)
 
     def _adjust_rank(self, value: float) -> float:
         """Rank outputs that pass by how near their questions and remarks stay to the contexts."""

@@ -24,7 +24,7 @@ Vocabulary: TypeAlias = Callable[[str], bool]
 MAX_SENTENCES = 600
 """Sentences of a text that are looked at; of more, some spread evenly."""
 SHORT = 4
-"""Words of a sentence whose capitals and length tell nothing."""
+"""Words of a sentence so short that its capitals tell nothing."""
 SMALL_WORD, ACCENTED, UNKNOWN, UNKNOWN_NAME = 1.0, 1.0, 0.8, 0.4
 """What a small word of another language weighs, an unknown word with or without accents, and one that may be a name."""
 BESIDE = 0.3
