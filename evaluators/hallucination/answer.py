@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from evaluators.base import CannotScore, JSONValue, Sample, Score, Span, UndecidedReason
 from evaluators.grounding.answers import is_bare_verdict
+from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.nearness import measure_question_distance
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, split_words
 from evaluators.hallucination.explanations import explain as explained
 from evaluators.hallucination.explanations import parts
 from evaluators.hallucination.frames import Idle
 from evaluators.hallucination.scorer import THRESHOLD, Verdict, judge
+from evaluators.hallucination.short_answers import is_any_of_several
 from evaluators.text.detect import detect_language
 
 UNDECIDED_FROM, UNDECIDED_BELOW = 0.3, 0.75
@@ -65,18 +67,31 @@ def score_words(sample: Sample, threshold: float, *, explain: bool, reads_absten
         explanation=explained(verdict, threshold, detect_language(output[:MOST_TOLD])) if explain else None,
         spans=_weak(verdict, value, threshold) or None,
         extra={**parts(verdict, near), **({"abstained": False} if reads_abstentions else {})},
-        undecided=_find_low_support(verdict, value, threshold) if reads_abstentions else None,
+        undecided=_find_doubt(sample, verdict, evidence, value, threshold) if reads_abstentions else None,
     )
 
 
-def _find_low_support(verdict: Verdict, value: float, threshold: float) -> UndecidedReason | None:
-    """Return `low_support` where the support alone would decide and tells nothing.
+def _find_doubt(
+    sample: Sample, verdict: Verdict, evidence: Evidence, value: float, threshold: float
+) -> UndecidedReason | None:
+    """Return why the verdict would be a guess, where no claim has a problem that decides.
 
-    A profile with a threshold of its own, such as one fitted to labels, decides by it everywhere.
+    `low_support` is where the support alone would decide and tells nothing; a profile with a threshold of its own, such
+    as one fitted to labels, decides by it everywhere.
     """
-    if threshold != THRESHOLD or not UNDECIDED_FROM <= value < UNDECIDED_BELOW:
+    if any(claim.checked.problems for claim in verdict.claims):
         return None
-    return None if any(claim.checked.problems for claim in verdict.claims) else "low_support"
+    if not verdict.is_readable:
+        return "language"
+    output, question = sample.output or "", sample.input or ""
+    is_short = value >= threshold and question != "" and len(output) <= MOST_OF_TWO_WORDS
+    if is_short and is_any_of_several(output, question, sample.context_texts, evidence):
+        return "short_answer"
+    # That the sources tell no more says nothing of what they tell.
+    is_ranked = any(verdict.said.has(kind) for kind in (Idle.QUESTION, Idle.OPINION))
+    support = max(value, verdict.support) if verdict.said.has(Idle.ABSTENTION) and not is_ranked else value
+    is_within = threshold == THRESHOLD and UNDECIDED_FROM <= support < UNDECIDED_BELOW
+    return "low_support" if is_within else None
 
 
 def _require_more_than_a_verdict(output: str, verdict: Verdict) -> None:

@@ -32,6 +32,11 @@ _NOT_ENGLISH = (
     " It is not read as English: words and numbers were compared, no names and no negations, so that a *not* that was "
     "put in or left out is not seen."
 )
+_READ_ELSEWHERE = " It is read as another language ({language}): words, numbers and negators were compared."
+_UNREADABLE = (
+    " Its language or that of the contexts has no list of negators here, or only one of them is English: "
+    "without a contradiction there is no verdict."
+)
 _READ_AS_ENGLISH = (
     " It seems to be in another language ({language}) and was read as English: a *not* of that language that was put "
     "in or left out is not seen."
@@ -101,6 +106,10 @@ def _besides(verdict: Verdict) -> str:
 
 
 def _unseen(verdict: Verdict, language: str | None) -> str:
+    if not verdict.is_readable:
+        return _UNREADABLE
+    if verdict.negators:
+        return _READ_ELSEWHERE.format(language=verdict.negators)
     if not verdict.is_english:
         return _NOT_ENGLISH
     return "" if language in (None, ENGLISH) else _READ_AS_ENGLISH.format(language=language)

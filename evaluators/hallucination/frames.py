@@ -18,6 +18,7 @@ from evaluators.grounding.answers import only_declines
 from evaluators.grounding.sentences import split_sentences
 from evaluators.grounding.support import ANNOUNCED, content_stems
 from evaluators.grounding.words import FUNCTION_WORDS, INTERJECTIONS, Stems, Words, split_words, word_set
+from evaluators.hallucination.asides import EMPHASIS, is_aside, is_offer, skip_label
 from evaluators.hallucination.denials import TELLING, TEXTS, find_denied
 from evaluators.text.refusals import only_declines_elsewhere
 
@@ -173,7 +174,11 @@ def find_claims(
         spans, idle = _take_abstentions(text, spans, question, known)
     for span in spans:
         why = _why_idle(text, span, split[text[slice(*span)]], question, known)
-        bare = None if why else _remove_frames(text, span, split[text[slice(*span)]])
+        if reads_abstentions and _is_aside(text[slice(*span)], why, split, known):
+            why = Idle.FRAME
+        if reads_abstentions and not why:
+            span = (skip_label(text, *span, known), span[1])
+        bare = None if why else _remove_frames(text, span, split[text[slice(*span)]], reads_emphasis=reads_abstentions)
         if bare is None:
             idle.append((span, why or Idle.FRAME))
             continue
@@ -183,6 +188,10 @@ def find_claims(
         if bare[1] < span[1] and (question_span := _find_tail_question(text, bare[1], span[1])) is not None:
             idle.append((question_span, Idle.QUESTION))
     return Statement(tuple(claims), tuple(idle))
+
+
+def _is_aside(sentence: str, why: Idle | None, words: Words, known: Container[str]) -> bool:
+    return is_offer(sentence) if why is Idle.QUESTION else not why and is_aside(sentence, words[sentence], known)
 
 
 def _take_abstentions(
@@ -259,9 +268,11 @@ def _is_frame(words: Sequence[str], allowed: frozenset[str]) -> bool:
     return 0 < len(words) <= 2 * LONGEST and allowed.issuperset(words) and not _TELLING_MUCH.isdisjoint(words)
 
 
-def _remove_frames(text: str, span: Span, words: Sequence[str]) -> Span | None:
+def _remove_frames(text: str, span: Span, words: Sequence[str], *, reads_emphasis: bool) -> Span | None:
     """Return the part of a sentence that claims; None where nothing is left."""
     start, end = span
+    if reads_emphasis and (emphasis := EMPHASIS.match(text, start, end)) is not None:
+        start = emphasis.end()
     if words and words[0] in _DENYING:
         start = denied.end() if (denied := _DENIED.match(text, start, end)) else start
     if _may_frame(words, _OPENING) or start > span[0] or not _SPEAKER.isdisjoint(words[:6]):

@@ -17,8 +17,9 @@ from evaluators.hallucination.denials import find_denied
 from evaluators.hallucination.figures import SUPPORTING, Basis, Figures
 from evaluators.hallucination.frames import remove_opening
 from evaluators.hallucination.names import Names
+from evaluators.hallucination.negators import is_negation_turned
 from evaluators.hallucination.quantities import find_dates, find_quantities, may_have_figures
-from evaluators.hallucination.turns import Turn
+from evaluators.hallucination.turns import FAILURES, Turn
 
 
 class Problem(StrEnum):
@@ -48,6 +49,8 @@ _OF_TURNS = {
 ENGLISH = 0.15
 """The share of English function words from which a text is read as English; capitals mean other things elsewhere."""
 _TOO_SHORT_TO_TELL = 8
+MAX_COMPARED = 10_000
+"""Pairs of sentences in other languages than English that are compared for their negators."""
 _MAY_DENY = frozenset({"that", "whether", "nothing"})
 """Words one of which every clause that denies a sentence has."""
 
@@ -83,9 +86,10 @@ class Checks:
         question: str,
         *,
         reads_denials: bool = True,
+        negators: str | None = None,
     ) -> None:
         self._contexts, self._told, self._evidence, self._question = contexts, told, evidence, question
-        self._reads_denials = reads_denials
+        self._reads_denials, self._negators, self._n_compared = reads_denials, negators, 0
 
     @cached_property
     def denials(self) -> Sequence[Sentence]:
@@ -119,6 +123,17 @@ class Checks:
     def _only_denied(self) -> frozenset[str]:
         return frozenset(self._evidence.denied - self._evidence.affirmed)
 
+    @cached_property
+    def _failed(self) -> frozenset[str]:
+        """The words behind "failed to" in the contexts: "did not start" says the same as "failed to start"."""
+        told = [sentence for sentence in self._told if not FAILURES.isdisjoint(sentence.words)]
+        return frozenset(
+            sentence.stems[index + 2]
+            for sentence in told
+            for index, word in enumerate(sentence.words[:-2])
+            if word in FAILURES and sentence.words[index + 1] == "to"
+        )
+
     def check(self, sentence: Sentence) -> CheckResult:
         """Check the numbers, dates, names, negations, quantifiers and modals of one claim."""
         figures = self._check_figures(sentence) if may_have_figures(sentence.said, sentence.words) else NO_FIGURES
@@ -126,7 +141,16 @@ class Checks:
         if is_english(sentence.words):
             findings += [Finding(Problem.NAME, where) for where in self._names.unknown(sentence)]
         findings += self._find_turns(sentence, figures)
+        if self.is_turned(sentence):
+            findings.append(Finding(Problem.NEGATION, sentence.span))
         return CheckResult(tuple(_first_of_each_place(findings)), figures.derived, figures.dates)
+
+    def is_turned(self, sentence: Sentence) -> bool:
+        """Return whether a sentence in another language denies what it copies, or the other way round."""
+        if self._negators is None or self._n_compared >= MAX_COMPARED:
+            return False
+        self._n_compared += len(self._told)
+        return is_negation_turned(sentence, self._told, self._negators)
 
     def _check_figures(self, sentence: Sentence) -> CheckResult:
         text, span = sentence.text, sentence.span
@@ -170,6 +194,8 @@ class Checks:
                 stem in self._only_denied and word not in FUNCTION_WORDS
                 for word, stem in zip(sentence.words, sentence.stems, strict=True)
             )
+        if self._reads_denials and not self._failed.isdisjoint(sentence.stems):
+            return False
         return is_negation_off(remove_opening(sentence.words), self._evidence)
 
 

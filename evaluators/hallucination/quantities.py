@@ -11,6 +11,7 @@ from decimal import Decimal
 from evaluators.base import Span
 from evaluators.grounding.words import NUMBER_WORDS
 from evaluators.hallucination.units import UNITS, Unit, unit_after
+from evaluators.text.tokens import is_unspaced
 
 _MONTHS = [
     "january",
@@ -35,11 +36,14 @@ _DATES = tuple(
         rf"(?<![\w.,-]){_DAY}(?: of|-|,)?[ -]{_NAME}(?: ?,?[ -]+(?:of )?{_YEAR})?(?!\w)",
         rf"(?<!\w){_NAME} {_DAY}(?: ?,? {_YEAR})?(?!\w)",
         rf"(?<!\w){_NAME} ?,? (?:of )?{_YEAR}(?!\w)",
+        r"(?<!\d)(?:(?P<year>\d{4})\s?\u5e74\s?)?(?P<month>[01]?\d)\s?\u6708(?:\s?(?P<day>[0-3]?\d)\s?\u65e5)?",
         r"(?<![\w.,/-])(?P<year>\d{4})[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)(?![\w-])",
         r"(?<![\w.,/-])(?P<day>[0-3]?\d)[-/.](?P<month>[0-3]?\d)[-/.](?P<year>\d{4})(?![\w-])",
     )
 )
 _SLASHED = re.compile(r"\d[-/.]\d{1,2}[-/.]\d")
+_MONTH_SIGN = "\u6708"
+"""The month of dates in Chinese and Japanese."""
 _MONTH_STARTS = tuple(name[:3] for name in _MONTHS)
 
 _POWERS = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12, "mn": 6, "bn": 9, "tn": 12}
@@ -116,7 +120,8 @@ def _patterns(text: str) -> Iterator[re.Pattern[str]]:
         return
     lowered = text.lower()
     yield from _DATES[:3] if any(start in lowered for start in _MONTH_STARTS) else ()
-    yield from _DATES[3:] if _SLASHED.search(text) else ()
+    yield from _DATES[3:4] if _MONTH_SIGN in text else ()
+    yield from _DATES[4:] if _SLASHED.search(text) else ()
 
 
 def _read_dates(pattern: re.Pattern[str], text: str, span: Span) -> Iterator[Date]:
@@ -125,7 +130,7 @@ def _read_dates(pattern: re.Pattern[str], text: str, span: Span) -> Iterator[Dat
         is_named = not parts["month"].isdigit()
         month = _MONTH[parts["month"].lower()[:3]] if is_named else int(parts["month"])
         year, day = int(parts.get("year") or 0), int(parts.get("day") or 0)
-        swaps = not is_named and not match[0][:4].isdigit()
+        swaps = not is_named and not match[0][:4].isdigit() and _MONTH_SIGN not in match[0]
         if _is_date(month, day) or (swaps and _is_date(day, month)):
             yield Date(match.span(), year, month, day, swaps)
 
@@ -157,7 +162,9 @@ def _is_part_of_a_word(text: str, start: int, found: re.Match[str]) -> bool:
     before = text[start - 1] if start else " "
     is_ordinal = text[found.end() : found.end() + 2].lower() in ("st", "nd", "rd", "th")
     in_a_span = len(found["whole"]) == 2 and _IN_A_SPAN.search(text[max(0, start - 5) : start]) is not None
-    return before.isalpha() or (before == "." and text[start - 2 : start - 1].isdigit()) or is_ordinal or in_a_span
+    # Chinese, Japanese and Thai have no spaces around a number.
+    is_glued = before.isalpha() and not is_unspaced(before)
+    return is_glued or (before == "." and text[start - 2 : start - 1].isdigit()) or is_ordinal or in_a_span
 
 
 def _quantity(text: str, found: re.Match[str], money: str, is_negative: bool) -> Quantity:

@@ -24,8 +24,10 @@ from evaluators.hallucination.frames import (
     speaks_of_itself,
 )
 from evaluators.hallucination.markdown import Plain, remove_formatting, remove_marks
+from evaluators.hallucination.negators import NEGATORS, can_read, detect_unless_english
 from evaluators.hallucination.problems import CheckResult, Checks, Finding, is_english
 from evaluators.hallucination.quantities import may_have_figures
+from evaluators.text.language import ENGLISH, Language
 
 THRESHOLD = 0.6
 BELOW = math.nextafter(THRESHOLD, 0.0)
@@ -80,12 +82,18 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The claims of an output in their order, what of it claims nothing, and its support."""
+    """The claims of an output in their order, what of it claims nothing, and its support.
+
+    `is_readable` is False where negations are not seen: in a language whose negators are unknown, or if only one of the
+    output and its contexts is in English. `negators` is the other language whose negators were compared.
+    """
 
     claims: tuple[Claim, ...]
     said: Statement
     idle_support: float = 1.0
     is_english: bool = True
+    is_readable: bool = True
+    negators: str | None = None
 
     @property
     def worst(self) -> Claim:
@@ -93,16 +101,23 @@ class Verdict:
         return min(self.claims, key=lambda claim: (not claim.fails, claim.value))
 
     @property
-    def value(self) -> float:
-        """Return the support of all; below the threshold where something decides alone or a claim is hopeless."""
+    def support(self) -> float:
+        """Return the support of all claims, whatever is asked or remarked beside them; 1 without claims.
+
+        It is below the threshold where something decides alone or a claim is hopeless.
+        """
         if not self.claims:
-            return self._adjust_rank(1.0)
+            return 1.0
         values = [claim.value for claim in self.claims]
         mean = math.fsum(values) / len(values)
         together = min(values) + MEAN_WEIGHT * (mean - min(values))
-        if any(claim.fails for claim in self.claims) or min(values) < HOPELESS:
-            return min(together, BELOW)
-        return self._adjust_rank(together)
+        is_bad = any(claim.fails for claim in self.claims) or min(values) < HOPELESS
+        return min(together, BELOW) if is_bad else together
+
+    @property
+    def value(self) -> float:
+        """Return the support, ranked by how near questions and remarks stay to the contexts where it passes."""
+        return self._adjust_rank(self.support)
 
     def _adjust_rank(self, value: float) -> float:
         """Rank outputs that pass by how near their questions and remarks stay to the contexts."""
@@ -112,7 +127,7 @@ class Verdict:
 class _Contexts:
     """The contexts without their formatting, and what is looked up in them. Their words are read once."""
 
-    def __init__(self, contexts: Sequence[str], question: str, *, reads_denials: bool) -> None:
+    def __init__(self, contexts: Sequence[str], question: str, said: Language, *, reads_denials: bool) -> None:
         texts = tuple(map(remove_marks, contexts))
         self.words = Words()
         self.evidence = Evidence(())
@@ -120,7 +135,19 @@ class _Contexts:
         self._encoded: list[str] = []
         sentences = [sentence for text in texts for sentence in self._read(text)]
         self._budget = MAX_COMPARED
-        self.checks = Checks(texts, sentences, self.evidence, question, reads_denials=reads_denials)
+        words = [word for sentence in sentences for word in sentence.words]
+        told = detect_unless_english(" ".join(texts), words) if reads_denials else Language(ENGLISH)
+        code = told.code or said.code
+        self.negators = code if code in NEGATORS else None
+        self.is_readable = can_read(said, told)
+        self.checks = Checks(
+            texts,
+            sentences,
+            self.evidence,
+            question,
+            reads_denials=reads_denials,
+            negators=self.negators,
+        )
 
     @cached_property
     def _joined(self) -> str:
@@ -181,7 +208,8 @@ def judge(
     claims of questions are read.
     """
     plain = remove_formatting(output, with_table_heads=False, with_citations=not reads_abstentions)
-    looked_up = _Contexts(contexts, question, reads_denials=reads_abstentions)
+    said = detect_unless_english(plain.text, split_words(plain.text)) if reads_abstentions else Language(ENGLISH)
+    looked_up = _Contexts(contexts, question, said, reads_denials=reads_abstentions)
     parts = find_claims(
         plain.text, question, looked_up.words, known=looked_up.evidence.words, reads_abstentions=reads_abstentions
     )
@@ -197,7 +225,8 @@ def judge(
     support = min((value for value in supports if value is not None), default=1.0)
     words = [word for span in parts.claims for word in looked_up.words[plain.text[slice(*span)]]]
     capped = support * ASIDE_SUPPORT if asides else 1.0
-    return Verdict(claims, parts, capped, is_english(words)), looked_up.evidence
+    verdict = Verdict(claims, parts, capped, is_english(words), looked_up.is_readable, looked_up.negators)
+    return verdict, looked_up.evidence
 
 
 def _find_wrong_assumptions(plain: Plain, parts: Statement, contexts: _Contexts) -> Iterator[Claim]:
@@ -213,7 +242,8 @@ def _claim(plain: Plain, span: Span, contexts: _Contexts) -> Claim | None:
     sentence = contexts.sentence(plain.text, span)
     if not sentence.words:
         return None
-    if contexts.has(sentence.stems) and not contexts.checks.denials:
+    # A copy that ends before the "nicht" of its context is not the same.
+    if contexts.has(sentence.stems) and not contexts.checks.denials and not contexts.checks.is_turned(sentence):
         return _build_claim(plain, span)
     checks = contexts.checks.check(sentence)
     left_out = _find_differences(plain.text, checks, contexts.evidence)

@@ -29,6 +29,7 @@ __all__ = [
     "ModelUnavailable",
     "embed",
     "embed_tokens",
+    "has_word",
     "is_installed",
     "warm_up",
     "windows",
@@ -77,6 +78,13 @@ def windows(text: str, *, tokens: int = MAX_TOKENS, overlap: int = 0) -> list[Sp
     from evaluators.minilm.runtime import shared_model
 
     return shared_model().windows(text, tokens, overlap)
+
+
+def has_word(word: str) -> bool:
+    """Return whether the model's vocabulary of English has a word, in lower case, as a single piece."""
+    from evaluators.minilm.runtime import shared_model
+
+    return shared_model().has_word(word)
 
 
 def warm_up() -> None:

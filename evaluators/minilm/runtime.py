@@ -62,6 +62,10 @@ class Tokenizer(Protocol):
         """Cut one text."""
         ...
 
+    def token_to_id(self, token: str) -> int | None:
+        """Return the number of a piece; None if the vocabulary lacks it."""
+        ...
+
 
 class Model:
     """Tokenizer and encoder; both are only read once they are loaded, so that threads may share them."""
@@ -91,6 +95,10 @@ class Model:
                 offsets = np.array(encodings[index].offsets[:MAX_TOKENS], np.int64).reshape(-1, 2)
                 token_vectors.append(TokenVectors(states[1:-1].copy(), offsets))
         return token_vectors
+
+    def has_word(self, word: str) -> bool:
+        """See `evaluators.minilm.has_word`."""
+        return self._tokenizer.token_to_id(_lone_surrogate.sub("\ufffd", word)) is not None
 
     def windows(self, text: str, tokens: int, overlap: int) -> list[Span]:
         """See `evaluators.minilm.windows`."""

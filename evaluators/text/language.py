@@ -31,6 +31,7 @@ _ENOUGH = ((0.5, 2.0, MIN_LETTERS), (0.6, 1.0, 25))
 _SURE, _SURE_LETTERS = 0.9, 25
 _DOUBTS = {
     "too_short": "is too short to tell its language, and this evaluator reads English alone.",
+    "words": "may have words of another language, and this evaluator reads English alone.",
     "unsure": "may not be in English: its language cannot be told for sure, and this evaluator reads English alone.",
 }
 _FENCED = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -95,8 +96,13 @@ def require_readable(settings: Settings, *texts: tuple[str, str]) -> Readable:
 
 def as_readable(language: Language, text: str, what: str) -> Readable:
     """Return the score's fields for the text language returned by `require_english`; `what` names the text."""
-    doubt = _DOUBTS.get(language.because or "") if any(map(str.isalpha, text)) else None
-    return Readable({"language": language.as_json()}, f" {what} {doubt}" if doubt else "")
+    doubt = get_doubt(language.because or "", what) if any(map(str.isalpha, text)) else ""
+    return Readable({"language": language.as_json()}, doubt)
+
+
+def get_doubt(because: str, what: str) -> str:
+    """Return the sentence of an explanation that doubts a text's language: `too_short`, `unsure` or `words`."""
+    return f" {what} {_DOUBTS[because]}" if because in _DOUBTS else ""
 
 
 def require_english(text: str, what: str) -> Language:
@@ -149,13 +155,18 @@ def _windows(text: str) -> Iterator[list[str]]:
     """Yield the words of some windows of a text, at least of one."""
     prose = _FENCED.sub(" ", drop_unseen(text))
     last = max(0, (len(prose) - 1) // WINDOW_CHARS)
-    for index in range(last + 1) if last < MAX_WINDOWS else _pick_evenly(last):
-        window = prose[index * WINDOW_CHARS : (index + 1) * WINDOW_CHARS]
-        yield _NO_WORD.sub(" ", _NO_PROSE.sub(" ", window)).lower().split()
+    for index in range(last + 1) if last < MAX_WINDOWS else pick_evenly(last, MAX_WINDOWS):
+        yield split_prose(prose[index * WINDOW_CHARS : (index + 1) * WINDOW_CHARS].lower())
 
 
-def _pick_evenly(last: int) -> list[int]:
-    return [index * last // (MAX_WINDOWS - 1) for index in range(MAX_WINDOWS)]
+def split_prose(text: str) -> list[str]:
+    """Return the words of a text, without code, addresses, markup, marks and digits."""
+    return _NO_WORD.sub(" ", _NO_PROSE.sub(" ", text)).split()
+
+
+def pick_evenly(last: int, n: int) -> list[int]:
+    """Return `n` places from 0 to `last`, spread evenly."""
+    return [index * last // (n - 1) for index in range(n)]
 
 
 def _language_of_words(words: Sequence[str]) -> Language:

@@ -135,8 +135,7 @@ def test_it_says_where_it_reads_only_words() -> None:
     french = "Le fleuve Sova traverse trois pays avant de rejoindre la mer Noire."
     found = judged(french, french.replace("fleuve", "grand fleuve"))
     assert found.extra["read_as"] == "words"
-    assert "not read as English" in (found.explanation or "")
-    assert "no negations" in (found.explanation or "")
+    assert "read as another language (fr)" in (found.explanation or "")
     assert judged(MIR, RIVER).extra["read_as"] == "english"
 
 
@@ -146,7 +145,7 @@ def test_it_says_where_it_reads_only_words() -> None:
 def test_it_says_where_another_language_was_read_as_english(output: str) -> None:
     found = judged(output, output)
     assert found.extra["read_as"] == "english"
-    assert "seems to be in another language (fr)" in (found.explanation or "")
+    assert "read as another language (fr)" in (found.explanation or "")
     assert "another language" not in (judged(MIR, RIVER).explanation or "")
 
 

@@ -24,8 +24,8 @@ HALLUCINATION = {
             KnownMiss("Small talk and questions back are undecided, unless a question assumes what contexts deny."),
             KnownMiss("An abstention passes where the contexts do answer the question."),
         ),
-        "Words and numbers in any script with spaces; stems, negations, framing and ways to decline are English, and "
-        "names are looked at in English sentences alone.",
+        "Words and numbers in any script; stems and framing are English, negators of many languages are known. Other "
+        "languages are undecided without a contradiction; names are looked at in English sentences alone.",
         "Chosen on the development sets: below it no claim passes that one number, name or negation contradicts.",
         {
             "retrieval-hallucination-2026-11-23": "Framing and formatting are no claims; one number, name, unit, "
@@ -33,7 +33,8 @@ HALLUCINATION = {
             "no score.",
             "retrieval-hallucination-2026-11-28": "Abstentions and marks of sources are no claims; a clause that "
             "denies what follows, a date in another form, and what a question takes for granted are read. Weak support "
-            "that nothing contradicts is undecided.",
+            "that nothing contradicts is undecided. Negators of more languages are known; a "
+            "bare name or number that could be any of the contexts' is undecided.",
         },
     ),
     "retrieval-hallucination-judge": judge_card(

@@ -97,14 +97,16 @@ TOXICITY = {
                 "hate mentioned",
             ),
             KnownMiss("Irony, insinuation, and one insult in a long clean text may pass."),
+            KnownMiss("Names of other languages, medicines and slang alone may be undecided."),
         ),
-        ENGLISH,
+        f"{ENGLISH} What may have words of another language is undecided where it would pass.",
         HALF,
         {
             "toxicity-2026-11-20": "Sentences are read one by one, and a second model weighs their meaning.",
             "toxicity-2026-11-23": "Windows are read beside sentences, without markup and disguises; long texts "
             f"fail less by chance. {REFUSES}",
-            "toxicity-2026-11-28": "The name of a group is no insult by itself.",
+            "toxicity-2026-11-28": "The name of a group is no insult by itself; what passes and may have words of "
+            "another language is undecided.",
         },
     ),
     "toxicity-moderation": CardText(
@@ -131,7 +133,7 @@ PHI["phi-2026-11-20"] = replace(PHI["phi"], languages=LATIN)
 MARKED = KnownMiss("Insults in markup or with unseen characters may pass.", "disguised insults")
 BY_WORDS = KnownMiss("It is blind to contempt, threats and hate that use no slur.")
 NAMES = KnownMiss("The name of a group may fail by itself.")
-FORMER = replace(TOXICITY["toxicity"], misses=(*TOXICITY["toxicity"].misses, NAMES))
+FORMER = replace(TOXICITY["toxicity"], misses=(*TOXICITY["toxicity"].misses[:-1], NAMES), languages=ENGLISH)
 TOXICITY["toxicity-2026-11-23"] = FORMER
 TOXICITY["toxicity-2026-11-20"] = replace(FORMER, misses=(*FORMER.misses, MARKED), languages=LATIN)
 TOXICITY["toxicity-2026-11-01"] = replace(FORMER, misses=(BY_WORDS, *FORMER.misses, MARKED), languages=LATIN)
