@@ -232,7 +232,12 @@ def probes() -> Iterator[Probe]:
         )
         for origin, texts in named_by_origin().items()
     ]
-    nobody = ("words that are no names", "Places, dishes, firms, languages, feasts and products", True, nameless_words())
+    nobody = (
+        "words that are no names",
+        "Places, dishes, firms, languages, feasts and products",
+        True,
+        nameless_words(),
+    )
     for stem, kinds in (("toxicity", toxicity), ("phi", phi), ("pii-broad", (*names, nobody))):
         yield from (_probe(stem, *kind) for kind in kinds)
 
