@@ -84,7 +84,7 @@ class Claim:
 class Verdict:
     """The claims of an output in their order, what of it claims nothing, and its support.
 
-    `is_readable` is False where negations are not seen: in a language whose negators are unknown, or if only one of the
+    `is_readable` is False where negations are not seen: in a language without known negators, or if only one of the
     output and its contexts is in English. `negators` is the other language whose negators were compared.
     """
 

@@ -21,7 +21,7 @@ _ASKS_NUMBER = re.compile(
     r"|\b(?:what|which) (?:year|number|percentage|share|age)\b|\bwhen\b",
     re.IGNORECASE,
 )
-_ASKS_NAME = re.compile(r"\b(?:who|whom|whose|where)\b|\b(?:what|which) (?:city|country|town|person|place)\b", re.I)
+_ASKS_NAME = re.compile(r"\b(?:who(?:m|se)?|where)\b|\b(?:what|which) (?:city|country|town|person|place)\b", re.I)
 
 
 def is_any_of_several(output: str, question: str, contexts: Sequence[str], evidence: Evidence) -> bool:
