@@ -32,7 +32,7 @@ def test_pages_show_it_apart_from_passes_and_fails(alice: Caller, reader: Visito
     history = reader.text("histories/one", evaluator=EVALUATOR, profile="patronus:detect-rag-hallucination")
     home = reader.text()
 
-    assert "Undecided: nothing contradicts the contexts, and they support the output only in part." in page
+    assert "Undecided: nothing contradicts it, and what supports it is too weak to tell." in page
     assert (found.count('class="verdict undecided"'), found.count('class="verdict pass"')) == (1, 0)
     assert "1 undecided: with them, the pass rate is from 0.5 to 0.75." in history
     assert "1 undecided left out (with them 0.5 to 0.75)" in home
