@@ -42,7 +42,7 @@ def test_most_names_of_each_origin_are_found(origin: str) -> None:
 
 @needs_model
 def test_most_words_that_are_no_names_pass() -> None:
-    texts = nameless_words()[:60]
+    texts = nameless_words()
 
     assert sum(bool(score("pii-broad", text).passed) for text in texts) >= 0.8 * len(texts)
 
