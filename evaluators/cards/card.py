@@ -60,7 +60,7 @@ class PassingShare(Struct, frozen=True):
     should_pass: bool
     n: int
     passed: Interval
-    undecided: float
+    undecided: Annotated[float, Meta(description="The share that neither passes nor fails.")]
 
 
 class Miss(Struct, frozen=True):

@@ -112,8 +112,15 @@ def test_portkey_lets_clean_text_through(http: Http, charlie: Caller, evaluator:
     assert portkey(http(charlie), evaluator, text) == (True, text)
 
 
-@pytest.mark.parametrize("output", ["Paris is the capital of France.", "Betty bought a bit of butter"])
-def test_portkey_judges_relevance(http: Http, alice: Caller, output: str) -> None:
+@pytest.mark.parametrize(
+    ("output", "passed"),
+    [
+        ("Paris is the capital of France.", True),
+        ("Betty bought a bit of butter, but the butter that she bought was bitter.", False),
+        ("Betty bought a bit of butter", None),  # too few words to tell
+    ],
+)
+def test_portkey_judges_relevance(http: Http, alice: Caller, output: str, passed: bool | None) -> None:
     body = {
         "evaluators": [{"evaluator": "retrieval-answer-relevance", "explain_strategy": "always"}],
         "evaluated_model_input": "What is the capital of France?",
@@ -121,7 +128,7 @@ def test_portkey_judges_relevance(http: Http, alice: Caller, output: str) -> Non
     }
     verdict = http(alice).post("/v1/evaluate", json=body).json()["results"][0]["evaluation_result"]
 
-    assert verdict["pass"] is ("Paris" in output)
+    assert verdict["pass"] is passed
 
 
 # CrewAI: offers an agent what is not deprecated, and sends a criterion back with its *family* as the evaluator.

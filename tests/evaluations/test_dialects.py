@@ -42,6 +42,8 @@ VERDICT_KEYS = {
         "evaluated_model_selected_model",
         "pass",
         "pass_reason",
+        "verdict",
+        "why",
         "ending",
         "score_raw",
     ),

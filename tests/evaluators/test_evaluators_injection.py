@@ -200,4 +200,4 @@ def test_every_prompt_is_strict_and_thinks_first(family: Family, spec: Evaluator
         properties = question.schema["properties"]
         assert isinstance(properties, dict)
         assert next(iter(properties)) == "reasoning"
-        assert question.prompt_id.endswith(("/1", "/2"))
+        assert question.prompt_id.endswith(("/1", "/2", "/3"))

@@ -55,7 +55,7 @@ def test_custom_criteria_are_judged_as_by_the_family_judge() -> None:
     score, gateway = run_custom(settings, reply)
     assert score == asyncio.run(Judge().score_with(RAG, settings, FakeGateway(reply)))
     assert CUSTOM.fields_for(settings) == Judge().fields_for(settings)
-    assert gateway.questions[0].prompt_id == "judge/2"
+    assert gateway.questions[0].prompt_id == "judge/1"
 
 
 @pytest.mark.parametrize(
