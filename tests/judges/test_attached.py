@@ -240,5 +240,5 @@ def test_its_prompt_can_be_read(seeing: Judge) -> None:
     name = make_profile(seeing.caller, "judge", pass_criteria=CRITERIA)["name"]
     prompts = seeing.caller.get(f"/v1/evaluators/judge-image/prompt?criteria={name}").json()["prompts"]
 
-    assert {one["prompt_id"] for one in prompts} == {"judge-attached/1"}
+    assert {one["prompt_id"] for one in prompts} == {"judge-attached/2"}
     assert all("ATTACHMENTS are pictures or recordings" in one["system"] for one in prompts)
