@@ -186,15 +186,20 @@ def test_a_reader_calibrates_and_changes_nothing(reader: Visitor) -> None:
     assert reader.post("playground/threshold", **sent, apply="1", name="x").status_code == 403
 
 
+SEINE = "la France et la ville se trouve sur la Seine."
+
+
 @pytest.mark.parametrize(
-    ("output", "warned"),
+    ("output", "contexts", "outcome", "warned"),
     [
-        ("Paris n'est pas la capitale de la France et la ville se trouve sur la Seine.", True),
-        ("Paris is the capital of France.", False),
+        (f"Paris est la capitale de {SEINE}", f"Paris est la capitale de {SEINE}", "✓ passed", True),
+        (f"Paris n'est pas la capitale de {SEINE}", f"Paris est la capitale de {SEINE}", "✗ failed", False),
+        ("Paris is the capital of France.", "Paris is the capital of France.", "✓ passed", False),
     ],
 )
-def test_a_pass_in_another_language_says_what_was_not_seen(editor: Visitor, output: str, warned: bool) -> None:
-    contexts = "Paris est la capitale de la France et la ville se trouve sur la Seine. Paris is the capital of France."
+def test_a_pass_in_another_language_says_what_was_read(
+    editor: Visitor, output: str, contexts: str, outcome: str, warned: bool
+) -> None:
     sent = {"input": "?", "output": output, "contexts": contexts, "evaluator-0": "retrieval-hallucination"}
     page = editor.post("playground", **sent).content.decode()
-    assert "✓ passed" in page and ("is not seen, so this pass may be wrong" in page) == warned
+    assert outcome in page and ("a denial is seen by common negators alone" in page) == warned

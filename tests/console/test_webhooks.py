@@ -187,7 +187,7 @@ def test_what_is_left_out_alone_warns(alice: Caller, reader: Visitor, charlie: C
 def test_standings_read_no_table_from_end_to_end(alice: Caller, server: Server) -> None:
     made = new_endpoint(alice)
     send_test_event(alice, made["id"])
-    left_out(made, 3000)
+    left_out(made, 12_000)
     with connections["system"].cursor() as cursor:
         cursor.execute("ANALYZE events_eventdelivery")
         since = timezone.now() - LOOKED_BACK

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection
+from django.db import connection, connections
 
-from tests.conftest import Caller
+from evalsvc.tenancy.scope import account_scope
+from tests.conftest import Caller, new_caller
 
 REQUESTS = """
 INSERT INTO evaluations_evaluationrequest (account_id, capture, strategy, fingerprint, app, tags, log_id, purged, completed_at)
@@ -62,6 +63,13 @@ TABLES = (
     "evaluations_evaluationrequest",
     "evaluations_historyscore",
 )
+N_OLD, N_ROWS = 10, 12_000
+PARTITIONS = "SELECT relid::regclass::text FROM unnest(%s::text[]) t, pg_partition_tree(t::regclass) WHERE isleaf"
+ALL_BUT_ONE_TAG = """
+DELETE FROM evaluations_evaluationtag WHERE account_id = %(account)s AND (evaluation_id, digest) <> (
+  SELECT evaluation_id, digest FROM evaluations_evaluationtag WHERE account_id = %(account)s LIMIT 1)
+"""
+READ = "SELECT coalesce(sum(seq_tup_read), 0), coalesce(sum(idx_tup_fetch), 0) FROM pg_stat_xact_user_tables WHERE relname LIKE 'evaluations!_%%' ESCAPE '!'"
 # The partition that has the rows; the others are empty, and nothing is quicker than to read nothing from end to end.
 FILLED = re.compile(r"_until_\d{4}_\d{2}$")
 
@@ -92,6 +100,43 @@ def remove_rows(cursor: Any, account_ids: Sequence[int]) -> None:
     for table in (*TABLES, "catalog_evaluator", "catalog_profile"):
         cursor.execute(f"DELETE FROM {table} WHERE account_id = ANY(%s)", [list(account_ids)])  # nosec B608
     cursor.execute(f"VACUUM ANALYZE {', '.join(TABLES)}")
+
+
+@contextmanager
+def filled_after_analyze(*, with_one_tag: bool = False) -> Iterator[Caller]:
+    """Give an account its rows after the tables were analyzed with a few of a neighbour's, or with one tag of it."""
+    callers = new_caller(name="planned"), new_caller(name="neighbour")
+    account_ids = [caller.account.pk for caller in callers]
+    with connections["owner"].cursor() as cursor, function_uuid_at(cursor):
+        cursor.execute(PARTITIONS, [list(TABLES)])
+        partitions = [partition for (partition,) in cursor.fetchall()]
+        for partition in partitions:
+            cursor.execute(f"ALTER TABLE {partition} SET (autovacuum_enabled = off)")
+        fill_evaluations(cursor, account_ids[1], N_OLD)
+        if with_one_tag:
+            cursor.execute(ALL_BUT_ONE_TAG, {"account": account_ids[1]})
+        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+        fill_evaluations(cursor, account_ids[0], N_ROWS)
+        fill_catalog(cursor, account_ids[0])
+    # Plans of an earlier test may be of fresh statistics.
+    connection.close()
+    yield callers[0]
+    with connections["owner"].cursor() as cursor:
+        remove_rows(cursor, account_ids)
+        for partition in partitions:
+            cursor.execute(f"ALTER TABLE {partition} RESET (autovacuum_enabled)")
+    connections["owner"].close()
+
+
+def n_read(caller: Caller, act: Callable[[], object]) -> tuple[int, int]:
+    """Return how many rows of our tables PostgreSQL reads from end to end, and by indexes."""
+    with account_scope(caller.account.pk), connection.cursor() as cursor:
+        cursor.execute(READ)
+        before = cursor.fetchone()
+        act()
+        cursor.execute(READ)
+        after = cursor.fetchone()
+    return after[0] - before[0], after[1] - before[1]
 
 
 def plans_of(

@@ -141,7 +141,7 @@ LOOKED_UP = [
 
 def test_a_claim_is_supported_by_a_result_two_turns_earlier(alice: Caller) -> None:
     result = evaluate(alice, "retrieval-hallucination", conversation=LOOKED_UP)
-    assert [(message, passed) for message, _, passed in turns(result)] == [(3, True), (5, True), (7, True)]
+    assert [(message, passed) for message, _, passed in turns(result)] == [(3, True), (5, None), (7, True)]  # courtesy
     assert verdict(result)["pass"] is True
     assert extra(result)["threshold"] is not None
     wrong = [*LOOKED_UP[:-1], {"role": "assistant", "content": "Order 7 was sent to Madrid."}]

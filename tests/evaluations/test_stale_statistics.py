@@ -3,41 +3,31 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection, connections
+from django.db import connections
 
 from evalsvc.evaluations.evaluate import captures
 from evalsvc.evaluations.history import store
-from evalsvc.tenancy.scope import account_scope
 from tests import services
-from tests.conftest import Caller, new_caller
+from tests.conftest import Caller
 from tests.evaluations.plans import (
+    N_ROWS,
     TABLES,
     assert_by_index,
-    fill_catalog,
-    fill_evaluations,
-    function_uuid_at,
+    filled_after_analyze,
     is_,
+    n_read,
     plans_of,
-    remove_rows,
 )
 
-N_OLD, N_ROWS = 10, 12_000
 N_HISTORY = N_ROWS // 60
-PARTITIONS = "SELECT relid::regclass::text FROM unnest(%s::text[]) t, pg_partition_tree(t::regclass) WHERE isleaf"
 FORGET = (
     "DELETE FROM pg_statistic s USING unnest(%s::text[]) t, pg_partition_tree(t::regclass) p WHERE s.starelid = p.relid"
 )
-# With one, PostgreSQL takes an account to have one: every index that begins with the account seems to be as good.
-ALL_BUT_ONE_TAG = """
-DELETE FROM evaluations_evaluationtag
-WHERE (evaluation_id, digest) <> (SELECT evaluation_id, digest FROM evaluations_evaluationtag WHERE account_id = %s LIMIT 1)
-"""
-READ = "SELECT coalesce(sum(seq_tup_read), 0), coalesce(sum(idx_tup_fetch), 0) FROM pg_stat_xact_user_tables WHERE relname LIKE 'evaluations!_%%' ESCAPE '!'"
 PAIR = ("evaluator-3", "profile-3")
 SEARCHES: dict[str, tuple[list[dict[str, Any]], str | None]] = {
     "nothing": ([], "ix_evaluation_account"),
@@ -63,49 +53,19 @@ WINDOWS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["analyzed before", "analyzed with one tag", "none"])
+@pytest.fixture(scope="module", params=["analyzed before", "none"])
 def caller(request: pytest.FixtureRequest) -> Iterator[Caller]:
     """An account with many rows, of which the statistics of the tables tell nothing."""
-    callers = new_caller(name="planned"), new_caller(name="neighbour")
-    account_ids = [caller.account.pk for caller in callers]
-    with connections["owner"].cursor() as cursor, function_uuid_at(cursor):
-        cursor.execute(PARTITIONS, [list(TABLES)])
-        partitions = [partition for (partition,) in cursor.fetchall()]
-        for partition in partitions:
-            cursor.execute(f"ALTER TABLE {partition} SET (autovacuum_enabled = off)")
-        fill_evaluations(cursor, account_ids[1], N_OLD)
-        if request.param == "analyzed with one tag":
-            cursor.execute(ALL_BUT_ONE_TAG, [account_ids[1]])
-        cursor.execute(f"ANALYZE {', '.join(TABLES)}")
-        fill_evaluations(cursor, account_ids[0], N_ROWS)
-        fill_catalog(cursor, account_ids[0])
-    if request.param == "none":
-        forget_statistics(services.servers.postgres.url)
-    # Plans of an earlier test may be of fresh statistics.
-    connection.close()
-    yield callers[0]
-    with connections["owner"].cursor() as cursor:
-        remove_rows(cursor, account_ids)
-        for partition in partitions:
-            cursor.execute(f"ALTER TABLE {partition} RESET (autovacuum_enabled)")
-    connections["owner"].close()
+    with filled_after_analyze() as caller:
+        if request.param == "none":
+            forget_statistics(services.servers.postgres.url)
+        yield caller
 
 
 def forget_statistics(admin_url: str) -> None:
     name = connections["owner"].settings_dict["NAME"]
     with psycopg.connect(admin_url, dbname=name, autocommit=True) as administrator:
         administrator.execute(FORGET, [list(TABLES)])
-
-
-def n_read(caller: Caller, act: Callable[[], object]) -> tuple[int, int]:
-    """Return how many rows of our tables PostgreSQL reads from end to end, and by indexes."""
-    with account_scope(caller.account.pk), connection.cursor() as cursor:
-        cursor.execute(READ)
-        before = cursor.fetchone()
-        act()
-        cursor.execute(READ)
-        after = cursor.fetchone()
-    return after[0] - before[0], after[1] - before[1]
 
 
 @pytest.mark.parametrize("name", SEARCHES)

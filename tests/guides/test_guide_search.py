@@ -41,7 +41,7 @@ def test_what_is_asked_is_on_the_first_screen(query: str, slug: str) -> None:
         ("api key", "security: API keys"),
         ("hallucination", "evaluators: retrieval-hallucination"),
         ("LLM as a judge", "evaluators: judge"),
-        ("what does undecided mean", "gate"),
+        ("what does undecided mean", "evaluators: How scores read"),
         ("retry", "api: When to retry"),
         ("github actions", "gate: In GitHub Actions"),
         ("docker", "deploy/compose"),

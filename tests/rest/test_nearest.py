@@ -230,5 +230,5 @@ def test_where_no_choice_is_near_all_are_named(alice: Caller) -> None:
     assert {error["pointer"]: error["detail"] for error in found} == {
         "/plan/policy": '"x" is not a valid choice. There are manual, race_safe, race_default, race_fast, halving.',
         "/plan/abort_on_error": '"1" is not a valid choice. There are config, run.',
-        "/status": '"broken" is not a valid choice. There are ok, error, failed, not_applicable, pending.',
+        "/status": '"broken" is not a valid choice. There are ok, error, failed, not_applicable, undecided, pending.',
     }

@@ -98,6 +98,6 @@ def reading_doubt(extra: Mapping[str, Any], passed: bool | None) -> str:
     if not passed or extra.get("read_as") != "words":
         return ""
     return (
-        "Not read as English: words and numbers were compared. A denial in another language, such as “ne … pas” or "
-        "“nicht”, is not seen, so this pass may be wrong. A judge reads such texts."
+        "Not read as English: words and numbers were compared, and a denial is seen by common negators alone, such as "
+        "“ne … pas” or “nicht” (not at all by evaluators from before 2026-11-28). A judge reads such texts."
     )
