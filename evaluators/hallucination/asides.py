@@ -71,6 +71,21 @@ _OPENS = (
 _ASIDE = re.compile(
     rf"\W*{_OPENS}(?:{'|'.join(f'(?:{pattern})' for pattern in _PATTERNS)})\Z", re.IGNORECASE | re.DOTALL
 )
+# Words of talk about an answer, a source or further help, beside those of the patterns.
+_TALK = word_set(
+    "let know like want need needed allow keep mind note remember kindly hesitate free feel more further other others"
+    " additional full complete whole rest main key point points list part relevant shorter longer version summary level"
+    " high low medium moderate confidence certainty available mentioned stated listed included provided given supplied"
+    " shared sent gave based solely only drawn generated compiled derived taken limited relies above below attached"
+    " official anything something everything nothing unclear unsure doubt question problem issue persists advice"
+    " assistance decisions appendix citation footnote reference step identify analyze relevant together again deeper"
+    " learn personal wish wishing wishes enjoy great good best nice lovely wonderful happy glad pleased safe care luck"
+    " day week weekend evening morning afternoon night patience easy says say state states yes sure always before all"
+)
+_VOCABULARY = frozenset(map(stem, (*_TALK, *re.findall("[a-z]{3,}", " ".join((_TEXT, _PEOPLE, _LEARN, _HELP, _DID))))))
+MOST_OTHER = 1
+"""Words of neither kind that such a sentence may have; with more it may claim something."""
+_SUBCLAUSE = re.compile(r"\b(?:that|which|who|because|since|how|why)\b|[:;,]\s", re.IGNORECASE)
 _FIGURE = re.compile(r"\d")
 _REFERENCE = re.compile(rf"\b(?:step|{_TEXT}|p\.|pp\.) ?#?\d+|\d+ ?%", re.IGNORECASE)
 _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
@@ -118,10 +133,20 @@ def is_offer(sentence: str) -> bool:
 def is_aside(sentence: str, words: Sequence[str], known: Container[str]) -> bool:
     """Return whether a sentence points, offers, labels or wishes; `known` are the stems that contexts have.
 
-    One with a number or a name claims something, and so does one in the contexts' own words.
+    One with a number or a name claims something. So does one with a word of the contexts, or several others, that is no
+    talk about an answer and its sources, and one with such a word in a clause ("I found that …", "Let me explain: …").
     """
     if len(sentence) > LONGEST or _FIGURE.search(_REFERENCE.sub("", sentence)) or _CAPITAL.search(sentence):
         return False
     if sentence.endswith("!") and len(words) <= MOST_EXCLAIMED and words and words[0] in _WISHES:
         return not any(stem(word) in known for word in _content(words))
-    return _ASIDE.match(sentence.replace("\u2019", "'")) is not None
+    if _ASIDE.match(plain := sentence.replace("\u2019", "'")) is None:
+        return False
+    others = _find_others(words)
+    if len(others) > MOST_OTHER or any(stem(word) in known for word in others):
+        return False
+    return not any(_find_others(split_words(clause)) for clause in _SUBCLAUSE.split(plain)[1:])
+
+
+def _find_others(words: Sequence[str]) -> list[str]:
+    return [word for word in _content(words) if stem(word) not in _VOCABULARY and word.isalpha()]

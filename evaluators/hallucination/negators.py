@@ -7,7 +7,7 @@ Both are aligned word by word (characters of Chinese and Japanese), and the nega
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from evaluators.grounding.words import FUNCTION_WORDS, word_set
 from evaluators.hallucination.copies import Sentence
@@ -38,13 +38,16 @@ NEGATORS: Mapping[str, frozenset[str]] = {
 """Words that deny, by language. In Chinese they are characters; Japanese denies by the endings of `_ENDINGS`."""
 READABLE = frozenset({ENGLISH, *NEGATORS})
 """Languages with known negators."""
+_ENGLISH_TOO = word_set("no non ne me ni en ei ej et nu ani nada sem hot tak noch")
+_ANY = frozenset().union(*NEGATORS.values()) - _ENGLISH_TOO - FUNCTION_WORDS
+"""Negators that are no English words."""
 _ENDINGS = re.compile(r"ませ|な(?:い|か|く|けれ)|[かさたなまらわ]ず|じゃな|ではな")
 _UNSPACED = ("zh", "ja")
 ALIKE, ALIKE_UNSPACED = 0.6, 0.7
 """The share of a sentence's words, or characters, that stand in a context's sentence in the same order."""
-FEWEST = 3
-ENDING = 4
-"""Characters up to the end of a Japanese verb."""
+FEWEST = 2
+ENDING = 7
+"""Characters up to the end of a denied Japanese verb."""
 MOST_WORDS = 120
 """Words of longer sentences are not aligned."""
 _TURKISH = ("ma", "me", "m")
@@ -62,9 +65,14 @@ def detect_unless_english(text: str, words: Sequence[str]) -> Language:
     return detect_language(text[:MOST_TOLD])
 
 
-def can_read(said: Language, told: Language) -> bool:
-    """Return whether an output and its contexts are in the same language, and negations are seen in it."""
+def can_read(said: Language, told: Language, said_words: Iterable[str], told_words: Iterable[str]) -> bool:
+    """Return whether an output and its contexts are in the same language, and negations are seen in it.
+
+    A text too short to tell its language is read, unless only one of both has a word that denies in some language.
+    """
     codes = {code for code in (said.code, told.code) if code is not None}
+    if None in (said.code, told.code) and _ANY.isdisjoint(said_words) != _ANY.isdisjoint(told_words):
+        return False
     if not codes:
         return "unsure" not in (said.because, told.because) or said.because != told.because
     # Neighbours such as Danish and Norwegian are taken for each other.

@@ -27,7 +27,6 @@ from evaluators.hallucination.markdown import Plain, remove_formatting, remove_m
 from evaluators.hallucination.negators import NEGATORS, can_read, detect_unless_english
 from evaluators.hallucination.problems import CheckResult, Checks, Finding, is_english
 from evaluators.hallucination.quantities import may_have_figures
-from evaluators.text.language import ENGLISH, Language
 
 THRESHOLD = 0.6
 BELOW = math.nextafter(THRESHOLD, 0.0)
@@ -127,7 +126,7 @@ class Verdict:
 class _Contexts:
     """The contexts without their formatting, and what is looked up in them. Their words are read once."""
 
-    def __init__(self, contexts: Sequence[str], question: str, said: Language, *, reads_denials: bool) -> None:
+    def __init__(self, contexts: Sequence[str], question: str, output: str, *, reads_denials: bool) -> None:
         texts = tuple(map(remove_marks, contexts))
         self.words = Words()
         self.evidence = Evidence(())
@@ -135,11 +134,14 @@ class _Contexts:
         self._encoded: list[str] = []
         sentences = [sentence for text in texts for sentence in self._read(text)]
         self._budget = MAX_COMPARED
-        words = [word for sentence in sentences for word in sentence.words]
-        told = detect_unless_english(" ".join(texts), words) if reads_denials else Language(ENGLISH)
-        code = told.code or said.code
-        self.negators = code if code in NEGATORS else None
-        self.is_readable = can_read(said, told)
+        self.negators: str | None = None
+        self.is_readable = True
+        if reads_denials:
+            words, said_words = [word for sentence in sentences for word in sentence.words], split_words(output)
+            said, told = detect_unless_english(output, said_words), detect_unless_english(" ".join(texts), words)
+            code = told.code or said.code
+            self.negators = code if code in NEGATORS else None
+            self.is_readable = can_read(said, told, said_words, words)
         self.checks = Checks(
             texts,
             sentences,
@@ -208,8 +210,7 @@ def judge(
     claims of questions are read.
     """
     plain = remove_formatting(output, with_table_heads=False, with_citations=not reads_abstentions)
-    said = detect_unless_english(plain.text, split_words(plain.text)) if reads_abstentions else Language(ENGLISH)
-    looked_up = _Contexts(contexts, question, said, reads_denials=reads_abstentions)
+    looked_up = _Contexts(contexts, question, plain.text, reads_denials=reads_abstentions)
     parts = find_claims(
         plain.text, question, looked_up.words, known=looked_up.evidence.words, reads_abstentions=reads_abstentions
     )

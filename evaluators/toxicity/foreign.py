@@ -1,4 +1,3 @@
-# letters that look alike belong to these languages
 """Words of other languages in texts that are too short to tell their language, and within English ones.
 
 A word is taken for English if the vocabulary of a model of English has it, for another language's if it is one of its

@@ -73,6 +73,44 @@ def test_a_claim_in_such_a_sentence_does_not_pass(claim: str) -> None:
     assert not score.passed or score.undecided
 
 
+POLICY = (
+    "The policy does not cover floods. If you miss a dose, take it at once. The drug is safe for children. "
+    "The warranty lasts two years. Refunds are paid by bank transfer."
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "We found that the policy covers floods.",
+        "I checked the document and the drug is unsafe for children.",
+        "We reviewed the report and it says the policy covers floods.",
+        "I went through the files and refunds are paid in cash.",
+        "If you miss a dose, contact your doctor and skip it.",
+        "If you miss a dose, ask for help and never take it.",
+        "Let me explain: the policy covers floods.",
+        "Let me clarify: cats fly.",
+        "I can explain that the policy covers floods.",
+        "I'm happy to share that the policy covers floods.",
+        "I'd recommend the policy, it covers floods.",
+        "Feel free to use the drug, it is unsafe for children.",
+        "Do not hesitate, the policy covers floods.",
+        "Thanks, the policy covers floods and refunds are paid in cash.",
+        "The answer is based on the report that the policy covers floods.",
+        "This is all based on the document: the policy covers floods.",
+        "More details are available in the policy, which covers floods.",
+        "More details are found in the report proving refunds are paid in cash.",
+        "Please contact support because refunds are paid in cash.",
+        "No other information is available since the warranty was withdrawn.",
+    ],
+)
+def test_a_wrong_claim_dressed_as_an_aside_does_not_pass(claim: str) -> None:
+    right = "The warranty lasts two years."
+    for output in (claim, f"{right} {claim}", f"{claim} {right}"):
+        score = FAMILY.score(Sample(input="", output=output, contexts=(Passage(POLICY),)), {})
+        assert not score.passed or score.undecided, output
+
+
 def test_did_not_says_the_same_as_failed_to() -> None:
     assert judged("The old pump did not start on Monday.").passed
     assert not judged("The old pump started on Monday.").passed

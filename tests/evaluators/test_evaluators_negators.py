@@ -51,6 +51,36 @@ def test_another_number_fails_and_the_same_passes(language: str) -> None:
     assert not judged(other, context).passed
 
 
+SHORT = [
+    ("Praha je hlavní město České republiky.", "Praha není hlavní město České republiky."),
+    ("Der Vertrag ist gültig.", "Der Vertrag ist nicht gültig."),
+    ("Le contrat est valable.", "Le contrat n'est pas valable."),
+    ("El contrato es válido.", "El contrato no es válido."),
+    ("Il contratto è valido.", "Il contratto non è valido."),
+    ("O contrato é válido.", "O contrato não é válido."),
+    ("Het contract is geldig.", "Het contract is niet geldig."),
+    ("Umowa jest ważna.", "Umowa nie jest ważna."),
+    ("Avtalet är giltigt.", "Avtalet är inte giltigt."),
+    ("Sözleşme geçerli.", "Sözleşme geçerli değil."),
+    ("Договор действителен.", "Договор не действителен."),
+    ("Sopimus on voimassa.", "Sopimus ei ole voimassa."),
+    ("契約は有効です。", "契約は有効ではありません。"),
+    ("合同有效。", "合同无效。"),
+    ("계약은 유효합니다.", "계약은 유효하지 않습니다."),
+    ("Kontrakten er gyldig.", "Kontrakten er ikke gyldig."),
+    ("A szerződés érvényes.", "A szerződés nem érvényes."),
+    ("Contractul este valabil.", "Contractul nu este valabil."),
+    ("Kontrak ini berlaku.", "Kontrak ini tidak berlaku."),
+]
+
+
+@pytest.mark.parametrize(("affirmed", "denied"), SHORT)
+def test_a_denial_in_a_text_too_short_to_tell_its_language_does_not_pass(affirmed: str, denied: str) -> None:
+    for output, context in ((denied, affirmed), (affirmed, denied)):
+        score = judged(output, context)
+        assert not score.passed or score.undecided, output
+
+
 @pytest.mark.parametrize(
     ("context", "output"),
     [
