@@ -199,6 +199,7 @@ def get_texts(passages: Iterable[Passage] | None) -> tuple[str, ...]:
 UndecidedReason: TypeAlias = Literal["language", "too_short", "low_support", "short_answer", "no_sentence_decided"]
 """Why there is no verdict: the text's language or length, weak support that nothing contradicts, a short answer that
 could be any of the contexts', or no sentence that could be checked."""
+NOTHING_CHECKED: UndecidedReason = "no_sentence_decided"
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from evalsvc.judges.calls.endings import FAILURES
 from evalsvc.tenancy.outages import is_outage
 from evalsvc.thoughts import split_thinking
 from evaluators.base import (
+    NOTHING_CHECKED,
     CannotScore,
     EvaluatorSpec,
     Family,
@@ -86,7 +87,6 @@ MAX_TURN_EXPLANATION = 300
 PENDING = Verdict("pending")
 UNDECIDED = "undecided"
 """The key of `extra` with the reason why an evaluator gives no verdict (`Score.undecided`)."""
-NOTHING_CHECKED: UndecidedReason = "no_sentence_decided"
 UNDECIDED_TEXTS: Mapping[str, str] = {
     "language": "this evaluator does not read the text's language well enough",
     "too_short": "the text is too short to tell",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evaluators.base import AnswerText, Family, Field, Passage, Sample, Settings
+from evaluators.base import NOTHING_CHECKED, AnswerText, Family, Field, Passage, Sample, Settings
 from evaluators.conversations.single import derive_fields, list_results
 from evaluators.messages import Conversation, Message
 
@@ -136,9 +136,14 @@ def _join(texts: Sequence[str]) -> str:
 
 
 def count_passed(extra: Mapping[str, object] | None) -> tuple[int, int, int] | None:
-    """Return how many judged turns of a verdict pass, fail, and have no verdict; None where they are not told."""
+    """Return how many judged turns of a verdict pass, fail, and have no verdict; None where they are not told.
+
+    Turns without a sentence to check count only where there are no others.
+    """
     turns = (extra or {}).get("turns")
     if not isinstance(turns, list):
         return None
-    passes = [turn["pass"] for turn in turns if turn["score"] is not None]
+    judged = [turn for turn in turns if turn["score"] is not None]
+    judged = [turn for turn in judged if turn.get("why") != NOTHING_CHECKED] or judged
+    passes = [turn["pass"] for turn in judged]
     return (passes.count(True), passes.count(False), passes.count(None)) if passes else None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsvc.client.results.metrics import Metric
-from evaluators.base import Sample, Score, Settings
+from evaluators.base import NOTHING_CHECKED, Sample, Score, Settings, UndecidedReason
 from evaluators.families.exact_match import ExactMatch
 from tests.conftest import Caller
 from tests.experiments.conftest import by_name, live, ok, recounted
@@ -24,21 +24,23 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "p": {"output": "yes"},
     "f": {"output": "no"},
     "u": {"output": "?"},
+    "c": {"output": "Thanks!"},
     "l": {"error": {"type": "rate_limited"}},
     "b": {"error": {"type": "bug"}},
 }
-"""By letter: passes, fails, is undecided, is lost, breaks."""
+"""By letter: passes, fails, is undecided, is courtesy, is lost, breaks."""
 NEAR = 1e-9
 
 
 @pytest.fixture(autouse=True)
 def question_marks_are_undecided(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the exact match of a question mark be undecided, as that of some families is."""
+    """Let the exact match of a question mark or of thanks be undecided, as that of some families is."""
+    reasons: dict[str | None, UndecidedReason] = {"?": "low_support", "Thanks!": NOTHING_CHECKED}
     score_text = ExactMatch.score
 
     def score(self: ExactMatch, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
         found = score_text(self, sample, settings, explain=explain)
-        return replace(found, undecided="low_support") if sample.output == "?" else found
+        return replace(found, undecided=reasons.get(sample.output))
 
     monkeypatch.setattr(ExactMatch, "score", score)
     monkeypatch.setattr(ExactMatch, "can_be_undecided", True)
@@ -187,7 +189,7 @@ def test_samples_that_are_undecided_are_left_out(alice: Caller) -> None:
 
 
 def converse(letters: str) -> dict[str, Any]:
-    """A conversation with a turn for each letter: p answers right, f wrong, u with a question mark."""
+    """A conversation with a turn for each letter: p answers right, f wrong, u with a question mark, c with thanks."""
     messages = []
     for number, letter in enumerate(letters):
         messages.append({"role": "user", "content": f"{number}?"})
@@ -228,6 +230,20 @@ def test_a_conversation_is_undecided_where_a_tenth_of_its_turns_is(alice: Caller
     assert (turns["n_turns"], turns["n_undecided"]) == (24, 16)
     assert turns["per_turn"]["value"] is None and turns["per_conversation"]["value"] is None
     assert turns["per_turn"]["lower"] <= 16 / 40 and turns["per_turn"]["upper"] >= 32 / 40
+
+
+def test_turns_without_a_sentence_to_check_decide_nothing_beside_others(alice: Caller) -> None:
+    found = converse_all(alice, ["pc", "fc", "pcp", "cpc"] * 5)
+    turns = found["turns"]
+    assert (found["value"], found["rows"]["n_undecided"]) == (0.75, 0)
+    assert (turns["n_turns"], turns["n_undecided"]) == (25, 0)
+    assert (turns["per_turn"]["value"], turns["all_turns"]["value"]) == (20 / 25, 0.75)
+
+    only_thanks = converse_all(alice, ["p"] * 38 + ["cc"] * 2)
+    assert (only_thanks["n"], only_thanks["rows"]["n_undecided"], only_thanks["turns"]["n_undecided"]) == (38, 2, 4)
+
+    scores = converse_all(alice, ["pc", "fc", "pcp", "cpc"] * 5, source="score")
+    assert scores["turns"]["all_turns"]["value"] == 0.75
 
 
 def test_scores_of_undecided_turns_count(alice: Caller) -> None:

@@ -25,11 +25,13 @@ from evalsvc.stats.estimates.turns import (
 )
 from evalsvc.stats.kinds import ALGEBRAIC
 from evalsvc.tenancy.scope import current_role
+from evaluators.base import NOTHING_CHECKED
 from evaluators.registry import find_evaluator
 from evaluators.settings import TURN, get_unit
 
 # A failed output, and a score without turns, are one turn. Turns without a verdict are no turns of a pass rate; whether
-# all turns of a conversation pass is known where one fails, or where each has a verdict.
+# all turns of a conversation pass is known where one fails, or where each has a verdict. A turn without a sentence to
+# check has neither, unless there are no others.
 TOTALS = f"""
 SELECT w.config_id, w.metric, array_agg(s.pos ORDER BY s.pos), array_agg(c.value ORDER BY s.pos),
   array_agg(CASE WHEN c.value IS NULL THEN t.n ELSE greatest(t.n, 1) END ORDER BY s.pos),
@@ -44,13 +46,17 @@ CROSS JOIN LATERAL (SELECT CASE WHEN s.error_code = '{FAILED_OUTPUT}' THEN w.wor
 CROSS JOIN LATERAL (
   SELECT count(v.x)::int AS n, (count(*) - count(v.x))::int AS n_undecided, sum(v.x) AS total,
     sum(v.x * v.x) AS squares,
-    CASE WHEN bool_or(NOT v.passed) THEN false WHEN count(v.passed) = count(*) THEN bool_and(v.passed) END AS passed
+    CASE WHEN bool_or(NOT v.passed) FILTER (WHERE v.is_judged) THEN false
+      WHEN bool_and(v.passed IS NOT NULL) FILTER (WHERE v.is_judged) THEN bool_and(v.passed) FILTER (WHERE v.is_judged)
+      END AS passed
   FROM (
-    SELECT (x ->> 'pass')::boolean AS passed,
+    SELECT (x ->> 'pass')::boolean AS passed, x ->> 'why' IS DISTINCT FROM '{NOTHING_CHECKED}'
+        OR bool_and(x ->> 'why' IS NOT DISTINCT FROM '{NOTHING_CHECKED}') OVER () AS is_judged,
       CASE WHEN w.of_pass THEN (x ->> 'pass')::boolean::int::float8 ELSE (x ->> 'score')::float8 END AS x
     FROM jsonb_array_elements(
       CASE jsonb_typeof(s.extra -> 'turns') WHEN 'array' THEN s.extra -> 'turns' ELSE '[]' END) AS x
-    WHERE x ->> 'score' IS NOT NULL) v) t
+    WHERE x ->> 'score' IS NOT NULL) v
+  WHERE v.is_judged OR NOT w.of_pass) t
 WHERE c.value IS NOT NULL OR s.error_code = '{UNDECIDED}'
 GROUP BY 1, 2
 """  # noqa: S608  # nosec B608  names are ours
