@@ -41,7 +41,7 @@ def call(
     return dict(result["evaluation_result"])
 
 
-def told(result: dict[str, Any]) -> tuple[Any, ...]:
+def read_verdict(result: dict[str, Any]) -> tuple[Any, ...]:
     return result["pass"], result["verdict"], result["why"]
 
 
@@ -58,7 +58,7 @@ def told(result: dict[str, Any]) -> tuple[Any, ...]:
 def test_what_is_neither_supported_nor_contradicted_is_undecided(
     alice: Caller, output: str, verdict: tuple[Any, ...]
 ) -> None:
-    assert told(call(alice, output)) == verdict
+    assert read_verdict(call(alice, output)) == verdict
 
 
 def test_an_undecided_verdict_has_its_score_and_says_why(alice: Caller) -> None:
@@ -74,11 +74,11 @@ def test_an_undecided_verdict_has_its_score_and_says_why(alice: Caller) -> None:
 @pytest.mark.parametrize(("setting", "passed"), [("pass", True), ("fail", False)])
 def test_a_profile_may_count_it_as_a_pass_or_a_fail(alice: Caller, setting: str, passed: bool) -> None:
     result = call(alice, WEAK, settings={"undecided": setting})
-    assert told(result) == (passed, setting, "low_support")
+    assert read_verdict(result) == (passed, setting, "low_support")
     assert result["score_raw"] == float(passed)
     assert result["explanation"].startswith(f"Undecided, counted as a {setting}: ")
-    assert told(call(alice, RIGHT, settings={"undecided": setting})) == (True, "pass", None)
-    assert told(call(alice, WRONG, settings={"undecided": setting})) == (False, "fail", None)
+    assert read_verdict(call(alice, RIGHT, settings={"undecided": setting})) == (True, "pass", None)
+    assert read_verdict(call(alice, WRONG, settings={"undecided": setting})) == (False, "fail", None)
 
 
 def test_a_setting_of_another_word_is_refused(alice: Caller) -> None:
@@ -93,13 +93,13 @@ def test_a_setting_of_another_word_is_refused(alice: Caller) -> None:
 
 
 def test_a_threshold_of_ones_own_decides_everywhere(alice: Caller) -> None:
-    assert told(call(alice, WEAK, settings={"pass_threshold": 0.5})) == (True, "pass", None)
-    assert told(call(alice, WEAK, settings={"pass_threshold": 0.7})) == (False, "fail", None)
+    assert read_verdict(call(alice, WEAK, settings={"pass_threshold": 0.5})) == (True, "pass", None)
+    assert read_verdict(call(alice, WEAK, settings={"pass_threshold": 0.7})) == (False, "fail", None)
 
 
 @pytest.mark.parametrize("evaluator", ["retrieval-hallucination-2026-11-23", "retrieval-hallucination-2026-11-20"])
 def test_former_evaluators_keep_their_verdicts(alice: Caller, evaluator: str) -> None:
-    assert {told(call(alice, output, evaluator))[1] for output in (RIGHT, WEAK, COURTESY)} <= {"pass", "fail"}
+    assert {read_verdict(call(alice, output, evaluator))[1] for output in (RIGHT, WEAK, COURTESY)} <= {"pass", "fail"}
 
 
 @pytest.mark.parametrize("explain", ["on-fail", "on-success", "never"])
@@ -119,8 +119,8 @@ def test_it_is_found_again_by_every_read(alice: Caller) -> None:
     call(alice, WRONG, app="reads")
 
     stored = alice.get(f"/v1/evaluations/{id}").json()["evaluation"]
-    assert told(stored) == (None, "undecided", "low_support")
-    assert told(alice.get(f"/v1/evaluation-results/{id}").json()["evaluation_result"]) == told(stored)
+    assert read_verdict(stored) == (None, "undecided", "low_support")
+    assert read_verdict(alice.get(f"/v1/evaluation-results/{id}").json()["evaluation_result"]) == read_verdict(stored)
     filters = [{"field": "app", "operation": "eq", "value": "reads"}]
     for extra in (
         {"field": "pass", "operation": "eq", "value": None},
@@ -166,9 +166,9 @@ def test_an_undecided_turn_makes_a_conversation_undecided_unless_another_fails(
     answer = alice.post("/v1/evaluate", {"evaluators": [asked], "conversation": turns, "task_context": [CONTEXT]})
     (result,) = answer.json()["results"]
     result = result["evaluation_result"]
-    assert told(result) == verdict
+    assert read_verdict(result) == verdict
     rows = result["additional_info"]["extra"]["turns"]
-    assert [row.get("why") for row in rows] == [told(call(alice, output))[2] for output in outputs]
+    assert [row.get("why") for row in rows] == [read_verdict(call(alice, output))[2] for output in outputs]
 
 
 def history(caller: Caller, app: str) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def test_a_history_counts_it_as_neither(alice: Caller, seed: int) -> None:
     assert (found["n"], found["n_undecided"]) == (len(words), n_undecided)
     assert found["pass_rate"] == (pytest.approx(n_pass / n_decided) if n_decided else None)
     bounds = None
-    if n_undecided > 0.1 * len(words):
+    if n_undecided >= 0.1 * len(words):
         bounds = [n_pass / len(words), (n_pass + n_undecided) / len(words)]
     assert found["pass_rate_bounds"] == bounds
     interval = found["confidence_interval"]

@@ -53,7 +53,7 @@ class History(Plottable):
     """The captured scores of one evaluator under one profile: a page of them, and the interval of the newest 1000.
 
     `pass_rate` is that of the decided ones; `n_undecided` are the others, and `pass_rate_bounds` the rate with them as
-    fails and as passes, where they are more than a tenth.
+    fails and as passes, where they are a tenth or more.
     """
 
     evaluator: str

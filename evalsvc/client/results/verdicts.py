@@ -28,8 +28,8 @@ class Interval(Plottable):
     has for evaluations, experiments and imports the number of their scores (`n`) and their mean (`rate`). `scope`,
     `since` and `include_experiments` define the scores that were read; with the warning `mixed_revisions`,
     `suggested_since` is a `since` with one revision only. `drift` is when the level shifted, and the interval since
-    then. A pass rate is that of the decided scores: `n_undecided` are neither passes nor fails, and where they are more
-    than a tenth, `pass_rate_bounds` is the rate with all of them as fails, and as passes.
+    then. A pass rate is that of the decided scores: `n_undecided` are neither passes nor fails, and where they are a
+    tenth or more, `pass_rate_bounds` is the rate with all of them as fails, and as passes.
     """
 
     strategy: str

@@ -112,7 +112,7 @@ NumberUndecided: TypeAlias = Annotated[
 PassRateBounds: TypeAlias = Annotated[
     list[float] | None,
     Meta(
-        description="Where more than a tenth of the scores are undecided: the pass rate with all of them as fails, and"
+        description="Where a tenth of the scores or more are undecided: the pass rate with all of them as fails, and"
         " as passes."
     ),
 ]

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from evalsvc.evaluations.verdicts import UNDECIDED
+from evalsvc.evaluations.verdicts import UNDECIDED, UNDECIDED_TEXTS
 from evaluators.registry import families
 
 NO_THRESHOLD = "no threshold"
@@ -42,7 +42,8 @@ def get_undecided_families() -> frozenset[str]:
 def get_why(verdict: Any) -> str | None:
     """Return why an evaluator could not decide; also where the profile counts that as a pass or a fail."""
     why = (verdict.extra or {}).get(UNDECIDED)
-    return why if isinstance(why, str) else None
+    # Evaluators of one's own may have such a key, too.
+    return why if isinstance(why, str) and why in UNDECIDED_TEXTS else None
 
 
 def get_verdict_word(passed: bool | None, *, can_be_undecided: bool) -> str | None:

@@ -47,16 +47,16 @@ def widen_for_missing(ends: Ends, n: int, n_missing: int, limits: Ends) -> Ends:
 
 
 def bound_pass_rate(n_pass: int, n_fail: int, n_undecided: int) -> Ends | None:
-    """Return the pass rate with all undecided scores as fails and as passes; None where they are a tenth or less.
+    """Return the pass rate with all undecided scores as fails and as passes; None where they are less than a tenth.
 
     Examples
     --------
     >>> bound_pass_rate(60, 20, 20)
     (0.6, 0.8)
-    >>> bound_pass_rate(70, 20, 10) is None
+    >>> bound_pass_rate(70, 21, 9) is None
     True
     """
     n = n_pass + n_fail + n_undecided
-    if n_undecided <= MOST_SHARE * n:
+    if not is_only_bounded(n_pass + n_fail, n_undecided):
         return None
     return n_pass / n, (n_pass + n_undecided) / n
