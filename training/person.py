@@ -198,10 +198,10 @@ def evaluate(windows: Sequence[Read], more: Sequence[Read], times: int) -> None:
     for source in sorted({one.source for one in windows}):
         own = [one for one in windows if one.source == source]
         for fold in range(N_FOLDS):
-            head = train([one for one in every if one.source != source or one.group % N_FOLDS != fold])
+            head = train([read for read in every if read.source != source or read.group % N_FOLDS != fold])
             head = take_margin(head) if more else head
             print(source, f"fold {fold}", figures([one for one in own if one.group % N_FOLDS == fold], head))
-        print(source, "left out", figures(own, train([one for one in every if one.source != source])))
+        print(source, "left out", figures(own, train([read for read in every if read.source != source])))
 
 
 def write(head: NameHead, name: str, folder: Path) -> None:
