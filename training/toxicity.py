@@ -1,11 +1,12 @@
-"""Train the head that tells offensive text from other text by its meaning: `evaluators/heads/toxicity.json`.
+"""Train the heads that tell offensive text from other text by its meaning: `evaluators/heads/toxicity*.json`.
 
     python -m training.toxicity --data DIR [--check]
 
 Data: `davidson_train` (t-davidson/hate-speech-and-offensive-language, MIT), `toxicspans_train` (toxic spans, CC0) and
 `cat_gn` (CAT, Apache-2.0), a seeded part of each, and the sentences of `constructed.py` and `hate.py`. The evaluator
 takes the mean of this head's logit and of alt-profanity-check's; OFFSET moves the mean so that 0.5 is a good default
-threshold. alt-profanity-check has seen the first set: figures on it flatter the mean.
+threshold. alt-profanity-check has seen the first set: figures on it flatter the mean. `toxicity-early` reads half of
+the layers; it chooses the sentences that are then read with all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import f1_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
-from evaluators.minilm import embed
+from evaluators.minilm import ALL_LAYERS, embed
 from evaluators.toxicity.models import word_logits
 from evaluators.toxicity.windows import split_passages
 from training.constructed import HARMLESS, TOXIC
@@ -45,6 +46,8 @@ SOURCES = {
 }
 PARTS = (("davidson_train", 3_800, 3_200), ("toxicspans_train", 0, 3_500), ("cat_gn", 4_500, 0))
 """Of each set, how many texts that are clean and how many that are not."""
+HEADS = {"toxicity": (ALL_LAYERS, "2026-11-20"), "toxicity-early": (ALL_LAYERS // 2, "2026-11-30")}
+"""Of each head, how many layers it reads, and the date."""
 STRENGTH = 1.0
 SHARES = {("davidson_train", 1): 0.32, ("toxicspans_train", 1): 0.45, ("constructed", 1): 0.13, ("groups", 1): 0.1}
 SHARES |= {("davidson_train", 0): 0.22, ("cat_gn", 0): 0.41, ("constructed", 0): 0.27, ("groups", 0): 0.1}
@@ -64,6 +67,7 @@ class Data:
     labels: NDArray[np.int64]
     sources: NDArray[np.str_]
     texts: tuple[str, ...]
+    layers: int
 
     @property
     def weights(self) -> Numbers:
@@ -75,7 +79,7 @@ class Data:
         return weights
 
 
-def read(data: Path) -> Data:
+def read(data: Path, layers: int) -> Data:
     """Read a seeded part of each set, and embed it."""
     draw = random.Random(SEED)  # noqa: S311 - not a secret
     rows: list[tuple[str, int, str]] = []
@@ -88,11 +92,12 @@ def read(data: Path) -> Data:
     rows += [(text, 0, "groups") for text in NO_HATE] + [(text, 1, "groups") for text in HATE]
     texts = tuple(text[:MAX_CHARS] for text, _, _ in rows)
     return Data(
-        vectors_of(texts),
+        vectors_of(texts, layers),
         np.array(word_logits(texts)),
         np.array([label for _, label, _ in rows]),
         np.array([source for _, _, source in rows]),
         texts,
+        layers,
     )
 
 
@@ -112,7 +117,7 @@ def cross_validate(data: Data) -> Numbers:
         head = fitted(data, chosen)
         logits[test] = head.logits(data.vectors)[test]
         wanted = sorted(set(test.tolist()) & _to_read(data))
-        read[wanted] = [_as_read(data.texts[index], head) for index in wanted]
+        read[wanted] = [_as_read(data.texts[index], head, data.layers) for index in wanted]
     for name, found in _kinds(data, logits).items():
         print(f"five folds  {name:8} {_figures(data, np.ones(len(logits), bool), found)}")
     is_read = ~np.isnan(read)
@@ -134,10 +139,10 @@ def _to_read(data: Data) -> set[int]:
     return chosen
 
 
-def _as_read(text: str, head: Fitted) -> float:
+def _as_read(text: str, head: Fitted, layers: int) -> float:
     """Return the worst passage's mean logit, as the evaluator computes it."""
     passages = [text[start:end] for start, end in split_passages(text)]
-    logits = np.array(word_logits(passages)) + head.logits(embed(passages))
+    logits = np.array(word_logits(passages)) + head.logits(embed(passages, layers=layers))
     return float(logits.max()) / 2 + OFFSET
 
 
@@ -165,16 +170,22 @@ def _figures(data: Data, chosen: NDArray[np.bool_], logits: Numbers) -> str:
 
 
 def train(folder: Path, mode: Mode) -> int:
-    """Train on everything; print the tables unless only the numbers are to be compared."""
-    data = read(folder)
+    """Train both heads on everything; print the tables unless only the numbers are to be compared."""
+    return max(_train(name, folder, mode) for name in HEADS)
+
+
+def _train(name: str, folder: Path, mode: Mode) -> int:
+    layers, date = HEADS[name]
+    data = read(folder, layers)
     if mode is not Mode.CHECK:
+        print(f"-- {name}, after {layers} layers")
         leave_one_out(data, cross_validate(data))
     if mode is Mode.EVALUATE:
         return 0
     head = fitted(data, np.ones(len(data.labels), bool))
     # The mean halves what is added here.
     moved = Fitted(head.coefficients, head.intercept + 2 * OFFSET)
-    return write_or_check("toxicity", moved, described(folder, SOURCES), check=mode is Mode.CHECK)
+    return write_or_check(name, moved, described(folder, SOURCES) | {"date": date}, check=mode is Mode.CHECK)
 
 
 if __name__ == "__main__":

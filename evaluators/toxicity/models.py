@@ -37,12 +37,13 @@ def word_logits(texts: Sequence[str]) -> list[float]:
     return [to_logit(chance) for chance in chances_by_words(texts)]
 
 
-def meaning_logits(texts: Sequence[str]) -> list[float]:
-    """Return the head's logits over the texts' sentence vectors."""
-    from evaluators.minilm import embed
+def meaning_logits(texts: Sequence[str], *, is_early: bool = False) -> list[float]:
+    """Return the head's logits over the texts' sentence vectors; `is_early` takes half of the layers, and the time."""
+    from evaluators.minilm import ALL_LAYERS, embed
     from evaluators.minilm.heads import head
 
-    return head("toxicity").logits(embed([unicodedata.normalize("NFKC", text) for text in texts]))
+    name, layers = ("toxicity-early", ALL_LAYERS // 2) if is_early else ("toxicity", ALL_LAYERS)
+    return head(name).logits(embed([unicodedata.normalize("NFKC", text) for text in texts], layers=layers))
 
 
 def to_logit(chance: float) -> float:

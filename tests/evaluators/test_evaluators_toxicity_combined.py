@@ -15,7 +15,8 @@ from evaluators.families import toxicity as module
 from evaluators.families.toxicity import Toxicity
 from evaluators.registry import find_evaluator
 from evaluators.text.unmarked import unmarked
-from evaluators.toxicity.combined import MAX_WINDOWS_READ, _side_by_side, read_both_ways
+from evaluators.toxicity.combined import MAX_WINDOWS_READ, READ_WHOLE, WINDOWS_AROUND, _side_by_side, read_both_ways
+from evaluators.toxicity.models import meaning_logits
 from evaluators.toxicity.windows import MAX_READ
 from tests.evaluators import toxicity_functional as functional
 from tests.evaluators.samples import make_sample
@@ -147,6 +148,26 @@ def test_a_bounded_number_of_passages_is_read(monkeypatch: pytest.MonkeyPatch) -
     read_both_ways(POLITE * 100)
     assert asked[0] == MAX_READ
     assert MAX_WINDOWS_READ // 2 < asked[1] <= MAX_WINDOWS_READ
+
+
+def test_few_passages_are_read_by_all_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[bool, list[str]] = {False: [], True: []}
+
+    def count(texts: list[str], *, is_early: bool = False) -> list[float]:
+        asked[is_early] += texts
+        return meaning_logits(texts, is_early=is_early)
+
+    monkeypatch.setattr("evaluators.toxicity.combined.meaning_logits", count)
+    insult = "You are a worthless idiot."
+    harmless = [f"On day {day} the library opens at nine, and the museum an hour later." for day in range(30)]
+    text = " ".join([*harmless[:17], insult, *harmless[17:]])
+    found = read_both_ways(text, excuses_names=True)
+    assert len(asked[True]) == found.n_read == 31
+    assert insult in asked[False][:READ_WHOLE]
+    assert len(asked[False]) <= READ_WHOLE + WINDOWS_AROUND + 1
+    assert any(insult in window for window in asked[False][READ_WHOLE:])
+    assert text[slice(*found.span)] == insult
+    assert found.by_sentences == read_both_ways(text).by_sentences
 
 
 @pytest.mark.parametrize("length", [1, 280, 281, 421, 700, 5_000, 100_001])
