@@ -17,6 +17,7 @@ from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.tenancy.rows import KeyLocks
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
+from evaluators.cascade import NAME as CASCADE
 from evaluators.families.metrics import Metrics, find_metric_profile, metric_names
 from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family
 
@@ -57,6 +58,11 @@ class ResolvedEvaluator:
     def settings(self) -> Settings:
         """Return the profile's settings over what the evaluator itself fixes."""
         return effective_settings(self.spec, self.profile.settings)
+
+    @property
+    def has_cascade(self) -> bool:
+        """Return whether its profile asks another evaluator where this one cannot decide."""
+        return CASCADE in self.profile.settings
 
     @property
     def has_verdict(self) -> bool:

@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.catalog.cascade import InvalidCascade, freeze_cascade
 from evalsvc.catalog.inline import MAX_BYTES, is_inline_name
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
@@ -21,6 +22,7 @@ from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family, Settings
+from evaluators.cascade import NAME as CASCADE
 from evaluators.registry import UnknownFamily, find_evaluator, get_family
 
 
@@ -30,6 +32,7 @@ def create_profile(
     """Make a profile with its first revision. Names are unique in the account, whatever the family."""
     check_profile_name(name)
     check_settings(family, settings)
+    settings = _freeze(account, settings)
     try:
         with account_scope(account.pk), transaction.atomic():
             profile = Profile.objects.create(account=account, family=family, name=name)
@@ -50,6 +53,7 @@ def revise_profile(
     profile's name: create a new profile for a change of what is measured, and not only of what passes.
     """
     check_settings(profile.family, settings)
+    settings = _freeze(account, settings)
     with account_scope(account.pk):
         locked = Profile.objects.select_for_update().get(account=account, pk=profile.pk)
         if locked.archived_at is not None:
@@ -173,6 +177,19 @@ def check_settings(family_name: str, settings: Any) -> None:
         raise Invalid(*(FieldError(f"/config{problem.pointer}", f"{problem.detail}.") for problem in problems))
     if errors := list(_address_errors(family, settings)):
         raise Invalid(*errors)
+
+
+def _freeze(account: Account, settings: Settings) -> Settings:
+    """Return the settings with what their cascade asks, and refuse a cascade that cannot be run."""
+    if CASCADE not in settings:
+        return settings
+    try:
+        frozen = freeze_cascade(account.pk, settings)
+    except InvalidCascade as exc:
+        raise Invalid(FieldError(f"/config{exc.pointer}", exc.detail)) from None
+    if errors := list(_size_errors(frozen)):
+        raise Invalid(*errors)
+    return frozen
 
 
 def _size_errors(settings: Any) -> Iterator[FieldError]:

@@ -19,6 +19,7 @@ from evaluators.base import (
     Span,
 )
 from evaluators.cards.texts import retrieval as card_texts
+from evaluators.cascade import CASCADE
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, question_coverage
 from evaluators.grounding.evidence import Evidence
@@ -108,6 +109,7 @@ class Hallucination(Family):
         {
             **judge_settings(DEFAULT_THRESHOLD),
             "undecided": UNDECIDED,
+            "cascade": CASCADE,
             "score_map": SCORE_MAP,
             "unit": unit_setting(TURN),
         }
