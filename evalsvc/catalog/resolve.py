@@ -107,12 +107,22 @@ def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str 
         hint = f"for example: {examples}" if examples else "make one with POST /v1/evaluator-criteria"
         raise UnresolvedEvaluator("profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; {hint}.")
     state = find_profile(account_id, catalog, name)
+    if state is not None and state.family != family.name and (managed := _find_managed(catalog, evaluator, state)):
+        return managed
     if state is None or state.family != family.name:
         raise UnresolvedEvaluator(
             "unknown_profile",
             f"Family {family.name!r} has no profile {name!r}.{_suggest_profiles(catalog, family, name)}",
         )
     return ResolvedEvaluator(evaluator_id, family, spec, state)
+
+
+def _find_managed(own: OwnCatalog, name: str, state: ProfileState) -> ResolvedEvaluator | None:
+    """Return the managed evaluator of an alias that the account has pointed elsewhere, for a profile of its family."""
+    match = find_evaluator(name)
+    if match is None or match[0].name != state.family or match[1].id in own.disabled:
+        return None
+    return ResolvedEvaluator(match[1].id, *match, state)
 
 
 def resolve_evaluator(

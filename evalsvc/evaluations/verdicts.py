@@ -50,6 +50,8 @@ from evaluators.registry import find_evaluator
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
 from evaluators.score_map import ScoreMap, get_score_map
 from evaluators.settings import LAST, TURN, decide_undecided, get_unit
+from evaluators.veto import EVALUATOR as VETO_EVALUATOR
+from evaluators.veto import NAME as VETO
 
 log = logging.getLogger(__name__)
 
@@ -161,6 +163,26 @@ def fail_ending(family: Family, settings: Settings, ending: str | None, explain:
     )
 
 
+def _find_veto(family: Family, settings: Settings, sample: Sample, explain: str) -> Verdict | None:
+    """Return a fail where the profile has a veto and the output contradicts its contexts; None without a veto."""
+    if settings.get(VETO) is not True or not sample.output or not sample.contexts:
+        return None
+    evaluator = find_evaluator(VETO_EVALUATOR)
+    assert evaluator is not None  # noqa: S101  it is one of ours
+    found = score_sample(*evaluator, evaluator[1].settings, sample, "always")
+    problems = (found.extra or {}).get("problems")
+    if found.passed is not False or not problems:
+        return None
+    because = f"{VETO_EVALUATOR} finds a contradiction, which decides. {found.explanation}"
+    worst, score_map = family.value_range[0], get_score_map(settings)
+    return replace(
+        found,
+        score=worst if score_map is None else score_map.probability_of(worst),
+        explanation=because if wants_explanation(explain, False) else None,
+        extra={VETO: {"evaluator": VETO_EVALUATOR, "problems": problems}},
+    )
+
+
 def shift_spans(verdict: Verdict, n_chars: int) -> Verdict:
     """Return a verdict on a stripped output with its spans in the output as it was sent."""
     if not n_chars or not verdict.spans:
@@ -191,6 +213,8 @@ def score_sample(
             for part in parts.pending:
                 parts.add(part, score_sample(family, spec, parts.settings, part.sample, explain))
             return parts.verdict()
+        if (vetoed := _find_veto(family, settings, sample, explain)) is not None:
+            return vetoed
         with _Attempt(family, spec, settings, sample, explain) as attempt:
             attempt.take(family.score(sample, attempt.own_settings, explain=attempt.wants_words))
     return attempt.verdict()
@@ -214,6 +238,8 @@ async def judge_sample(
         return refusal
     if get_unit(settings) != LAST:
         return await _judge_unit(family, spec, settings, sample, explain, gateway)
+    if VETO in settings and (vetoed := await asyncio.to_thread(_find_veto, family, settings, sample, explain)):
+        return vetoed
     if (cascade := get_cascade(settings)) is not None:
         return await _judge_cascade(family, spec, remove_cascade(settings), cascade, sample, explain, gateway)
     with _Attempt(family, spec, settings, sample, explain) as attempt:

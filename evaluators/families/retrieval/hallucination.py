@@ -39,6 +39,7 @@ from evaluators.judging.settings import (
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import TURN, UNDECIDED, object_schema, unit_setting
 from evaluators.values import GENERATED, SAMPLED
+from evaluators.veto import VETO
 
 DEFAULT_THRESHOLD = SUPPORTED
 MAX_LISTED = 50
@@ -110,6 +111,7 @@ class Hallucination(Family):
             **judge_settings(DEFAULT_THRESHOLD),
             "undecided": UNDECIDED,
             "cascade": CASCADE,
+            "veto": VETO,
             "score_map": SCORE_MAP,
             "unit": unit_setting(TURN),
         }
