@@ -42,7 +42,7 @@ def point(caller: Caller, alias: str, base: str, profile: str) -> str:
 
 
 def point_at_classifier(caller: Caller, connection: str, *, veto: bool) -> str:
-    config = {"connection": connection, "task": "support", "good_label": "SUPPORTED", "veto": veto}
+    config: dict[str, Any] = {"connection": connection, "task": "support", "good_label": "SUPPORTED", "veto": veto}
     return point(caller, "hallucination", CLASSIFIER, str(make_profile(caller, "classifier", **config)["name"]))
 
 
@@ -123,7 +123,7 @@ def test_an_alias_that_is_taken_off_means_ours_again(alice: Caller, connection: 
 
 
 def test_a_judge_has_the_veto_too(alice: Caller) -> None:
-    config = {"pass_criteria": "The MODEL OUTPUT is right.", "veto": True}
+    config: dict[str, Any] = {"pass_criteria": "The MODEL OUTPUT is right.", "veto": True}
     own = point(alice, "hallucination", "judge-2026-11-30", str(make_profile(alice, "judge", **config)["name"]))
 
     result = evaluate(alice, VETOED)
