@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluators.base import Sample, Score, Settings, Span
 from evaluators.classification.comparison import Comparison, build_comparisons, get_threshold
-from evaluators.classification.folder import get_outside_label
+from evaluators.classification.folder import ModelFolder, get_outside_label
 from evaluators.values import JSONValue
-
-if TYPE_CHECKING:
-    from evaluators.classification.onnx_model import OnnxModel
 
 MAX_LISTED = 500
 MAX_NAMED = 5
 STARTS = ("B-", "S-", "U-")
 """Prefixes of labels with which an entity begins; `I-`, `E-` and `L-` continue one."""
 _PREFIXES = (*STARTS, "I-", "E-", "L-")
+
+
+class TokenModel(Protocol):
+    """A loaded model that labels tokens; see `onnx_model.OnnxModel`."""
+
+    folder: ModelFolder
+
+    def cut(self, text: str) -> Sequence[Span]:
+        """Return the windows of a text."""
+        ...
+
+    def label_tokens(self, text: str) -> tuple[Sequence[Span], NDArray[np.float64]]:
+        """Return the spans of a text's tokens, and the probability of each label for each of them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +43,10 @@ class Entity:
     span: Span
 
 
-def score_entities(model: OnnxModel, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
+def score_entities(model: TokenModel, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
     """Score how probably the likeliest token is no personal data; tokens below the threshold are found.
 
-    Raises CannotScore as `build_comparisons` and `OnnxModel.label_tokens` do.
+    Raises CannotScore as `build_comparisons` and `TokenModel.label_tokens` do.
     """
     threshold = get_threshold(settings)
     comparisons = build_comparisons(sample, settings, model.cut)
@@ -58,7 +70,7 @@ def score_entities(model: OnnxModel, sample: Sample, settings: Settings, *, expl
     return Score(lowest, lowest >= threshold, because, spans or None, extra=extra)
 
 
-def _read_window(model: OnnxModel, comparison: Comparison, threshold: float) -> tuple[float, list[Entity]]:
+def _read_window(model: TokenModel, comparison: Comparison, threshold: float) -> tuple[float, list[Entity]]:
     """Return the lowest probability that a token of a window is no personal data, and what is found in it."""
     (piece,) = comparison.pieces
     offset = piece.span[0] if piece.span else 0
