@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from evaluators.cascade import NAME as CASCADE_SETTING
 from evaluators.gateway import JudgeGateway
 from evaluators.messages import Conversation, Reference
 from evaluators.score_map import score_map_problems
@@ -344,7 +345,8 @@ class Family(ABC):
 
     def lane_of(self, settings: Settings) -> Lane:
         """Return the lane for these effective settings: a family may have quick and slow ways to score."""
-        return Lane.JUDGE if settings.get("variant") in self.judge_variants else self.lane
+        asks = CASCADE_SETTING in settings or settings.get("variant") in self.judge_variants
+        return Lane.JUDGE if asks else self.lane
 
     def fields_for(self, settings: Settings) -> tuple[Field, ...]:
         """Name the inputs that the effective settings need."""

@@ -10,10 +10,12 @@ import orjson
 from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.services import forget_caches
+from evalsvc.catalog.cascade import InvalidCascade, freeze_cascade
 from evalsvc.catalog.models import Profile, ProfileRevision
 from evalsvc.catalog.resolve import ProfileState, ResolvedEvaluator, UnresolvedEvaluator, resolve_evaluator
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family
+from evaluators.cascade import NAME as CASCADE
 
 PREFIX = "inline-"
 _inline_name = re.compile(PREFIX + "[0-9a-f]{24}")
@@ -30,6 +32,8 @@ def resolve_inline(
     """
     evaluator_id, family, spec, _, catalog = resolve_evaluator(account_id, epoch, evaluator)
     _check(family, settings)
+    if CASCADE in settings:
+        settings = _freeze(account_id, settings)
     name = _build_name(family, settings)
     state = catalog.profiles.get(name)
     # The catalog contains the newest revision, and the profile might have been revised since its name was made.
@@ -51,6 +55,14 @@ def _check(family: Family, settings: dict[str, Any]) -> None:
     if problems := family.check_settings(settings):
         message = "; ".join(f"{problem.pointer or 'the object'} {problem.detail}" for problem in problems[:5])
         raise UnresolvedEvaluator("invalid_settings", f"`profile_inline` cannot be run: {message}.")
+
+
+def _freeze(account_id: int, settings: dict[str, Any]) -> dict[str, Any]:
+    try:
+        return freeze_cascade(account_id, settings)
+    except InvalidCascade as exc:
+        message = f"`profile_inline` cannot be run: {exc.pointer} {exc.detail}"
+        raise UnresolvedEvaluator("invalid_settings", message) from None
 
 
 def _build_name(family: Family, settings: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from evalsvc.rest.basics.nearest import suggestion
 from evalsvc.tenancy.rows import KeyLocks
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import EvaluatorSpec, Family, Settings, effective_settings
+from evaluators.cascade import NAME as CASCADE
 from evaluators.families.metrics import Metrics, find_metric_profile, metric_names
 from evaluators.registry import UnknownFamily, evaluator_names, find_evaluator, get_family
 
@@ -57,6 +58,11 @@ class ResolvedEvaluator:
     def settings(self) -> Settings:
         """Return the profile's settings over what the evaluator itself fixes."""
         return effective_settings(self.spec, self.profile.settings)
+
+    @property
+    def has_cascade(self) -> bool:
+        """Return whether its profile asks another evaluator where this one cannot decide."""
+        return CASCADE in self.profile.settings
 
     @property
     def has_verdict(self) -> bool:
@@ -101,12 +107,22 @@ def resolve(*, account_id: int, epoch: str | None, evaluator: str, profile: str 
         hint = f"for example: {examples}" if examples else "make one with POST /v1/evaluator-criteria"
         raise UnresolvedEvaluator("profile_required", f"Evaluator {evaluator!r} needs a profile in `criteria`; {hint}.")
     state = find_profile(account_id, catalog, name)
+    if state is not None and state.family != family.name and (managed := _find_managed(catalog, evaluator, state)):
+        return managed
     if state is None or state.family != family.name:
         raise UnresolvedEvaluator(
             "unknown_profile",
             f"Family {family.name!r} has no profile {name!r}.{_suggest_profiles(catalog, family, name)}",
         )
     return ResolvedEvaluator(evaluator_id, family, spec, state)
+
+
+def _find_managed(own: OwnCatalog, name: str, state: ProfileState) -> ResolvedEvaluator | None:
+    """Return the managed evaluator of an alias that the account has pointed elsewhere, for a profile of its family."""
+    match = find_evaluator(name)
+    if match is None or match[0].name != state.family or match[1].id in own.disabled:
+        return None
+    return ResolvedEvaluator(match[1].id, *match, state)
 
 
 def resolve_evaluator(

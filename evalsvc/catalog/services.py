@@ -13,15 +13,22 @@ from django.db import IntegrityError, transaction
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import forget_caches, record_audit
+from evalsvc.catalog.cascade import InvalidCascade, freeze_cascade
 from evalsvc.catalog.inline import MAX_BYTES, is_inline_name
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
+from evalsvc.catalog.resolve import find_profile, load_own_catalog
 from evalsvc.documents import find_unstorable
 from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Family, Settings
+from evaluators.cascade import NAME as CASCADE
 from evaluators.registry import UnknownFamily, find_evaluator, get_family
+from evaluators.veto import EVALUATOR as VETO_EVALUATOR
+from evaluators.veto import NAME as VETO
+
+VETOING = "retrieval-hallucination"
 
 
 def create_profile(
@@ -30,6 +37,7 @@ def create_profile(
     """Make a profile with its first revision. Names are unique in the account, whatever the family."""
     check_profile_name(name)
     check_settings(family, settings)
+    settings = _freeze(account, settings)
     try:
         with account_scope(account.pk), transaction.atomic():
             profile = Profile.objects.create(account=account, family=family, name=name)
@@ -50,6 +58,7 @@ def revise_profile(
     profile's name: create a new profile for a change of what is measured, and not only of what passes.
     """
     check_settings(profile.family, settings)
+    settings = _freeze(account, settings)
     with account_scope(account.pk):
         locked = Profile.objects.select_for_update().get(account=account, pk=profile.pk)
         if locked.archived_at is not None:
@@ -128,10 +137,14 @@ def validate_own_evaluator(account: Account, evaluator: Evaluator) -> list[Field
     match = find_evaluator(evaluator.base)
     if match is None or match[1].id != evaluator.base:
         errors.append(FieldError("/base", f"No managed evaluator has the id {evaluator.base!r}."))
-    for name in (evaluator.evaluator_id, *evaluator.aliases):
-        # Switching a managed evaluator off is a row of the same id, so that one collision is meant.
-        if find_evaluator(name) is not None and name != evaluator.base:
-            errors.append(FieldError("/evaluator_id", f"{name!r} is the name of a managed evaluator."))
+    # Switching a managed evaluator off is a row of the same id, so that one collision is meant.
+    if find_evaluator(evaluator.evaluator_id) is not None and evaluator.evaluator_id != evaluator.base:
+        errors.append(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} is the name of a managed evaluator."))
+    for name in evaluator.aliases:
+        # An alias may be pointed at another evaluator; an id never changes its meaning.
+        if (managed := find_evaluator(name)) is not None and managed[1].id == name:
+            errors.append(FieldError("/aliases", f"{name!r} is the id of a managed evaluator."))
+    errors += _validate_veto(account, evaluator)
     with account_scope(account.pk):
         others = Evaluator.objects.filter(account=account).exclude(pk=evaluator.pk)
         used_names = {name for other in others for name in (other.evaluator_id, *other.aliases)}
@@ -144,6 +157,22 @@ def validate_own_evaluator(account: Account, evaluator: Evaluator) -> list[Field
     for name in used_names.intersection(evaluator.aliases):
         errors.append(FieldError("/aliases", f"{name!r} is the name of another evaluator of this account."))
     return errors
+
+
+def _validate_veto(account: Account, evaluator: Evaluator) -> list[FieldError]:
+    """Refuse to point an alias of contradictions at a model whose profile does not say whether they are a veto."""
+    pointed = [name for name in evaluator.aliases if (managed := find_evaluator(name)) and managed[0].name == VETOING]
+    match = find_evaluator(evaluator.base)
+    if not pointed or match is None or match[1].id == VETO_EVALUATOR:
+        return []
+    own = load_own_catalog(account.pk, None)
+    state = find_profile(account.pk, own, evaluator.default_profile) if evaluator.default_profile else None
+    if state is not None and VETO in state.settings:
+        return []
+    detail = (
+        f"With the alias {pointed[0]!r} it needs a profile that sets `veto`: whether contradictions fail an output."
+    )
+    return [FieldError("/default_profile", detail)]
 
 
 def check_profile_name(name: str) -> None:
@@ -173,6 +202,19 @@ def check_settings(family_name: str, settings: Any) -> None:
         raise Invalid(*(FieldError(f"/config{problem.pointer}", f"{problem.detail}.") for problem in problems))
     if errors := list(_address_errors(family, settings)):
         raise Invalid(*errors)
+
+
+def _freeze(account: Account, settings: Settings) -> Settings:
+    """Return the settings with what their cascade asks, and refuse a cascade that cannot be run."""
+    if CASCADE not in settings:
+        return settings
+    try:
+        frozen = freeze_cascade(account.pk, settings)
+    except InvalidCascade as exc:
+        raise Invalid(FieldError(f"/config{exc.pointer}", exc.detail)) from None
+    if errors := list(_size_errors(frozen)):
+        raise Invalid(*errors)
+    return frozen
 
 
 def _size_errors(settings: Any) -> Iterator[FieldError]:

@@ -40,13 +40,19 @@ from evaluators.base import (
     Settings,
     TransientError,
     UndecidedReason,
+    effective_settings,
 )
 from evaluators.budget import allowed
+from evaluators.cascade import NAME as CASCADE_SETTING
+from evaluators.cascade import Cascade, get_cascade, remove_cascade
 from evaluators.conversations.turns import MAX_JUDGED_TURNS, Turn, join_answers, split_turns
 from evaluators.gateway import JudgeGateway, NotYet
+from evaluators.registry import find_evaluator
 from evaluators.score_map import NAME as SCORE_MAP_SETTING
 from evaluators.score_map import ScoreMap, get_score_map
 from evaluators.settings import LAST, TURN, decide_undecided, get_unit
+from evaluators.veto import EVALUATOR as VETO_EVALUATOR
+from evaluators.veto import NAME as VETO
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +75,13 @@ class Verdict:
 
 @dataclass(slots=True)
 class RetryableError(Verdict):
-    """An error that the service may mend by itself: it was not this evaluation's turn yet."""
+    """An error that the service may mend by itself: it was not this evaluation's turn yet.
+
+    `fallback` is the verdict once no time is left, if it is another one than the error.
+    """
 
     retry_after_seconds: float = 0.0
+    fallback: Verdict | None = None
 
 
 @dataclass(slots=True)
@@ -153,6 +163,26 @@ def fail_ending(family: Family, settings: Settings, ending: str | None, explain:
     )
 
 
+def _find_veto(family: Family, settings: Settings, sample: Sample, explain: str) -> Verdict | None:
+    """Return a fail where the profile has a veto and the output contradicts its contexts; None without a veto."""
+    if settings.get(VETO) is not True or not sample.output or not sample.contexts:
+        return None
+    evaluator = find_evaluator(VETO_EVALUATOR)
+    assert evaluator is not None  # noqa: S101  it is one of ours
+    found = score_sample(*evaluator, evaluator[1].settings, sample, "always")
+    problems = (found.extra or {}).get("problems")
+    if found.passed is not False or not problems:
+        return None
+    because = f"{VETO_EVALUATOR} finds a contradiction, which decides. {found.explanation}"
+    worst, score_map = family.value_range[0], get_score_map(settings)
+    return replace(
+        found,
+        score=worst if score_map is None else score_map.probability_of(worst),
+        explanation=because if wants_explanation(explain, False) else None,
+        extra={VETO: {"evaluator": VETO_EVALUATOR, "problems": problems}},
+    )
+
+
 def shift_spans(verdict: Verdict, n_chars: int) -> Verdict:
     """Return a verdict on a stripped output with its spans in the output as it was sent."""
     if not n_chars or not verdict.spans:
@@ -183,6 +213,8 @@ def score_sample(
             for part in parts.pending:
                 parts.add(part, score_sample(family, spec, parts.settings, part.sample, explain))
             return parts.verdict()
+        if (vetoed := _find_veto(family, settings, sample, explain)) is not None:
+            return vetoed
         with _Attempt(family, spec, settings, sample, explain) as attempt:
             attempt.take(family.score(sample, attempt.own_settings, explain=attempt.wants_words))
     return attempt.verdict()
@@ -206,11 +238,72 @@ async def judge_sample(
         return refusal
     if get_unit(settings) != LAST:
         return await _judge_unit(family, spec, settings, sample, explain, gateway)
+    if VETO in settings and (vetoed := await asyncio.to_thread(_find_veto, family, settings, sample, explain)):
+        return vetoed
+    if (cascade := get_cascade(settings)) is not None:
+        return await _judge_cascade(family, spec, remove_cascade(settings), cascade, sample, explain, gateway)
     with _Attempt(family, spec, settings, sample, explain) as attempt:
         if gateway is None:
             raise ValueError(f"family {family.name} asks other servers, and nobody brought them")
         attempt.take(await family.score_with(sample, attempt.own_settings, gateway, explain=attempt.wants_words))
     return attempt.verdict()
+
+
+async def _judge_cascade(
+    family: Family,
+    spec: EvaluatorSpec,
+    settings: Settings,
+    cascade: Cascade,
+    sample: Sample,
+    explain: str,
+    gateway: JudgeGateway | None,
+) -> Verdict:
+    """Score a sample, and ask the second evaluator of a cascade if the first one cannot decide."""
+    # Which of them is a failure to explain, is known at the end.
+    words = "never" if explain == "never" else "always"
+    verdict = await judge_sample(family, spec, settings, sample, words, gateway)
+    if is_undecided(verdict):
+        evaluator = find_evaluator(cascade.evaluator)
+        if evaluator is None:
+            second = Verdict("error", "evaluator_failed", f"Evaluator {cascade.evaluator!r} is not installed.")
+        else:
+            second_settings = {**effective_settings(evaluator[1], cascade.settings), "unit": LAST}
+            second = await judge_sample(*evaluator, second_settings, sample, words, gateway)
+        verdict = _combine_cascade(verdict, second, cascade)
+    return verdict if wants_explanation(explain, verdict.passed) else replace(verdict, explanation=None)
+
+
+def _combine_cascade(first: Verdict, second: Verdict, cascade: Cascade) -> Verdict:
+    """Return the first verdict with what the second one decides.
+
+    The score stays the first one's, so that all scores of a history have one scale. Where the second evaluator fails,
+    or cannot decide either, the first verdict stays undecided; where it may be asked later, that is the `fallback`.
+    """
+    found = dict(first.extra or {})
+    why = found[UNDECIDED]
+    facts: dict[str, object] = {"evaluator": cascade.evaluator, "criteria": cascade.criteria, "why": why}
+    usage = sum_judges([first.extra, second.extra])
+    duration_us = (first.duration_us or 0) + (second.duration_us or 0)
+    if second.status != "success":
+        facts |= {"error_code": second.error_code, "error_message": second.error_message}
+        told = f"{cascade.evaluator} was asked and gave no verdict: {second.error_message}"
+    else:
+        facts |= {"score": second.score, "pass": second.passed}
+        told = f"{cascade.evaluator} was asked and cannot decide either. {second.explanation or ''}".rstrip()
+    extra = {**found, CASCADE_SETTING: facts, **usage}
+    if second.status == "success" and second.passed is not None and not is_undecided(second):
+        begin = f"Decided by {cascade.evaluator}, because {UNDECIDED_TEXTS[why]}."
+        return replace(
+            first,
+            passed=second.passed,
+            explanation=None if first.explanation is None else f"{begin} {second.explanation or ''}".rstrip(),
+            spans=second.spans,
+            extra={name: value for name, value in extra.items() if name != UNDECIDED},
+            duration_us=duration_us,
+        )
+    explanation = None if first.explanation is None else f"{first.explanation} {told}"
+    undecided = replace(first, explanation=explanation, extra=extra, duration_us=duration_us)
+    return replace(second, fallback=undecided) if isinstance(second, RetryableError) else undecided
 
 
 async def _judge_unit(
@@ -391,6 +484,9 @@ class _UnitParts:
             part, verdict = failure
             place = f"Message {part.index}: " if self._unit == TURN else ""
             extra = {**(verdict.extra or {}), **usage}
+            if isinstance(verdict, RetryableError):
+                # It is the verdict on one turn, and the others have none yet.
+                verdict = replace(verdict, fallback=None)
             return replace(verdict, error_message=f"{place}{verdict.error_message}", extra=extra or None)
         if self._unit != TURN and verdicts and verdicts[0].status == "success":
             return replace(verdicts[0], extra={"unit": self._unit, **(verdicts[0].extra or {})})
@@ -434,6 +530,11 @@ def _explain_undecided(score: Score, why: UndecidedReason, passed: bool | None) 
     begin = f"Undecided{counted}: {UNDECIDED_TEXTS[why]}."
     explanation = None if score.explanation is None else f"{begin} {score.explanation}"
     return replace(score, explanation=explanation, extra={**score.extra, UNDECIDED: why})
+
+
+def is_undecided(verdict: Verdict) -> bool:
+    """Return whether an evaluator could not decide, even where the profile counts that as a pass or a fail."""
+    return UNDECIDED in (verdict.extra or {})
 
 
 def _is_failure(verdict: Verdict) -> bool:

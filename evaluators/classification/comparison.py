@@ -37,10 +37,13 @@ class Task(StrEnum):
     RELEVANCE = "relevance"
 
 
+ENTITIES = "entities"
+"""The task of a model that labels tokens, and no texts: only models in folders have it."""
 DEFAULT_TEXTS: Mapping[str, tuple[str, ...]] = {
     Task.SUPPORT: (CONTEXT, OUTPUT),
     Task.TOXICITY: (OUTPUT,),
     Task.RELEVANCE: (INPUT, OUTPUT),
+    ENTITIES: (OUTPUT,),
 }
 
 

@@ -11,7 +11,8 @@ from typing import Annotated
 
 import msgspec
 
-from evaluators.base import Settings
+from evaluators.base import Settings, SettingsProblem
+from evaluators.classification.comparison import ENTITIES, OUTPUT, Task, name_texts
 from evaluators.classification.settings import DECIDING, LABEL, find_problems
 from evaluators.settings import object_schema, settings_problems
 from evaluators.values import JSONValue
@@ -22,12 +23,15 @@ MAX_BYTES = 2_000_000_000
 MAX_FILES = 100
 MAX_TOKENS = 32_768
 DATED_NAME = re.compile(r"[a-z][a-z0-9-]*-20\d\d-[01]\d-[0-3]\d")
+OUTSIDE = "O"
+"""The label of tokens that are nothing, unless `good_label` names another one."""
 SOFTMAX, SIGMOID = "softmax", "sigmoid"
 _text: dict[str, JSONValue] = {"type": "string", "minLength": 1, "maxLength": 500}
 _tokens: dict[str, JSONValue] = {"type": "integer", "minimum": 8, "maximum": MAX_TOKENS}
 _schema = object_schema(
     {
         **DECIDING,
+        "task": {"type": "string", "enum": [*map(str, Task), ENTITIES]},
         "name": _text,
         "description": _text,
         "licence": _text,
@@ -98,13 +102,32 @@ def read_folder(path: Path) -> ModelFolder:
         )
     _check_files(path)
     document = _read_description(path / DESCRIPTION)
-    problems = settings_problems(document, _schema) or [*find_problems(document)]
+    find = _find_entity_problems if document.get("task") == ENTITIES else find_problems
+    problems = settings_problems(document, _schema) or [*find(document)]
     if problems:
         raise BadFolder(f"{DESCRIPTION}: {' '.join(f'{item.pointer} {item.detail}.' for item in problems)}")
     about = msgspec.convert(document, Description)
     if about.window_tokens and (about.stride_tokens or 0) > about.window_tokens:
         raise BadFolder(f"{DESCRIPTION}: /stride_tokens must be at most window_tokens.")
     return ModelFolder(path, about, {name: document[name] for name in (*DECIDING, "labels") if name in document})
+
+
+def get_outside_label(settings: Settings) -> str:
+    """Return the label of tokens that are no personal data."""
+    return str(settings.get("good_label", OUTSIDE))
+
+
+def _find_entity_problems(settings: Settings) -> Iterator[SettingsProblem]:
+    """Yield the problems of a folder whose model labels tokens."""
+    labels = settings.get("labels")
+    outside = get_outside_label(settings)
+    if isinstance(labels, list) and (outside not in labels or len(labels) < 2):
+        yield SettingsProblem("/labels", f"must have {outside!r}, the label of tokens that are nothing, and others")
+    for name in ("bad_label", "template"):
+        if name in settings:
+            yield SettingsProblem(f"/{name}", "must not be set for entities")
+    if name_texts(settings) != (OUTPUT,):
+        yield SettingsProblem("/texts", "must be the output alone for entities")
 
 
 def _check_files(path: Path) -> None:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluators.base import CannotScore, Sample, Score, Settings, Span
-from evaluators.classification.comparison import build_comparisons, build_score, name_texts
+from evaluators.classification.comparison import ENTITIES, build_comparisons, build_score, name_texts
+from evaluators.classification.entities import score_entities
 from evaluators.classification.folder import MODEL, SIGMOID, TOKENIZER, BadFolder, ModelFolder, verify_content
 
 if TYPE_CHECKING:
     import onnxruntime
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 LOGITS = "logits"
@@ -59,39 +60,59 @@ class OnnxModel:
 
         Raises CannotScore where the texts have more tokens than the model reads, and where its answer is none.
         """
-        encoding = self._tokenizer.encode(texts[0], texts[1] if len(texts) > 1 else None)
+        return self._probabilities(self._run(self._tokenizer.encode(texts[0], texts[1] if len(texts) > 1 else None)))
+
+    def label_tokens(self, text: str) -> tuple[Sequence[Span], NDArray[np.float64]]:
+        """Return the spans of a text's tokens, and the probability of each label for each of them.
+
+        Marks that stand for no character are left out. Raises CannotScore as `classify` does.
+        """
+        encoding = self._tokenizer.encode(text)
+        found = self._run(encoding)
+        n_tokens, n_labels = len(encoding.ids), len(self.folder.about.labels)
+        self._check(found, (1, n_tokens, n_labels), f"1 by {n_tokens} by {n_labels}", "tokens and labels")
+        kept = [i for i, (start, end) in enumerate(encoding.offsets) if start < end]
+        return [encoding.offsets[i] for i in kept], self._to_chances(found[0][kept])
+
+    def _run(self, encoding: Encoding) -> NDArray[np.generic]:
         if len(encoding.ids) > self.folder.about.max_tokens:
             detail = f"A window has {len(encoding.ids)} tokens, and the model reads {self.folder.about.max_tokens}."
             raise CannotScore("input_too_long", detail)
         given = dict(zip(INPUTS, (encoding.ids, encoding.attention_mask, encoding.type_ids), strict=True))
         feed = {name: np.array([given[name]], np.int64) for name in self._inputs}
         try:
-            found = np.asarray(self._session.run([self._output], feed)[0])
+            return np.asarray(self._session.run([self._output], feed)[0])
         # The runtime has an exception of its own for each way in which a graph can fail.
         except Exception as exc:
             raise CannotScore("not_configured", f"The model cannot read this: {type(exc).__name__}.") from None
-        return self._probabilities(found)
 
     def _probabilities(self, found: NDArray[np.generic]) -> Mapping[str, float]:
         labels = self.folder.about.labels
-        if found.shape != (1, len(labels)):
-            shape = " by ".join(map(str, found.shape)) or "a number"
-            raise CannotScore(
-                "not_configured", f"The model's output is {shape}, and 1 by {len(labels)} is expected for its labels."
-            )
+        self._check(found, (1, len(labels)), f"1 by {len(labels)}", "labels")
+        return dict(zip(labels, map(float, self._to_chances(found)[0]), strict=True))
+
+    def _check(self, found: NDArray[np.generic], shape: tuple[int, ...], expected: str, what: str) -> None:
+        """Refuse an output of another shape, and values that are no finite numbers."""
+        if found.shape != shape:
+            told = " by ".join(map(str, found.shape)) or "a number"
+            detail = f"The model's output is {told}, and {expected} is expected for its {what}."
+            raise CannotScore("not_configured", detail)
         if found.dtype.kind != "f" or not np.isfinite(found).all():
             raise CannotScore("not_configured", "The model's output holds values that are no finite numbers.")
-        logits = found[0].astype(np.float64)
+
+    def _to_chances(self, found: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return the probabilities of logits, row by row."""
+        logits = found.astype(np.float64)
         if self.folder.activation == SIGMOID:
-            chances = 0.5 * (1 + np.tanh(logits / 2))
-        else:
-            powers = np.exp(logits - logits.max())
-            chances = powers / powers.sum()
-        return dict(zip(labels, map(float, chances), strict=True))
+            return np.asarray(0.5 * (1 + np.tanh(logits / 2)))
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def score_by_model(model: OnnxModel, sample: Sample, settings: Settings, *, explain: bool = True) -> Score:
     """Return the score of a sample by a loaded model. Raises CannotScore."""
+    if settings.get("task") == ENTITIES:
+        return score_entities(model, sample, settings, explain=explain)
     comparisons = build_comparisons(sample, settings, model.cut)
     template = str(settings.get("template") or "")
     labels = [model.classify(comparison.build_input(template)) for comparison in comparisons]

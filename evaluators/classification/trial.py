@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from evaluators.base import CannotScore, Sample, Score
-from evaluators.classification.comparison import Task
+from evaluators.classification.comparison import ENTITIES, Task
 from evaluators.classification.folder import BadFolder, ModelFolder, read_folder
 from evaluators.classification.onnx_model import OnnxModel, score_by_model
 from evaluators.samples import build_sample
@@ -28,6 +28,12 @@ TEXTS = (
     *("I do not agree with this plan.", "Please send the invoice again."),
     *("You are a worthless idiot.", "Shut up, you stink.", "I will hurt you if you come back."),
     *("People like them should be thrown out.", "What a stupid, ugly loser you are."),
+)
+PERSONAL = (
+    *("My name is Maria Lopez.", "Call me at 212 555 0187.", "She lives at 12 Elm Street, Springfield."),
+    *("Write to j.doe@example.org.", "Her doctor is Dr. Okafor."),
+    *("The parcel arrives on Tuesday.", "Thank you for your patience.", "The station has six platforms."),
+    *("Please send the invoice again.", "Trains to the coast leave every hour."),
 )
 QUESTION = "When did the station open, and where do its trains go?"
 
@@ -61,7 +67,7 @@ def try_folder(path: Path) -> ModelTrial:
 
 
 def _build_rows(folder: ModelFolder) -> list[tuple[str, Sample]]:
-    texts = TEXTS if folder.settings["task"] == Task.TOXICITY else CLAIMS
+    texts = {Task.TOXICITY: TEXTS, ENTITIES: PERSONAL}.get(str(folder.settings["task"]), CLAIMS)
     return [(text, build_sample({"input": QUESTION, "output": text, "contexts": [CONTEXT]})) for text in texts]
 
 

@@ -15,6 +15,7 @@ from evaluators.judging.readings import merge_usage
 from evaluators.judging.settings import ASKING
 from evaluators.settings import number_setting, object_schema
 from evaluators.values import ALL_PARTS, GENERATED, ONE_CALL
+from evaluators.veto import VETO
 
 DEFAULT_MAX_CHARS = 4_000
 
@@ -69,6 +70,7 @@ class Classifier(Family):
                 "description": "How far apart windows begin. Default: three quarters of max_chars.",
             },
             "timeout_seconds": ASKING["timeout_seconds"],
+            "veto": VETO,
         },
         required=["connection", "task"],
     )

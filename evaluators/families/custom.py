@@ -137,7 +137,7 @@ class Custom(Family):
             **{
                 name: setting
                 for name, setting in CRITERIA_SETTINGS.items()
-                if name not in ("labels", "pass_threshold", "unit")
+                if name not in ("labels", "pass_threshold", "unit", "veto")
             },
         }
     )

@@ -10,6 +10,7 @@ from evaluators.classification.comparison import get_threshold, name_fields
 from evaluators.classification.folder import ModelFolder
 from evaluators.settings import THRESHOLD, object_schema
 from evaluators.values import ALL_PARTS, GENERATED, JSONValue
+from evaluators.veto import VETO
 
 FOLDER = "folder"
 
@@ -27,7 +28,10 @@ class OwnModel(Family):
     accepts_own_profiles = True
     cards = card_texts.OWN_MODEL
     settings_schema = object_schema(
-        {"pass_threshold": {**THRESHOLD, "description": "The lowest score that passes. Default: the folder's own."}}
+        {
+            "pass_threshold": {**THRESHOLD, "description": "The lowest score that passes. Default: the folder's own."},
+            "veto": VETO,
+        }
     )
     managed_profiles = (ManagedProfile("own-model", "As the folder of the model says."),)
 

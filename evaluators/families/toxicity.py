@@ -19,6 +19,7 @@ from evaluators.base import (
     Span,
 )
 from evaluators.cards.texts import safety as card_texts
+from evaluators.cascade import CASCADE
 from evaluators.gateway import JudgeGateway
 from evaluators.judging.questions.moderation import moderated
 from evaluators.judging.settings import ASKING, get_threshold
@@ -99,6 +100,7 @@ class Toxicity(Family):
         {
             "pass_threshold": {**THRESHOLD, "default": DEFAULT_THRESHOLD},
             "undecided": UNDECIDED,
+            "cascade": CASCADE,
             "score_map": SCORE_MAP,
             **{name: ASKING[name] for name in ("connection", "model", "timeout_seconds", "no_cache")},
             "unit": unit_setting(TURN, CONVERSATION),

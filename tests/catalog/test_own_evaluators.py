@@ -54,7 +54,8 @@ def result(caller: Caller, evaluator: str, output: str = "Paris", **fields: Any)
         ({"evaluator_id": "pii-2026-11-01"}, "/evaluator_id"),
         ({"evaluator_id": "exact-match"}, "/evaluator_id"),
         ({"evaluator_id": "metrics"}, "/evaluator_id"),
-        ({"aliases": ["fine", "pii"]}, "/evaluator_id"),
+        ({"aliases": ["fine", "pii-2026-11-01"]}, "/aliases"),
+        ({"aliases": ["hallucination"]}, "/default_profile"),
     ],
 )
 def test_what_cannot_be_saved_is_pointed_at_and_leaves_nothing(

@@ -188,7 +188,7 @@ HOSTILE: list[tuple[str, Callable[[Path], None], str]] = [
     ("linked model", link_model, "The link model.onnx leaves the folder."),
     ("3 GB", grow, f"The folder has 3.0 GB; at most {MAX_BYTES / 1e9:g} GB are read."),
     ("no licence", say(licence=None), "/licence is required."),
-    ("unknown task", say(task="entities"), "/task must be one of support, toxicity, relevance."),
+    ("unknown task", say(task="names"), "/task must be one of support, toxicity, relevance, entities."),
     ("unknown key", say(gpu=True), "/gpu is not a setting"),
     ("no such label", say(good_label="GOOD"), "/good_label must be one of labels."),
     ("one label more", say(labels=[*LABELS, "NEUTRAL"]), "The model's output is 1 by 2, and 1 by 3 is expected"),

@@ -51,6 +51,27 @@ def write_model(path: Path, *, weights: np.ndarray[Any, Any] | None = None, shap
     onnx.save(model, path)
 
 
+def write_token_model(path: Path, table: np.ndarray[Any, Any]) -> None:
+    """Write a graph that gives each token the row of its word."""
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"])
+        for name in ("input_ids", "attention_mask")
+    ]
+    nodes = [
+        helper.make_node("Gather", ["table", "input_ids"], ["rows"]),
+        helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["mask", "last"], ["column"]),
+        helper.make_node("Mul", ["rows", "column"], ["logits"]),
+    ]
+    constants = [
+        numpy_helper.from_array(table.astype(np.float32), "table"),
+        numpy_helper.from_array(np.array([2], np.int64), "last"),
+    ]
+    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", "tokens", table.shape[1]])
+    graph = helper.make_graph(nodes, "toy", inputs, [output], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+
+
 def write_tokenizer(path: Path) -> None:
     """Write a tokenizer of whole words."""
     tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))

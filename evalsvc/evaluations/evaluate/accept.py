@@ -28,6 +28,7 @@ from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.verdicts import (
     PENDING,
     fail_ending,
+    is_undecided,
     score_sample,
     shift_spans,
     strip_thinking,
@@ -42,6 +43,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import account_scope
 from evaluators.base import Lane, Sample
 from evaluators.budget import allowed
+from evaluators.cascade import remove_cascade
 from evaluators.settings import LAST, get_unit
 
 INLINE_SECONDS = 2.0
@@ -104,7 +106,7 @@ def refuse_unrunnable(account_id: int, epoch: str | None, entries: Sequence[Plan
 
     A call without such evaluators costs no query.
     """
-    doubtful = [entry for entry in entries if entry.resolved is None or entry.lane == Lane.JUDGE]
+    doubtful = [entry for entry in entries if entry.resolved is None or _needs_judge(entry)]
     if not doubtful or not refuses_unrunnable(account_id=account_id, epoch=epoch):
         return
     with account_scope(account_id):
@@ -123,14 +125,24 @@ def _why_unrunnable(entry: PlannedEvaluation, means: AvailableJudges) -> str | N
     return f"Evaluator {entry.resolved.evaluator_id!r} needs {whom}, and the account has none."
 
 
+def _needs_judge(entry: PlannedEvaluation) -> bool:
+    """Return whether an entry has no verdict without a judge; with a cascade it has an undecided one."""
+    return entry.lane == Lane.JUDGE and entry.resolved is not None and not entry.resolved.has_cascade
+
+
 def choose_lane(resolved: ResolvedEvaluator, sample: Sample) -> str:
-    """Return the lane to run in. Long texts go to a worker: threads of the web process share one interpreter."""
-    lane = resolved.family.lane_of(resolved.settings)
+    """Return the lane to run in. Long texts go to a worker: threads of the web process share one interpreter.
+
+    A worker has to be one that can ask, where the profile has a cascade.
+    """
+    lane = resolved.family.lane_of(remove_cascade(resolved.settings))
     n_chars = sample.n_chars
     if get_unit(resolved.settings) != LAST and sample.conversation is not None:
         n_chars += sum(len(message.text) for message in sample.conversation.messages)
     if lane == Lane.INLINE and (settings.INLINE_LANE == "worker" or n_chars > settings.INLINE_MAX_CHARS):
-        return Lane.CPU.value
+        lane = Lane.CPU
+    if lane == Lane.CPU and resolved.has_cascade:
+        lane = Lane.JUDGE
     return lane.value
 
 
@@ -219,17 +231,19 @@ def _score_in_turn(call: EvaluateCall, entries: list[PlannedEvaluation]) -> None
                 continue
             assert entry.resolved is not None  # noqa: S101  only resolved entries have a lane
             run = entry.resolved
-            verdict = score_sample(run.family, run.spec, run.settings, sample, entry.wanted.explain)
-            # A "too long for inline" verdict is discarded, since a worker has more time.
-            if allowance.is_exceeded:
+            verdict = score_sample(run.family, run.spec, remove_cascade(run.settings), sample, entry.wanted.explain)
+            # A "too long for inline" verdict is discarded, since a worker has more time; so is an undecided one where
+            # a worker is to ask another evaluator.
+            if allowance.is_exceeded or (run.has_cascade and is_undecided(verdict)):
                 leave_to_workers(entry)
             else:
                 entry.verdict = shift_spans(verdict, n_stripped)
 
 
 def leave_to_workers(entry: PlannedEvaluation) -> None:
-    """Move an inline evaluation to a worker's lane."""
-    entry.lane = Lane.CPU.value
+    """Move an inline evaluation to a worker's lane: of one that can ask, where the profile has a cascade."""
+    has_cascade = entry.resolved is not None and entry.resolved.has_cascade
+    entry.lane = Lane.JUDGE.value if has_cascade else Lane.CPU.value
 
 
 def entries_to_store(accepted: AcceptedCall, *, keep_always: bool) -> list[PlannedEvaluation]:

@@ -291,6 +291,8 @@ def _unfit(family: Family, settings: Settings, mapped: MappedSample) -> Verdict 
 
 
 def _convert_verdict(metric: Metric, pos: int, verdict: Verdict) -> Row:
+    if isinstance(verdict, RetryableError) and verdict.fallback is not None:
+        return _convert_verdict(metric, pos, verdict.fallback) | {WAITS: verdict.retry_after_seconds}
     if verdict.status != "success" or verdict.score is None:
         message = verdict.error_message or "No score."
         failed = failed_score(pos, metric, verdict.error_code or "evaluator_failed", message) | _build_details(verdict)

@@ -17,6 +17,7 @@ from evaluators.base import (
     UndecidedReason,
 )
 from evaluators.cards.texts import retrieval as card_texts
+from evaluators.cascade import CASCADE
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.abstentions import abstains
 from evaluators.grounding.kinds import AnswerKind, find_asked_kind, has_kind, is_brief_answer
@@ -118,6 +119,7 @@ class AnswerRelevance(Family):
         {
             **judge_settings(DEFAULT_THRESHOLD),
             "undecided": UNDECIDED,
+            "cascade": CASCADE,
             "score_map": SCORE_MAP,
             "unit": unit_setting(TURN),
         }

@@ -17,6 +17,7 @@ from evaluators.base import (
     Settings,
 )
 from evaluators.cards.texts import retrieval as card_texts
+from evaluators.cascade import CASCADE
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.evidence import Evidence
 from evaluators.grounding.relevance import has_words
@@ -100,6 +101,7 @@ class ContextSufficiency(Family):
                 "description": "The lowest score that passes where there is no gold answer.",
             },
             "undecided": UNDECIDED,
+            "cascade": CASCADE,
         }
     )
     managed_profiles = (

@@ -19,6 +19,7 @@ from evaluators.base import (
     Span,
 )
 from evaluators.cards.texts import retrieval as card_texts
+from evaluators.cascade import CASCADE
 from evaluators.gateway import JudgeGateway
 from evaluators.grounding.answers import claiming_sentences, is_bare_verdict, question_coverage
 from evaluators.grounding.evidence import Evidence
@@ -38,6 +39,7 @@ from evaluators.judging.settings import (
 from evaluators.score_map import SCORE_MAP
 from evaluators.settings import TURN, UNDECIDED, object_schema, unit_setting
 from evaluators.values import GENERATED, SAMPLED
+from evaluators.veto import VETO
 
 DEFAULT_THRESHOLD = SUPPORTED
 MAX_LISTED = 50
@@ -108,6 +110,8 @@ class Hallucination(Family):
         {
             **judge_settings(DEFAULT_THRESHOLD),
             "undecided": UNDECIDED,
+            "cascade": CASCADE,
+            "veto": VETO,
             "score_map": SCORE_MAP,
             "unit": unit_setting(TURN),
         }

@@ -14,6 +14,7 @@ from evaluators.judging.questions.scales import LABELS, RUBRIC, Scale, scale_pro
 from evaluators.judging.settings import SCORE_FROM, get_threshold, is_exacting, judge_settings
 from evaluators.settings import CONVERSATION, TURN, object_schema, settings_problems, unit_setting
 from evaluators.values import Attachment
+from evaluators.veto import VETO
 
 WORDS = {
     "USER INPUT": Field.INPUT,
@@ -37,6 +38,7 @@ _EXAMPLE = object_schema(
     }
 )
 CRITERIA_SETTINGS: dict[str, JSONValue] = {
+    "veto": VETO,
     "pass_criteria": {
         "type": "string",
         "minLength": 1,

@@ -58,7 +58,8 @@ def postpone_retryable(done: Sequence[Done]) -> list[Done]:
         [verdict.retry_after_seconds for _, verdict in retryable],
         [_reason(verdict) for _, verdict in retryable],
     )
-    return final + [(claimed, verdict) for claimed, verdict in retryable if was_postponed.get(claimed.id) is False]
+    late = [(claimed, verdict) for claimed, verdict in retryable if was_postponed.get(claimed.id) is False]
+    return final + [(claimed, verdict.fallback or verdict) for claimed, verdict in late]
 
 
 def _reason(verdict: RetryableError) -> Reason:

@@ -32,7 +32,7 @@ def set_delays(unit: Unit, scores: Sequence[Row]) -> None:
     backoff = _compute_backoff(unit)
     for row in waiting:
         hint = row.pop(WAITS)
-        least = hint if row["error_code"] == RATE_LIMITED else 0.0
+        least = hint if row.get("error_code") == RATE_LIMITED else 0.0
         if seconds_left > max(least, SHORTEST_DELAY_SECONDS):
             row[WAITS] = min(seconds_left, max(backoff, hint))
 
