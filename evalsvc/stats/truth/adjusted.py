@@ -155,11 +155,11 @@ def _earlier_slopes(labels: FloatArray, centred: FloatArray) -> FloatArray:
     number = np.arange(labels.size)
     n = np.maximum(number, 1)
 
-    def before(row: FloatArray) -> FloatArray:
+    def accumulate(row: FloatArray) -> FloatArray:
         return np.concatenate([[0.0], np.cumsum(row)[:-1]])
 
-    products = before(centred * labels) - before(centred) * before(labels) / n
-    squares = before(centred**2) - before(centred) ** 2 / n
+    products = accumulate(centred * labels) - accumulate(centred) * accumulate(labels) / n
+    squares = accumulate(centred**2) - accumulate(centred) ** 2 / n
     slopes = products / np.where(squares > 1e-12, squares, np.inf)
     slopes[number < LEAST_FOR_SLOPE] = 0.0
     return slopes

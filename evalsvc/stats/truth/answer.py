@@ -64,7 +64,7 @@ class TruthEstimate:
     naive : float or None
         The evaluator's own pass rate of the decided scores, or its mean score.
     estimate, lower, upper : float or None
-        Of what people would say of scores like these (new data). Valid for one look.
+        Of what people would say of scores like these (new data). A fixed-sample interval.
     this_set : pair of float or None
         The interval for these N scores; of zero width when all are labelled.
     running : pair of float or None
@@ -285,7 +285,7 @@ def _scale_alone(alone: LabelsOnly, n: int, low: float | None, high: float | Non
 
 
 def _labels_for_mean(core: float, extra: float, n: int, population: int, width: float) -> int | None:
-    """Return how many labels give a width whose square is core·n/m + extra."""
+    """Return how many labels give a width, of which the square is core·n/m + extra."""
     if width**2 <= extra:
         return None
     needed = max(1, math.ceil(n * core / (width**2 - extra)))
