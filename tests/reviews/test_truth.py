@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from typing import Any
 
 import pytest
 
+from evalsvc.client.results.history import History
 from evalsvc.stats.truth.answer import estimate_share_of_truth
 from tests.annotations.shapes import label, new_criteria
 from tests.conftest import Caller
 from tests.factories import ok
 from tests.rest.shapes import assert_problem
-from tests.reviews.shapes import REVIEWS, new_review, say_pass
+from tests.reviews.draws import EVALUATIONS, HISTORY, answer_items, drawn, judged, send_scores
+from tests.reviews.shapes import new_review, say_pass
 
-HISTORY = "/v1/history?evaluator=external:judge"
-EVALUATIONS: dict[str, Any] = {
-    "evaluations": {"filters": [{"field": "evaluator_id", "operation": "eq", "value": "external:judge"}]}
-}
 N = 250
-
-
-def send_scores(caller: Caller, verdicts: list[bool | None], app: str = "shop", **fields: Any) -> None:
-    """Send scores made elsewhere; the output of each is its verdict."""
-    rows = [
-        {"evaluator_id": "judge", "log_id": str(uuid.uuid4()), "app": app, "pass": verdict, "score": VALUES[verdict]}
-        | fields
-        for verdict in verdicts
-    ]
-    for start in range(0, len(rows), 50):
-        found = ok(caller.post("/v1/evaluations/batch", {"evaluations": rows[start : start + 50]}))
-        assert found["errors"] == []
-
-
-VALUES: dict[bool | None, float] = {True: 1.0, False: 0.0, None: 0.5}
-
-
-def judged(n: int = N) -> list[bool | None]:
-    """Four of five pass."""
-    return [i % 5 != 0 for i in range(n)]
-
-
-def drawn(caller: Caller, criteria: Any, n: int, **fields: Any) -> Any:
-    return new_review(caller, EVALUATIONS, criteria, sample={"method": "random", "n": n}, **fields)
-
-
-def answer_items(caller: Caller, review: Any, criteria: Any, values: list[Any], *, skip: int = 0) -> None:
-    """Import answers to the items from `skip` on, in the order of the draw."""
-    text = caller.get(f"{REVIEWS}/{review['id']}/export?format=jsonl").getvalue().decode()
-    rows = [json.loads(line) for line in text.splitlines()][skip:]
-    said = [
-        row | {f"answer:{criteria['name']}": value, "reviewer": "ann"} for row, value in zip(rows, values, strict=False)
-    ]
-    body = {"format": "jsonl", "text": "\n".join(map(json.dumps, said))}
-    assert ok(caller.post(f"{REVIEWS}/{review['id']}/import", body))["n_kept"] == len(values)
 
 
 def truth(caller: Caller, criteria: Any, **query: Any) -> Any:
@@ -63,7 +25,7 @@ def truth(caller: Caller, criteria: Any, **query: Any) -> Any:
 
 
 def test_it_is_the_estimate_of_the_draw(alice: Caller) -> None:
-    send_scores(alice, judged())
+    send_scores(alice, judged(N))
     criteria = new_criteria(alice)
     review = drawn(alice, criteria, 100)
     values = [i % 3 != 0 for i in range(100)]
@@ -255,6 +217,21 @@ def test_bob_may_look_and_charlie_finds_no_criteria(alice: Caller, bob: Caller, 
 
     assert truth(bob, criteria)["n"] == 30
     assert refuse(charlie, criteria) == "No such annotation criteria."
+
+
+def test_the_client_reads_it(alice: Caller) -> None:
+    send_scores(alice, judged(60))
+    criteria = new_criteria(alice)
+    review = drawn(alice, criteria, 40)
+    before = History.read(ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))).truth
+    answer_items(alice, review, criteria, ["pass"] * 40)
+    after = History.read(ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))).truth
+
+    assert str(before) == "people: no interval yet, 0 labels of 60 scores, 20 more needed"
+    assert after is not None and after.lower is not None
+    assert (after.estimate, after.upper, after.naive, after.review_id) == (1.0, 1.0, 0.8, review["id"])
+    assert str(after).startswith(f"people: 1 [{after.lower:.3g}, 1], 40 labels of 60 scores, ")
+    assert History.read(ok(alice.get(HISTORY))).truth is None
 
 
 def test_a_history_without_the_question_has_no_truth(alice: Caller) -> None:

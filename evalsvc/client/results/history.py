@@ -19,7 +19,6 @@ SHOWN = 20
 """Scores that a notebook shows."""
 
 
-TRUTH_PAIRS = ("this_set", "running")
 TRUTH_FIELDS = (
     *("estimate", "lower", "upper", "naive", "n", "population", "n_more", "labels_saved", "n_for_width"),
     *("review_id", "reason"),
@@ -84,8 +83,13 @@ class Truth:
         """Read `truth` of /v1/history; None where it was not asked for."""
         if body is None:
             return None
-        pairs = {name: (body[name]["lower"], body[name]["upper"]) if body[name] else None for name in TRUTH_PAIRS}
-        return cls(**{name: body[name] for name in TRUTH_FIELDS}, **pairs, warnings=tuple(body["warnings"]), raw=body)
+        return cls(
+            **{name: body[name] for name in TRUTH_FIELDS},
+            this_set=_read_ends(body["this_set"]),
+            running=_read_ends(body["running"]),
+            warnings=tuple(body["warnings"]),
+            raw=body,
+        )
 
     def __str__(self) -> str:
         of = f"{self.n} labels of {self.population} scores"
@@ -174,3 +178,7 @@ def _word(point: HistoryPoint) -> str:
     if point.passed is None:
         return point.verdict or ""
     return "yes" if point.passed else "no"
+
+
+def _read_ends(body: Mapping[str, float] | None) -> tuple[float, float] | None:
+    return (body["lower"], body["upper"]) if body else None
