@@ -29,7 +29,7 @@ class TruthLabelsOnly(AnswerShape):
 class TruthStratum(AnswerShape):
     """The scores with one verdict of the evaluator."""
 
-    verdict: Annotated[str, build_enum(("pass", "fail", "undecided"))]
+    verdict: Annotated[str, build_enum(("pass", "fail", "undecided")), Meta(description="The evaluator's.")]
     population: Annotated[int, Meta(description="Scores with this verdict.")]
     n: Annotated[int, Meta(description="Labels of these.")]
     successes: Annotated[int, Meta(description="Of these labels, those that pass.")]
@@ -49,7 +49,7 @@ class Truth(AnswerShape):
 
     criteria_id: uuid.UUID
     review_id: Annotated[uuid.UUID, Meta(description="The review that has drawn the labelled scores.")]
-    drawn_at: Moment
+    drawn_at: Annotated[Moment, Meta(description="When the review drew them.")]
     level: float
     n: Annotated[int, Meta(description="Labels.")]
     population: Annotated[int, Meta(description="Scores of the history, in its scope, that the review drew from.")]
