@@ -17,6 +17,7 @@ from benchmarks.simulations import (
     pairs,
     rankings,
     trials,
+    truth,
     turns,
     verdicts,
     watched,
@@ -37,4 +38,5 @@ FAMILIES: dict[str, Family] = {
     "gates": gates.tables,
     "trials": trials.tables,
     "turns": turns.tables,
+    "truth": truth.tables,
 }

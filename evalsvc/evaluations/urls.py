@@ -6,7 +6,6 @@ from evalsvc.evaluations.api.batch import EvaluationBatchView
 from evalsvc.evaluations.api.bulk import EvaluateBatchView
 from evalsvc.evaluations.api.deletes import EvaluationsView, OneEvaluationView
 from evalsvc.evaluations.api.evaluate import EvaluateView, StoredEvaluateView
-from evalsvc.evaluations.api.history import HistoryView
 from evalsvc.evaluations.api.marks import FavoriteView, FeedbackView, TagsView
 from evalsvc.evaluations.api.results import ResultBatchView, ResultSearchView, ResultView
 from evalsvc.evaluations.api.search import EvaluationSearchView
@@ -29,5 +28,4 @@ urlpatterns = [
     path("v1/evaluation-results/<id:id>/evaluation-feedback", FeedbackView.as_view()),
     path("v1/saved-searches", SavedSearchesView.as_view()),
     path("v1/saved-searches/<id:id>", SavedSearchView.as_view()),
-    path("v1/history", HistoryView.as_view()),
 ]

@@ -119,7 +119,7 @@ def _criteria(account: Account, wanted: Sequence[str], kind: str) -> list[Annota
         return []
     if not wanted:
         raise Invalid(FieldError("/criteria", "Name what is asked: ids or names of annotation criteria."))
-    rows = [_one_criteria(account, name, kind, f"/criteria/{i}") for i, name in enumerate(wanted)]
+    rows = [find_criteria(account, name, kind, f"/criteria/{i}") for i, name in enumerate(wanted)]
     if len({row.pk for row in rows}) < len(rows):
         raise Invalid(FieldError("/criteria", "The same criteria is named twice."))
     if len({row.name for row in rows}) < len(rows):
@@ -127,7 +127,8 @@ def _criteria(account: Account, wanted: Sequence[str], kind: str) -> list[Annota
     return rows
 
 
-def _one_criteria(account: Account, wanted: str, kind: str, pointer: str) -> AnnotationCriteria:
+def find_criteria(account: Account, wanted: str, kind: str, pointer: str) -> AnnotationCriteria:
+    """Return the criteria of an id or a name; raise Invalid for none, several, and one not asked of this kind."""
     rows = AnnotationCriteria.objects.filter(account=account)
     try:
         matches = list(rows.filter(pk=uuid.UUID(wanted)))

@@ -6,10 +6,12 @@ import urllib.request
 
 import pytest
 
+from tests.annotations.shapes import new_criteria
 from tests.caller import Caller
 from tests.cli.inside import invoke, told
 from tests.factories import make_dataset
 from tests.gates.shapes import answers, finished, history_gate
+from tests.reviews.draws import answer_items, drawn, judged, send_scores
 
 
 @pytest.mark.parametrize("noun", ["experiments", "datasets", "evaluators", "profiles", "gates"])
@@ -80,3 +82,16 @@ def test_what_is_not_there_is_refused(shell: dict[str, str], kind: str) -> None:
     done = invoke("open", kind, "nothing of this name", env=shell)
 
     assert (done.exit_code, "nothing of this name" in done.output) == (2, True)
+
+
+def test_a_history_shows_what_people_would_say(shell: dict[str, str], alice: Caller) -> None:
+    send_scores(alice, judged(60))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 30)
+
+    shown = invoke("history", "external:judge", "--truth", criteria["name"], "--limit", "1", env=shell)
+    found = told(invoke("history", "external:judge", "--truth", criteria["id"], "--json", env=shell))["history"]
+
+    assert shown.exit_code == 0, shown.output
+    assert "people: 1 [" in shown.stdout.splitlines()[1]
+    assert (found["truth"]["n"], found["truth"]["naive"]) == (30, 0.8)

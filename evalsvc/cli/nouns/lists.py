@@ -17,6 +17,7 @@ from evalsvc.client.resources.datasets import DatasetRecord
 from evalsvc.client.resources.experiments import ExperimentRecord
 from evalsvc.client.resources.gates import GateRecord
 from evalsvc.client.resources.profiles import ProfileRecord
+from evalsvc.client.results.history import Truth
 from evalsvc.client.results.verdicts import format_undecided, read_bounds
 from evalsvc.client.service.evaluators import build_evaluator_entry
 from evalsvc.digits import ends_text, level_text, percent_text
@@ -87,11 +88,13 @@ def list_gates(outcome: str | None, limit: int | None, report: Report, client: C
 @click.argument("evaluator", metavar="EVALUATOR[/PROFILE]")
 @click.option("--strategy", help="Of the interval; by default auto.")
 @click.option("--app", help="Only the scores of this app.")
+@click.option("--truth", metavar="CRITERIA", help="Add what people would say, by these annotation criteria.")
 @limit_options
 @report_options
 @client_options
 def show_history(
-    *, evaluator: str, strategy: str | None, app: str | None, limit: int | None, report: Report, client: Client
+    *, evaluator: str, strategy: str | None, app: str | None, truth: str | None, limit: int | None, report: Report,
+    client: Client,
 ) -> None:  # fmt: skip
     """Show the pass rate of EVALUATOR over the captured scores with its interval, and the newest scores."""
     entry: Any = build_evaluator_entry(evaluator)
@@ -99,12 +102,13 @@ def show_history(
     params |= {"profile": entry["criteria"]} if entry.get("criteria") else {}
     params |= {"scope.app": app} if app else {}
     transport = client.experiments_api.transport
-    history: Any = transport.get(path, params | {"limit": 1})
+    history: Any = transport.get(path, params | {"limit": 1} | drop_none(truth=truth))
     all_points = transport.pages(path, "points", params | {"limit": min(limit or POINTS_A_PAGE, POINTS_A_PAGE)})
     points: list[Any] = [*islice(all_points, limit)]
     sides = {"evaluator": history["evaluator_id"], "profile": history["profile_name"]}
     lines = [
         _history_line(history),
+        *([str(Truth.read(history["truth"]))] if truth else []),
         *map(_point_line, points),
         f"{console_address(client)}/histories/one?{urlencode(sides)}",
     ]

@@ -206,3 +206,4 @@ class HistoryBody(TypedDict, total=False):
     endings: Mapping[str, int]
     points: Sequence[Mapping[str, object]]
     next_cursor: str | None
+    truth: Mapping[str, Any]

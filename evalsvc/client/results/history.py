@@ -19,6 +19,12 @@ SHOWN = 20
 """Scores that a notebook shows."""
 
 
+TRUTH_FIELDS = (
+    *("estimate", "lower", "upper", "naive", "n", "population", "n_more", "labels_saved", "n_for_width"),
+    *("review_id", "reason"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
     """One captured score."""
@@ -49,6 +55,53 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Truth:
+    """What people would say of the scores of a history, estimated from labels of a random draw of them.
+
+    `lower` and `upper` are a fixed-sample interval for scores like these; `running` is anytime-valid, and
+    `this_set` is of these scores only. `naive` is the evaluator's own pass rate, and `raw` the whole answer.
+    """
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    naive: float | None
+    n: int
+    population: int
+    n_more: int
+    labels_saved: int | None
+    n_for_width: int | None
+    this_set: tuple[float, float] | None
+    running: tuple[float, float] | None
+    review_id: str
+    reason: str | None
+    warnings: tuple[str, ...]
+    raw: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any] | None) -> Truth | None:
+        """Read `truth` of /v1/history; None where it was not asked for."""
+        if body is None:
+            return None
+        return cls(
+            **{name: body[name] for name in TRUTH_FIELDS},
+            this_set=_read_ends(body["this_set"]),
+            running=_read_ends(body["running"]),
+            warnings=tuple(body["warnings"]),
+            raw=body,
+        )
+
+    def __str__(self) -> str:
+        of = f"{self.n} labels of {self.population} scores"
+        if self.estimate is None or self.lower is None or self.upper is None:
+            more = f", {self.n_more} more needed" if self.n_more else f" ({self.reason})"
+            return f"people: no interval yet, {of}{more}"
+        return (
+            f"people: {self.estimate:.3g} [{self.lower:.3g}, {self.upper:.3g}], {of}, {self.labels_saved} labels saved"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class History(Plottable):
     """The captured scores of one evaluator under one profile: a page of them, and the interval of the newest 1000.
 
@@ -68,6 +121,7 @@ class History(Plottable):
     endings: Mapping[str, int] = field(default_factory=dict)
     n_undecided: int = 0
     pass_rate_bounds: tuple[float, float] | None = None
+    truth: Truth | None = None
 
     @classmethod
     def read(cls, body: HistoryBody) -> History:
@@ -85,6 +139,7 @@ class History(Plottable):
             endings=body.get("endings") or {},
             n_undecided=body.get("n_undecided") or 0,
             pass_rate_bounds=read_bounds(body.get("pass_rate_bounds")),
+            truth=Truth.read(body.get("truth")),
             next_cursor=body.get("next_cursor"),
         )
 
@@ -123,3 +178,7 @@ def _word(point: HistoryPoint) -> str:
     if point.passed is None:
         return point.verdict or ""
     return "yes" if point.passed else "no"
+
+
+def _read_ends(body: Mapping[str, float] | None) -> tuple[float, float] | None:
+    return (body["lower"], body["upper"]) if body else None

@@ -202,11 +202,14 @@ class Service:
         interval: Mapping[str, object] | None = None,
         limit: int = 100,
         cursor: str | None = None,
+        truth: str | None = None,
+        truth_width: float | None = None,
     ) -> History:
         """Return the captured scores of an evaluator under a profile, newest first, with their interval.
 
         `interval` selects the scores and defines the interval, as in `evaluate`. Without a strategy, that of the server
-        is used: `auto`.
+        is used: `auto`. `truth` is the id or name of annotation criteria: `History.truth` is what people would say of
+        the scores, and with `truth_width` how many labels reach that width.
         """
         name, in_name = split_evaluator(evaluator)
         options = {"level": level, **_build_interval_options(strategy, interval or {})}
@@ -215,6 +218,8 @@ class Service:
             "profile": profile or in_name,
             "limit": limit,
             "cursor": cursor,
+            "truth": truth,
+            "truth_width": truth_width,
             **_flatten(options),
         }
         return History.read(cast(HistoryBody, self._transport.get("/v1/history", params)))

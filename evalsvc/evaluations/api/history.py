@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -22,7 +24,7 @@ from evalsvc.evaluations.history.read import (
     list_history,
     profiles_with_scores,
 )
-from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, HistoryScore
@@ -38,6 +40,7 @@ from evalsvc.evaluations.wire.interval_request import (
     read_query,
 )
 from evalsvc.evaluations.wire.scores import NO_THRESHOLD, get_verdict_word
+from evalsvc.evaluations.wire.truth_shapes import Truth
 from evalsvc.judges.calls.endings import TRUNCATED, is_truncated
 from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
@@ -55,6 +58,16 @@ class HistoryIn(serializers.Serializer[Any]):
     profile = serializers.CharField(max_length=255, required=False)
     limit = serializers.IntegerField(min_value=1, max_value=1000, default=100)
     cursor = serializers.CharField(required=False, max_length=500)
+    truth = serializers.CharField(
+        required=False, max_length=255, help_text="Id or name of annotation criteria: adds what people would say."
+    )
+    truth_draw = serializers.UUIDField(
+        required=False,
+        help_text="The review that drew the labelled scores. Default: the newest that drew from all of them.",
+    )
+    truth_width = serializers.FloatField(
+        required=False, min_value=1e-6, max_value=1e6, help_text="The width that `n_for_width` of `truth` is for."
+    )
 
 
 ASKED = ("strategy", "level", "of", "scope", "since", "include_experiments", "cluster_by")
@@ -80,6 +93,21 @@ def build_parameters() -> list[OpenApiParameter]:
         OpenApiParameter("since.scores", int, description="The newest so many, 2 to 1000."),
         OpenApiParameter("since.revision", int, description="By this revision of the profile and later ones."),
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class TruthQuery:
+    """What is asked about the truth of a history, and which history that is.
+
+    `criteria` is an id or a name; `draw` the id of a review.
+    """
+
+    criteria: str
+    pair: tuple[str, str]
+    window: Window
+    level: float
+    draw: uuid.UUID | None = None
+    width: float | None = None
 
 
 class HistoryView(AccountView):
@@ -113,6 +141,8 @@ class HistoryView(AccountView):
         query_values = validate_strict(
             HistoryIn(data={name: value for name, value in query.items() if not is_interval_parameter(name)})
         )
+        if lone := [name for name in ("truth_draw", "truth_width") if name in query and "truth" not in query]:
+            raise Invalid(*(FieldError(f"/{name}", "Send `truth` with it.") for name in lone))
         ask = read_query({name: value for name, value in query.items() if is_interval_parameter(name)})
         evaluator_id, profile_name, run = self._resolve(query_values["evaluator"], query_values.get("profile"))
         names = {"evaluator_id": evaluator_id, "profile_name": profile_name}
@@ -136,7 +166,17 @@ class HistoryView(AccountView):
             answer |= self._build_hints(evaluator_id, profile_name, ask)
         lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)
         point_rows = points_out(self.account.pk, points, lines, family if has_verdict else None)
+        if "truth" in query_values:
+            draw, width = query_values.get("truth_draw"), query_values.get("truth_width")
+            truth_query = TruthQuery(
+                query_values["truth"], (evaluator_id, profile_name), window, ask.level, draw=draw, width=width
+            )
+            answer["truth"] = self.read_truth(truth_query)
         return Response(history_shapes.History(**answer, points=point_rows, next_cursor=cursor))
+
+    def read_truth(self, query: TruthQuery) -> Truth:
+        """Return what people would say. Reviews know it: their view of a history overrides this."""
+        raise NotImplementedError
 
     def _build_hints(self, evaluator_id: str, profile_name: str, ask: IntervalOptions) -> dict[str, Any]:
         """Return hints for an empty history: other profiles with scores, and a similar app name for an unknown app."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
+from evalsvc.evaluations.wire.truth_shapes import Truth
 from evalsvc.rest.answering.shapes import AnswerShape, Json, KeyWarning, Moment, WrittenMoment
 from evalsvc.stats.basics.results import Advice
 
@@ -197,6 +198,9 @@ class History(AnswerShape):
     ]
     points: list[ScorePoint]
     next_cursor: str | None
+    truth: Annotated[Truth | UnsetType, Meta(description="With `truth`: what people would say of these scores.")] = (
+        UNSET
+    )
     other_profiles: Annotated[
         list[str] | UnsetType,
         Meta(description="Without any score: the other profiles under which this evaluator has some."),

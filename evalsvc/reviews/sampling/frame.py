@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,14 +54,18 @@ class Frame:
         return hashlib.sha256(ids.encode()).hexdigest()
 
 
-def read_frame(*, account: Account, source: Mapping[str, Any]) -> Frame:
+def read_frame(*, account: Account, source: Mapping[str, Any], before: int | None = None) -> Frame:
     """Find everything that a source names: one of `outputs`, `pairs`, `evaluations` and `spans`.
+
+    `before` is an id: of evaluations only earlier ones are found, as at an earlier draw.
 
     Raises Invalid with a pointer for what is not there and for a frame that is empty or above MAX_FRAME. Within the
     account's scope.
     """
     ((name, options),) = source.items()
-    readers = {"outputs": _outputs, "pairs": _pairs, "evaluations": _evaluations, "spans": _spans}
+    readers: dict[str, Callable[[Account, Mapping[str, Any]], Frame]]
+    readers = {"outputs": _outputs, "pairs": _pairs, "spans": _spans}
+    readers["evaluations"] = functools.partial(_evaluations, before=before)
     with in_time(TIMEOUT_SECONDS, what="Looking for the items of the review"):
         frame = readers[name](account, options)
     if not frame.candidates:
@@ -143,7 +148,7 @@ def _select_configs(rows: Sequence[Config], wanted: Sequence[str], pointer: str)
     return [config for config in rows if config.pk in selected_ids]
 
 
-def _evaluations(account: Account, asked: Mapping[str, Any]) -> Frame:
+def _evaluations(account: Account, asked: Mapping[str, Any], *, before: int | None = None) -> Frame:
     condition = evaluation_condition(asked["filters"], "/items/evaluations/filters")
     columns = ("id", "log_id", "evaluation_type")
     candidates: dict[object, FrameRow] = {}
@@ -154,7 +159,7 @@ def _evaluations(account: Account, asked: Mapping[str, Any]) -> Frame:
         )
         for row in page.rows:
             # A label is of the log: two evaluations of one log are one question. Labels themselves are no items.
-            if row.evaluation_type != Evaluation.Type.ANNOTATION:
+            if row.evaluation_type != Evaluation.Type.ANNOTATION and (before is None or row.id < before):
                 candidates.setdefault(row.log_id or row.id, FrameRow(row.id))
         cursor = page.next_cursor
         if cursor is None:
@@ -175,6 +180,15 @@ def _parse_span_filters(filters: object) -> Any:
         return telemetry_condition(filters, SPAN_FIELDS)
     except Invalid as problem:
         raise Invalid(*(FieldError(f"/items/spans{error.pointer}", error.detail) for error in problem.errors)) from None
+
+
+def find_logs(account: Account, ids: Collection[int]) -> dict[int, object]:
+    """Return for each of these evaluations what it counts once for: its log, or itself without one."""
+    rows, units = sorted(ids), dict[int, object]()
+    for start in range(0, len(rows), 5000):
+        found = _facts(account, id__in=rows[start : start + 5000]).values_list("id", "log_id")
+        units |= {id: log_id or id for id, log_id in found}
+    return units
 
 
 # --- Scores ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from evalsvc.stats.agreement.bootstrap import (
+    LEAST_ITEMS,
     NO_PAIRS,
     NOT_TWO,
     UNEVEN,
@@ -17,6 +18,7 @@ from evalsvc.stats.agreement.bootstrap import (
     Statistic,
     build_figure,
 )
+from evalsvc.stats.agreement.kappa import kappa_of_counts
 
 Measurement: TypeAlias = Literal["nominal", "ordinal", "interval"]
 Ratings: TypeAlias = Sequence[Mapping[str, float | str]]
@@ -118,7 +120,8 @@ def fleiss_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agr
 def cohen_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> AgreementFigure:
     """Return Cohen's kappa of two raters, over the items that both have answered.
 
-    κ = (p_o - p_e) / (1 - p_e) (Cohen 1960, "A coefficient of agreement for nominal scales").
+    κ = (p_o - p_e) / (1 - p_e) (Cohen 1960, "A coefficient of agreement for nominal scales"). With two answers the
+    interval is that of `kappa.kappa_of_counts`, which holds where one of them is rare.
     """
     raters = sorted({rater for item in ratings for rater in item})
     if len(raters) != 2:
@@ -129,6 +132,8 @@ def cohen_kappa(ratings: Ratings, *, level: float = 0.95, seed: int = 0) -> Agre
         return AgreementFigure(None, None, None, 0, 0, NO_PAIRS)
     words = {word: i for i, word in enumerate(dict.fromkeys(word for pair in rated_pairs for word in pair))}
     kinds = Counter((words[value], words[other]) for value, other in rated_pairs)
+    if len(words) == 2 and len(rated_pairs) >= LEAST_ITEMS:
+        return kappa_of_counts(*(kinds[pair] for pair in ((0, 0), (0, 1), (1, 0), (1, 1))), level=level)
     times = np.array([*kinds.values()], dtype=float)
     a, b = (np.eye(len(words))[[kind[side] for kind in kinds]] for side in (0, 1))
     agree = (a * b).sum(axis=1)

@@ -59,10 +59,10 @@ class HistoryQuery:
         """The same by the names of the address."""
         return {"evaluator": self.evaluator_id, "profile": self.profile_name}
 
-    @property
-    def call(self) -> ApiCall:
-        """The call that answers the same."""
-        return ApiCall("GET", "/v1/history", {**self.names, **self.asked, "limit": 100})
+    def build_call(self, truth: str = "") -> ApiCall:
+        """Return the call that answers the same, with what people would say by these criteria."""
+        truth_params = {"truth": truth} if truth else {}
+        return ApiCall("GET", "/v1/history", {**self.names, **self.asked, **truth_params, "limit": 100})
 
 
 def parse_history_query(request: HttpRequest, account: Account) -> HistoryQuery:

@@ -13,6 +13,7 @@ from evalsvc.console.pages.history.lists import histories_table
 from evalsvc.console.pages.history.parts import parts_table
 from evalsvc.console.pages.history.query import HistoryQuery, parse_history_query, question_fields
 from evalsvc.console.pages.history.reader import HistoryReading, compare_histories, read_history
+from evalsvc.console.pages.history.truth import build_truth_field, read_truth
 from evalsvc.console.pages.history.words import warning_words
 from evalsvc.console.parts.addresses import address_with, page_address
 from evalsvc.console.parts.scorers import question_id, scorer_names
@@ -40,6 +41,7 @@ def history_page(request: PageRequest) -> HttpResponse:
     account = request.visitor.account
     question = parse_history_query(request, account)
     reading = read_history(account, question)
+    criteria = request.GET.get("truth", "")[:255].replace("\0", "")
     names, brush = scorer_names(account, [question.evaluator_id]), build_brush(account, question, reading)
     context = {
         "question": question,
@@ -47,7 +49,8 @@ def history_page(request: PageRequest) -> HttpResponse:
         "is_answered": question_id(question.evaluator_id) is not None,
         "reviews": _reviews(account, question),
         "reading": reading,
-        "fields": question_fields(question, account),
+        "fields": [*question_fields(question, account), build_truth_field(account, criteria)],
+        "truth": read_truth(account, question, criteria),
         "words": list(warning_words(reading.interval, has_range=reading.limits is not None)),
         "course": course_chart(question, reading) if reading.scores else None,
         "distribution": distribution_chart(reading),
@@ -57,7 +60,7 @@ def history_page(request: PageRequest) -> HttpResponse:
         "since_revision": _since_revision(request, reading),
         "file": f"{page_address('console_history_csv')}?{request.GET.urlencode()}",
         "behind": _evaluations(question),
-        "call": question.call,
+        "call": question.build_call(criteria),
     }
     return render(request, "console/history/history.html", context)
 

@@ -1,0 +1,94 @@
+"""The shape of a truth interval: what people would say of the scores of a history."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+from msgspec import Meta
+
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, build_enum
+
+
+class TruthEnds(AnswerShape):
+    """Both ends of an interval."""
+
+    lower: float
+    upper: float
+
+
+class TruthLabelsOnly(AnswerShape):
+    """The interval from the labels alone, without the evaluator."""
+
+    estimate: float
+    lower: float | None
+    upper: float | None
+    method: str
+
+
+class TruthStratum(AnswerShape):
+    """The scores with one verdict of the evaluator."""
+
+    verdict: Annotated[str, build_enum(("pass", "fail", "undecided")), Meta(description="The evaluator's.")]
+    population: Annotated[int, Meta(description="Scores with this verdict.")]
+    n: Annotated[int, Meta(description="Labels of these.")]
+    successes: Annotated[int, Meta(description="Of these labels, those that pass.")]
+
+
+class TruthFigure(AnswerShape):
+    """A figure of the evaluator against people, with its interval; null without the rows that it needs."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+
+
+class Truth(AnswerShape):
+    """What people would say of the scores of a history, estimated from labels of a random draw of them."""
+
+    criteria_id: uuid.UUID
+    review_id: Annotated[uuid.UUID, Meta(description="The review that has drawn the labelled scores.")]
+    drawn_at: Annotated[Moment, Meta(description="When the review drew them.")]
+    level: float
+    n: Annotated[int, Meta(description="Labels.")]
+    population: Annotated[int, Meta(description="Scores of the history, in its scope, that the review drew from.")]
+    n_since: Annotated[int, Meta(description="Scores that have come since the draw and are not in the estimate.")]
+    n_more: Annotated[int, Meta(description="Labels that are missing for an interval: 20 are needed.")]
+    naive: Annotated[
+        float | None, Meta(description="The evaluator's own pass rate of what it has decided, or its mean score.")
+    ]
+    estimate: Annotated[float | None, Meta(description="The share that people would pass, or their mean.")]
+    lower: Annotated[float | None, Meta(description="For scores like these; fixed-sample.")]
+    upper: float | None
+    this_set: Annotated[TruthEnds | None, Meta(description="For these scores only.")]
+    running: Annotated[
+        TruthEnds | None,
+        Meta(description="As `lower` and `upper`, but anytime-valid: look at it while labels come in."),
+    ]
+    labels_only: TruthLabelsOnly | None
+    method: Annotated[str | None, Meta(description="`stratified`, `guarded-t` or `t`.")]
+    strata: Annotated[list[TruthStratum], Meta(description="By verdict, where labels are pass or fail.")]
+    sensitivity: Annotated[
+        TruthFigure | None, Meta(description="Of what people pass, the share that the evaluator passes.")
+    ]
+    specificity: Annotated[
+        TruthFigure | None, Meta(description="Of what people fail, the share that the evaluator fails.")
+    ]
+    kappa: Annotated[TruthFigure | None, Meta(description="Agreement with people, corrected for chance.")]
+    n_alone: Annotated[int | None, Meta(description="Labels that alone would give an interval as narrow.")]
+    labels_saved: Annotated[int | None, Meta(description="`n_alone` - `n`.")]
+    n_for_width: Annotated[
+        int | None,
+        Meta(description="With `truth_width`: labels in all that are expected to reach it; null if none do."),
+    ]
+    reason: Annotated[
+        str | None, Meta(description="Why there is no interval: `too_few_labels`, `non_response` or `no_interval`.")
+    ]
+    warnings: Annotated[
+        list[str],
+        Meta(
+            description="`frame_changed`: what was drawn from has changed since. `scores_shown`: reviewers saw the"
+            " evaluator's scores."
+        ),
+    ]

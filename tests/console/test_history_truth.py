@@ -1,0 +1,38 @@
+"""What people would say, on the page of a history."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evalsvc.reports.words import number_text
+from tests.annotations.shapes import new_criteria
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.factories import ok
+from tests.reviews.draws import HISTORY, answer_items, drawn, judged, send_scores
+
+
+def shown(reader: Visitor, criteria: Any) -> str:
+    return reader.text("histories/one", evaluator="external:judge", profile="", truth=criteria["id"])
+
+
+def test_its_numbers_are_the_api_s(alice: Caller, reader: Visitor) -> None:
+    send_scores(alice, judged(80))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 50), criteria, ["pass", "pass", "fail", "pass", "pass"] * 10)
+    truth = ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))["truth"]
+
+    page = shown(reader, criteria)
+
+    assert "What people would say" in page
+    assert f"[{number_text(truth['lower'])}, {number_text(truth['upper'])}]" in page
+    assert f"[{number_text(truth['kappa']['lower'])}, {number_text(truth['kappa']['upper'])}]" in page
+    assert "50 labels of 80 scores" in page
+
+
+def test_it_says_what_is_missing(alice: Caller, reader: Visitor) -> None:
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    assert "No review asks this criteria" in shown(reader, criteria)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 5)
+    assert "15 more labels needed" in shown(reader, criteria)

@@ -1,0 +1,239 @@
+"""GET /v1/history with `truth`: what people would say of all scores, from a random draw of them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from evalsvc.client.results.history import History
+from evalsvc.stats.truth.answer import estimate_share_of_truth
+from tests.annotations.shapes import label, new_criteria
+from tests.conftest import Caller
+from tests.factories import ok
+from tests.rest.shapes import assert_problem
+from tests.reviews.draws import EVALUATIONS, HISTORY, answer_items, drawn, judged, send_scores
+from tests.reviews.shapes import new_review, say_pass
+
+N = 250
+
+
+def truth(caller: Caller, criteria: Any, **query: Any) -> Any:
+    asked = "".join(f"&{name}={value}" for name, value in query.items())
+    return ok(caller.get(f"{HISTORY}&truth={criteria['id']}{asked}"))["truth"]
+
+
+def test_it_is_the_estimate_of_the_draw(alice: Caller) -> None:
+    send_scores(alice, judged(N))
+    criteria = new_criteria(alice)
+    review = drawn(alice, criteria, 100)
+    values = [i % 3 != 0 for i in range(100)]
+    answer_items(alice, review, criteria, ["pass" if value else "fail" for value in values])
+
+    found = truth(alice, criteria, truth_width=0.15)
+
+    assert (found["n"], found["population"], found["n_since"], found["n_more"]) == (100, N, 0, 0)
+    assert (found["criteria_id"], found["review_id"]) == (criteria["id"], review["id"])
+    assert (found["naive"], found["method"], found["reason"], found["warnings"]) == (0.8, "stratified", None, [])
+    # The verdict of each item is in the order of the draw, from what the answer says of its strata.
+    strata = {row["verdict"]: row for row in found["strata"]}
+    assert {name: row["population"] for name, row in strata.items()} == {"pass": 200, "fail": 50}
+    assert sum(row["n"] for row in strata.values()) == 100
+    assert sum(row["successes"] for row in strata.values()) == sum(values)
+    pairs = [
+        (label_value, verdict)
+        for verdict, row in ((True, strata["pass"]), (False, strata["fail"]))
+        for label_value, n in ((True, row["successes"]), (False, row["n"] - row["successes"]))
+        for _ in range(n)
+    ]
+    wanted = estimate_share_of_truth(
+        [one for one, _ in pairs], [one for _, one in pairs], {True: 200, False: 50}, width=0.15
+    )
+    for name in ("estimate", "lower", "upper", "n_alone", "labels_saved", "n_for_width"):
+        assert found[name] == getattr(wanted, name), name
+    assert wanted.kappa is not None and found["kappa"]["value"] == wanted.kappa.value
+    assert found["this_set"]["lower"] > found["lower"]
+
+
+def test_the_draw_is_random_and_of_this_history(alice: Caller) -> None:
+    """The labels of another evaluator's rows, and of scores after the draw, are not among them."""
+    send_scores(alice, judged(60))
+    send_scores(alice, judged(40), evaluator_id="other")
+    criteria = new_criteria(alice)
+    everything = {"evaluations": {"filters": [{"field": "app", "operation": "eq", "value": "shop"}]}}
+    review = new_review(alice, everything, criteria)
+    answer_items(alice, review, criteria, ["pass"] * 100)
+    send_scores(alice, judged(10))
+
+    found = truth(alice, criteria)
+    assert (found["n"], found["population"], found["n_since"]) == (60, 60, 10)
+    assert found["this_set"] == {"lower": 1.0, "upper": 1.0}
+
+
+def test_few_labels_say_how_many_are_missing(alice: Caller) -> None:
+    send_scores(alice, judged(100))
+    criteria = new_criteria(alice)
+    review = drawn(alice, criteria, 50)
+    say_pass(alice, review, criteria, True, False, True)
+
+    found = truth(alice, criteria)
+    assert (found["n"], found["n_more"], found["reason"]) == (3, 17, "too_few_labels")
+    assert (found["estimate"], found["lower"], found["running"]) == (None, None, None)
+
+
+def test_the_newest_draw_with_labels_enough_is_used(alice: Caller) -> None:
+    send_scores(alice, judged(60))
+    criteria = new_criteria(alice)
+    first, second = drawn(alice, criteria, 30), drawn(alice, criteria, 30, seed=8)
+    answer_items(alice, first, criteria, ["pass"] * 25)
+    assert truth(alice, criteria)["review_id"] == first["id"]
+    answer_items(alice, second, criteria, ["pass"] * 20)
+    assert truth(alice, criteria)["review_id"] == second["id"]
+    assert truth(alice, criteria, truth_draw=first["id"])["review_id"] == first["id"]
+
+
+def test_undecided_scores_are_a_stratum(alice: Caller) -> None:
+    send_scores(alice, [*judged(60), *[None] * 20])
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 80), criteria, ["pass", "fail"] * 40)
+
+    found = truth(alice, criteria)
+    assert {row["verdict"]: (row["population"], row["n"]) for row in found["strata"]} == {
+        "pass": (48, 48), "fail": (12, 12), "undecided": (20, 20),
+    }  # fmt: skip
+    assert (found["naive"], found["kappa"]["n"]) == (0.8, 60)
+    assert found["this_set"] == {"lower": 0.5, "upper": 0.5}
+
+
+def test_grades_have_a_mean(alice: Caller) -> None:
+    send_scores(alice, judged(100))
+    criteria = new_criteria(alice, "discrete")
+    answer_items(alice, drawn(alice, criteria, 60), criteria, ["good", "fair", "bad"] * 20)
+
+    found = truth(alice, criteria)
+    assert (found["method"], found["strata"], found["kappa"], found["naive"]) == ("guarded-t", [], None, 0.8)
+    assert found["lower"] < 0.5 < found["upper"]
+    assert found["running"]["lower"] < found["lower"]
+
+
+def test_a_scope_narrows_it(alice: Caller) -> None:
+    send_scores(alice, judged(60))
+    send_scores(alice, judged(30), app="other")
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 90), criteria, ["pass"] * 90)
+
+    assert truth(alice, criteria)["population"] == 90
+    assert truth(alice, criteria, **{"scope.app": "other"})["population"] == 30
+
+
+def test_reviewers_who_see_scores_are_mentioned(alice: Caller) -> None:
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30, show_scores=True), criteria, ["pass"] * 30)
+    assert truth(alice, criteria)["warnings"] == ["scores_shown"]
+
+
+def test_a_frame_that_has_changed_is_mentioned(alice: Caller) -> None:
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 30)
+    newest = alice.post("/v1/evaluations/search", {"filters": EVALUATIONS["evaluations"]["filters"], "limit": 1}).json()
+    assert alice.call("DELETE", f"/v1/evaluations/{newest['evaluations'][0]['id']}").status_code in (200, 204)
+
+    found = truth(alice, criteria)
+    assert (found["population"], found["warnings"]) == (39, ["frame_changed"])
+
+
+def test_items_that_are_passed_over_leave_no_estimate(alice: Caller) -> None:
+    """Answers to the last twenty of thirty drawn items: somebody picked."""
+    send_scores(alice, judged(60))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 20, skip=10)
+
+    found = truth(alice, criteria)
+    assert (found["n"], found["reason"], found["estimate"]) == (20, "non_response", None)
+
+
+# --- Refused ---------------------------------------------------------------------------------------------------------
+
+
+def refuse(caller: Caller, criteria: Any, pointer: str = "/truth", **query: Any) -> str:
+    asked = "".join(f"&{name}={value}" for name, value in query.items())
+    answer = caller.get(f"{HISTORY}&truth={criteria['id']}{asked}")
+    assert_problem(answer, "validation_failed", pointer)
+    return str(answer.json()["errors"][0]["detail"])
+
+
+def test_labels_of_picked_items_are_refused(alice: Caller) -> None:
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    label(alice, criteria, value_pass=True)
+
+    detail = refuse(alice, criteria)
+    assert "people picked" in detail and '"random"' in detail
+
+
+def test_a_criteria_that_nobody_asks_is_refused(alice: Caller) -> None:
+    send_scores(alice, judged(40))
+    assert "No review asks" in refuse(alice, new_criteria(alice))
+
+
+def test_an_uncertain_draw_is_for_finding(alice: Caller) -> None:
+    send_scores(alice, [*judged(40), *[None] * 10])
+    criteria = new_criteria(alice)
+    review = new_review(alice, EVALUATIONS, criteria, sample={"method": "uncertain", "n": 20})
+
+    assert "not for estimating" in refuse(alice, criteria)
+    assert "not for estimating" in refuse(alice, criteria, "/truth_draw", truth_draw=review["id"])
+
+
+def test_a_draw_that_leaves_scores_out_is_refused(alice: Caller) -> None:
+    """A draw of failing scores only would say that people fail everything."""
+    send_scores(alice, judged(50))
+    criteria = new_criteria(alice)
+    failing = {
+        "filters": [*EVALUATIONS["evaluations"]["filters"], {"field": "pass", "operation": "eq", "value": False}]
+    }
+    review = new_review(alice, {"evaluations": failing}, criteria)
+    answer_items(alice, review, criteria, ["fail"] * 10)
+
+    assert "10 of the 50 scores" in refuse(alice, criteria)
+
+
+def test_texts_have_no_truth(alice: Caller) -> None:
+    assert "texts" in refuse(alice, new_criteria(alice, "text_annotation"))
+
+
+@pytest.mark.parametrize("query", ["truth_width=0", "truth_draw=x", "truth_width=0.1", f"truth_draw={uuid.uuid4()}"])
+def test_wrong_options_are_refused(alice: Caller, query: str) -> None:
+    assert alice.get(f"{HISTORY}&{query}").status_code in (400, 422)
+
+
+def test_bob_may_look_and_charlie_finds_no_criteria(alice: Caller, bob: Caller, charlie: Caller) -> None:
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 30)
+
+    assert truth(bob, criteria)["n"] == 30
+    assert refuse(charlie, criteria) == "No such annotation criteria."
+
+
+def test_the_client_reads_it(alice: Caller) -> None:
+    send_scores(alice, judged(60))
+    criteria = new_criteria(alice)
+    review = drawn(alice, criteria, 40)
+    before = History.read(ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))).truth
+    answer_items(alice, review, criteria, ["pass"] * 40)
+    after = History.read(ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))).truth
+
+    assert str(before) == "people: no interval yet, 0 labels of 60 scores, 20 more needed"
+    assert after is not None and after.lower is not None
+    assert (after.estimate, after.upper, after.naive, after.review_id) == (1.0, 1.0, 0.8, review["id"])
+    assert str(after).startswith(f"people: 1 [{after.lower:.3g}, 1], 40 labels of 60 scores, ")
+    assert History.read(ok(alice.get(HISTORY))).truth is None
+
+
+def test_a_history_without_the_question_has_no_truth(alice: Caller) -> None:
+    send_scores(alice, judged(10))
+    assert "truth" not in ok(alice.get(HISTORY))
