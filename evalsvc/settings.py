@@ -204,6 +204,7 @@ INSTALLED_APPS = [
     "evalsvc.evaluations",
     "evalsvc.events",
     "evalsvc.annotations",
+    "evalsvc.rules",
     "evalsvc.experiments",
     "evalsvc.reviews",
     "evalsvc.comparisons",

@@ -15,6 +15,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("quickstart", "concepts", "client", "command-line", "console"),
     "Is this answer good?": (
         *("evaluators", "tool-calls", "judges", "own-models", "connections", "providers", "prompts", "reviews"),
+        "rules",
     ),
     "Is this version better?": (
         "experiments",
