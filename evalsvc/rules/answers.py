@@ -10,7 +10,7 @@ from msgspec import Meta
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, build_enum, build_shape
 from evalsvc.rules.bodies import Sampling
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
-from evalsvc.rules.scoring import COUNTERS
+from evalsvc.rules.scorer import COUNTERS
 from evalsvc.rules.selectors import PreviewedSpan
 from evalsvc.tenancy.scope import EPOCH
 
@@ -40,7 +40,7 @@ class RuleOut(AnswerShape):
     cap_per_hour: int | None
     app: str | None
     tags: dict[str, str]
-    n_scored: Annotated[int, Meta(description="Spans whose evaluation is stored.")]
+    n_scored: Annotated[int, Meta(description="Spans with a stored evaluation.")]
     n_dropped: DroppedSpans
     complete_until: Annotated[Moment, Meta(description="Spans that arrived before are done.")]
     created_at: Moment

@@ -52,7 +52,7 @@ class SpanMapping(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Sampling(Struct, forbid_unknown_fields=True):
-    """The share of traces, or of sessions, whose matching spans are scored: all of one, or none."""
+    """The share of traces, or of sessions, that are drawn: all matching spans of one are scored, or none."""
 
     rate: Annotated[float, Meta(gt=0, le=1)] = 1.0
     by: Literal["trace", "session"] = "trace"

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from evalsvc.rules.bodies import SpanFilter, SpanMapping
-from evalsvc.rules.mapping import RULE_TAG
 from evalsvc.rules.models import Rule
+from evalsvc.rules.samples import RULE_TAG
 
 
 @dataclass(frozen=True, slots=True)

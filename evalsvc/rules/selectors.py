@@ -11,9 +11,9 @@ from evalsvc.accounts.models import Account
 from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.rest.problems import NotFound
 from evalsvc.rules.bodies import SpanFilter, SpanMapping
-from evalsvc.rules.mapping import Unmappable, build_body, build_sample, check_body
-from evalsvc.rules.matching import CandidateSpan, build_condition, is_match, read_candidates
+from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, read_candidates
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
+from evalsvc.rules.samples import Unmappable, build_body, build_sample, check_body
 from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
 
@@ -73,7 +73,7 @@ def preview_rule(
             rows = rows if below is None else rows.filter(id__lt=below)
             spans = list(rows.order_by("-id")[:PREVIEW_PORTION])
             n_read += len(spans)
-            found += [one for one in read_candidates(account.pk, spans) if is_match(wanted, one)]
+            found += [row for row in read_candidates(account.pk, spans) if is_match(wanted, row)]
             if len(spans) < PREVIEW_PORTION:
                 break
             below = spans[-1].pk

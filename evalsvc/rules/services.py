@@ -18,8 +18,8 @@ from evalsvc.evaluations.wire.request import read_call
 from evalsvc.rest.bodies.names import app_error, clean_name, normalize_app_name
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.bodies import BackfillBody, RuleBody, RuleChange, RuleEvaluator, SpanFilter, SpanMapping
-from evalsvc.rules.mapping import MAX_TAG_VALUE, RULE_TAG
 from evalsvc.rules.models import Rule, RuleBackfill
+from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rules
 from evalsvc.tenancy.scope import current_role, id_at
 
@@ -61,7 +61,7 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
     _set_names(rule, body)
     if body.state is not None and body.state != rule.state:
         rule.state = body.state
-        if rule.state == Rule.State.ACTIVE:
+        if body.state == "active":
             rule.watermark, rule.marks = id_at(timezone.now()), []
     rule.revision += _list_deciding(rule) != before
     _write(rule)
@@ -141,7 +141,7 @@ def _check_tags(tags: Mapping[str, str]) -> None:
 
 
 def _write(rule: Rule) -> None:
-    rule.updated_at = Now()  # type: ignore[assignment]
+    rule.updated_at = Now()
     try:
         with transaction.atomic(using=current_role()):
             rule.save()

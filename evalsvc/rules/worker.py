@@ -1,4 +1,4 @@
-"""The worker for rules: spans that have arrived, those whose version was replaced, and backfills."""
+"""The worker for rules: spans that have arrived, those that a later version has replaced, and backfills."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.db import connections
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from evalsvc.rules.candidates import build_condition, is_match, read_candidates
 from evalsvc.rules.horizon import read_horizon
-from evalsvc.rules.matching import build_condition, is_match, read_candidates
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import read_parts
 from evalsvc.rules.sampling import is_drawn
-from evalsvc.rules.scoring import EnqueueLanes, LostLease, Scorer
+from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
 from evalsvc.telemetry.models import Span
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
 
@@ -97,7 +97,7 @@ def _claim(account_id: int, rule_id: int, token: uuid.UUID, held: uuid.UUID | No
 
 
 class RuleWorker:
-    """Works on one rule whose lease it has."""
+    """Works on one rule while it has the lease."""
 
     def __init__(self, rule: Rule, token: uuid.UUID, enqueue: EnqueueLanes, until: float) -> None:
         self._rule, self._token, self._until = rule, token, until
@@ -160,7 +160,7 @@ class RuleWorker:
         return [ref for ref in refs if (ref.trace_id, ref.span_id) not in done]
 
     def _score_replaced(self) -> None:
-        """Read dropped spans again whose later version has replaced the one that was read."""
+        """Read dropped spans again that a later version has replaced since."""
         account_id = self._rule.account_id
         with account_scope(account_id):
             with connections[current_role()].cursor() as cursor:

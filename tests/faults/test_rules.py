@@ -8,7 +8,7 @@ import pytest
 
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.rules.models import Rule, RuleSpan
-from evalsvc.rules.queueing import enqueue
+from evalsvc.rules.tasks import enqueue_rule
 from tests.conftest import findings, new_caller, scores_of, start_worker, stop_group, wait_until
 from tests.rules.shapes import answered, new_rule, send
 
@@ -27,7 +27,7 @@ def test_each_span_is_scored_once_whenever_a_worker_is_killed() -> None:
 
     for kill in range(1, N_KILLS + 1):
         process = start_worker("experiments", concurrency=1)
-        enqueue(caller.account.pk, int(rule["id"]))
+        enqueue_rule(caller.account.pk, int(rule["id"]))
         wait_until(lambda least=kill * N_SPANS // 5: rows.count() >= least, seconds=120, pause=0.02)
         os.killpg(process.pid, 9)
         process.wait()
@@ -36,7 +36,7 @@ def test_each_span_is_scored_once_whenever_a_worker_is_killed() -> None:
         Rule.objects.using("system").filter(pk=rule["id"]).update(lease_expires_at=None)
     process = start_worker("experiments", concurrency=1)
     try:
-        enqueue(caller.account.pk, int(rule["id"]))
+        enqueue_rule(caller.account.pk, int(rule["id"]))
         wait_until(lambda: rows.count() == N_SPANS, seconds=120, pause=0.2)
     finally:
         stop_group(process)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evalsvc.evaluations.queueing import enqueue_lanes
-from evalsvc.rules import scoring
 from evalsvc.rules.models import Rule, RuleSpan
+from evalsvc.rules.samples import build_body
 from evalsvc.rules.sampling import draw_uniform
 from evalsvc.rules.worker import list_due_rules, run_rule
 from tests.conftest import Caller
@@ -236,13 +236,12 @@ def test_texts_in_logs_of_patronus(alice: Caller) -> None:
 def test_a_worker_that_lost_its_lease_stores_nothing(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     rule = new_rule(alice)
     send(alice, *(answered(f"{i}") for i in range(3)))
-    build = scoring.build_body
 
     def lose(*args: Any, **kwargs: Any) -> bytes:
         Rule.objects.using("system").filter(pk=rule["id"]).update(token=uuid.uuid4(), lease_expires_at=None)
-        return build(*args, **kwargs)
+        return build_body(*args, **kwargs)
 
-    monkeypatch.setattr(scoring, "build_body", lose)
+    monkeypatch.setattr("evalsvc.rules.scorer.build_body", lose)
     assert not run_rule(account_id=alice.account.pk, rule_id=int(rule["id"]), enqueue=enqueue_lanes)
     assert list_evaluations(alice) == []
     monkeypatch.undo()

@@ -43,7 +43,7 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 TAGS = ["rules"]
 
 
-def _request_of(shape: type[msgspec.Struct]) -> dict[str, object]:
+def _build_request(shape: type[msgspec.Struct]) -> dict[str, object]:
     return {"application/json": reference(shape)}
 
 
@@ -65,7 +65,7 @@ class RulesView(AccountView):
     @extend_schema(
         operation_id="create_rule",
         tags=TAGS,
-        request=_request_of(RuleBody),
+        request=_build_request(RuleBody),
         responses={201: answer_with(RuleAnswer)},
     )
     def post(self, request: Request) -> Response:
@@ -83,10 +83,12 @@ class RulesView(AccountView):
 class RulePreviewView(AccountView):
     """What a rule would do."""
 
+    reads = True
+
     @extend_schema(
         operation_id="preview_rule",
         tags=TAGS,
-        request=_request_of(PreviewBody),
+        request=_build_request(PreviewBody),
         responses=answers_with(RulePreview),
     )
     def post(self, request: Request) -> Response:
@@ -115,7 +117,7 @@ class RuleView(AccountView):
         return Response(RuleAnswer(rule=build_rule(get_rule(account=self.account, id=id))))
 
     @extend_schema(
-        operation_id="change_rule", tags=TAGS, request=_request_of(RuleChange), responses=answers_with(RuleAnswer)
+        operation_id="change_rule", tags=TAGS, request=_build_request(RuleChange), responses=answers_with(RuleAnswer)
     )
     def patch(self, request: Request, id: int) -> Response:
         """Change a rule, pause it, or resume it. What is scored stays; a resumed rule begins with what arrives then."""
@@ -171,7 +173,7 @@ class RuleBackfillView(AccountView):
     @extend_schema(
         operation_id="backfill_rule",
         tags=TAGS,
-        request=_request_of(BackfillBody),
+        request=_build_request(BackfillBody),
         responses={202: answer_with(BackfillAnswer)},
     )
     def post(self, request: Request, id: int) -> Response:

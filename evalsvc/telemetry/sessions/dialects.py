@@ -72,7 +72,7 @@ def _convert_result(part: Document) -> Document:
 
 
 def split_history(messages: Sequence[Any]) -> Sides:
-    """Return a history whose last message is what an agent has answered."""
+    """Return a history as two sides: a last message of the assistant is the answer."""
     is_answered = bool(messages) and isinstance(messages[-1], dict) and messages[-1].get("role") == "assistant"
     return (list(messages[:-1]), list(messages[-1:])) if is_answered else (list(messages), [])
 

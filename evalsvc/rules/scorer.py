@@ -6,7 +6,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.db import connections
 from django.db.models import F
@@ -18,10 +18,10 @@ from evalsvc.evaluations.bulk.rows import BatchRow
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.rest.idempotent_rows import IdempotentResult
 from evalsvc.rest.problems import Invalid
-from evalsvc.rules.mapping import Unmappable, build_body, build_sample, describe_problem
-from evalsvc.rules.matching import CandidateSpan
+from evalsvc.rules.candidates import CandidateSpan
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import RuleParts, read_parts
+from evalsvc.rules.samples import Unmappable, build_body, build_sample, describe_problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
 ROWS_AT_ONCE = 50
@@ -182,7 +182,7 @@ class Scorer:
             raise LostLease
         self._count(Counter(reason for reason, _ in written), Counter(before for _, before in written if before))
 
-    def _build_values(self, outcomes: Sequence[SpanOutcome]) -> dict[str, object]:
+    def _build_values(self, outcomes: Sequence[SpanOutcome]) -> dict[str, Any]:
         spans = [outcome.candidate.span for outcome in outcomes]
         return {
             "account": self.rule.account_id,

@@ -12,7 +12,7 @@ from evalsvc.evaluations.wire.request import read_call
 from evalsvc.rest.bodies.names import app_error
 from evalsvc.rest.problems import Invalid
 from evalsvc.rules.bodies import SpanMapping
-from evalsvc.rules.matching import CandidateSpan
+from evalsvc.rules.candidates import CandidateSpan
 from evalsvc.rules.models import RuleSpan
 
 POINTED = ("input", "output", "contexts", "gold_answer", "system_prompt", "conversation", "reference")

@@ -71,7 +71,7 @@ def read_candidates(account_id: int, spans: Sequence[Span]) -> list[CandidateSpa
     own = find_own(account_id, spans)
     kept = [span for span in spans if span.pk not in own]
     candidates = [CandidateSpan(span, read_span(span.attributes, span.events, name=span.name)) for span in kept]
-    silent = [one.span for one in candidates if one.content.output is None and not one.content.tool_calls]
+    silent = [row.span for row in candidates if row.content.output is None and not row.content.tool_calls]
     logs = _load_logs(account_id, silent)
     return [_add_logs(candidate, logs) for candidate in candidates]
 
