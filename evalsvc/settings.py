@@ -317,6 +317,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "benchmarks", "description": "A frozen question, asked of one config after another."},
         {"name": "reports", "description": "An experiment as one page, and as one file."},
         {"name": "telemetry", "description": "Spans and logs of OpenTelemetry."},
+        {"name": "rules", "description": "Evaluators that score the spans that arrive."},
         {"name": "projects", "description": "Where evaluations and experiments belong."},
         {"name": "events", "description": "What servers of yours are told."},
         {"name": "accounts", "description": "Whose key this is, its settings, and all that it holds."},
