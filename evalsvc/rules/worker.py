@@ -22,7 +22,7 @@ from evalsvc.telemetry.models import Span
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
 
 LEASE_SECONDS, LONGEST_SECONDS = 60, 20.0
-PAGE, PORTION = 2000, 100
+PAGE, PORTION = 500, 100
 """Spans that are looked at by their ids, and spans that are read at once."""
 PORTION_BYTES = 4 * 1024 * 1024
 REVISIT_HOURS = 1
