@@ -95,6 +95,16 @@ app.conf.update(
             "schedule": 5.0,
             "options": {"queue": "system", "expires": 5},
         },
+        "sweep_rules": {
+            "task": "evalsvc.rules.sweep",
+            "schedule": 2.0,
+            "options": {"queue": "system", "expires": 4},
+        },
+        "prune_rules": {
+            "task": "evalsvc.rules.prune",
+            "schedule": 60.0,
+            "options": {"queue": "system", "expires": 60},
+        },
         "delete_accounts": {
             "task": "evalsvc.ops.delete_accounts",
             "schedule": 15.0,
@@ -117,7 +127,7 @@ app.steps["consumer"].add("evalsvc.ops.liveness.heartbeat:Heartbeat")
 app.autodiscover_tasks(
     [
         *("evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"),
-        *("evalsvc.comparisons", "evalsvc.ops", "evalsvc.accounts"),
+        *("evalsvc.comparisons", "evalsvc.rules", "evalsvc.ops", "evalsvc.accounts"),
     ]
 )
 

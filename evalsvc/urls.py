@@ -25,6 +25,7 @@ from evalsvc.projects import urls as projects
 from evalsvc.prompts import urls as prompts
 from evalsvc.reports import urls as reports
 from evalsvc.reviews import urls as reviews
+from evalsvc.rules import urls as rules
 from evalsvc.telemetry import urls as telemetry
 
 handler400 = "evalsvc.rest.problems.bad_request"
@@ -36,7 +37,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 # below /console/.
 APPS = (
     evaluations, ops, console, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry,
-    calibrations, prompts, events, comparisons, reviews, gates, benchmarks, reports,
+    calibrations, prompts, events, comparisons, reviews, rules, gates, benchmarks, reports,
     openai_evals,
 )  # fmt: skip
 urlpatterns = [

@@ -50,6 +50,7 @@ NOUNS = (
         "benchmarks",
         "reports",
         "telemetry",
+        "rules",
         "whoami",
     ),
     "aggregates",

@@ -16,6 +16,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Is this answer good?": (
         *("evaluators", "tool-calls", "judges", "own-models", "connections", "providers", "prompts", "reviews"),
         "trust-your-judge",
+        "rules",
     ),
     "Is this version better?": (
         "experiments",

@@ -87,6 +87,8 @@ TABLES = (
     Table("prompts_prompt"),
     Table("projects_app"),
     Table("projects_project"),
+    *_build_child_tables("rules_rule", "rule_id", "rules_rulespan", "rules_rulebackfill"),
+    Table("rules_rule"),
     Table("telemetry_span"),
     Table("telemetry_logrecord"),
     Table("catalog_profilerevision"),

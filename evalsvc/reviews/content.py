@@ -15,12 +15,9 @@ from evalsvc.experiments.models import Config, Output, Score
 from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
 from evalsvc.reviews.models import Review, ReviewItem
 from evalsvc.telemetry.models import Span
+from evalsvc.telemetry.reader import read_span
 
 ANSWER = "output"
-SPAN_TEXTS = {
-    "input": ("input.value", "gen_ai.input.messages", "gen_ai.prompt", "gen_ai.system_instructions"),
-    "output": ("output.value", "gen_ai.output.messages", "gen_ai.completion"),
-}
 Kind = Review.Kind
 
 
@@ -168,12 +165,8 @@ def _load_spans(account: Account, review: Review, items: Sequence[ReviewItem]) -
 def _build_span_content(row: Span | None) -> Content:
     if row is None:
         return Content()
-    attributes = row.attributes if isinstance(row.attributes, dict) else {}
-    texts = {
-        side: next((readable_text(attributes[name]) for name in names if name in attributes), None)
-        for side, names in SPAN_TEXTS.items()
-    }
-    output = (
-        texts["output"] if texts["output"] is not None else readable_text({"name": row.name, "attributes": attributes})
-    )
-    return Content([ShownText(output)], input=texts["input"], label_of=("span", row.span_id))
+    content = read_span(row.attributes, row.events, name=row.name)
+    output = content.output
+    if output is None:
+        output = readable_text({"name": row.name, "attributes": row.attributes})
+    return Content([ShownText(output)], input=content.input, contexts=content.contexts, label_of=("span", row.span_id))

@@ -32,6 +32,7 @@ READS = {
     ("post", "/v1/evaluation-results/search"),
     ("post", "/v1/experiments/preview"),
     ("post", "/v1/aggregates"),
+    ("post", "/v1/rules/preview"),
     ("post", "/v1/otel/logs/search"),
     ("post", "/v1/otel/spans/search"),
     ("post", "/v1/trace-insight/search"),
@@ -99,6 +100,11 @@ BODIES: dict[tuple[str, str], Any] = {
     ("patch", "/v1/connections/{id}"): {"rpm": 5},
     ("delete", "/v1/connections/{id}"): None,
     ("post", "/v1/connections/{id}/test"): None,
+    ("post", "/v1/rules"): {"name": "new", "evaluators": [{"evaluator": "exact-match"}]},
+    ("post", "/v1/rules/preview"): {},
+    ("patch", "/v1/rules/{id}"): {"name": "newer"},
+    ("delete", "/v1/rules/{id}"): None,
+    ("post", "/v1/rules/{id}/backfill"): {"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"},
     ("post", "/v1/traces"): {},
     ("post", "/v1/traces/v1/traces"): {},
     ("post", "/v1/logs"): {},
@@ -216,10 +222,13 @@ def belongings() -> Belongings:
     rules = [{"metric": "accuracy", "at_least": 0.5}]
     candidate = {"experiment_id": run.id, "config": run.configs[1]}
     gate_id = alice.post("/v1/gates", {"name": MARK, "candidate": candidate, "rules": rules}).json()["gate"]["id"]
+    rule = {"name": MARK, "evaluators": [{"evaluator": "exact-match"}], "tags": {MARK: MARK}}
+    rule_id = alice.post("/v1/rules", rule).json()["rule"]["id"]
     compared = {"experiment_id": run.id, "name": MARK, "judge": {"metric": "accuracy"}}
     comparison_id = alice.post("/v1/comparisons", compared).json()["comparison"]["id"]
     ids = {
         **{path: comparison_id for _, path in operations() if path.startswith("/v1/comparisons/{")},
+        **{path: rule_id for _, path in operations() if path.startswith("/v1/rules/{")},
         "/v1/saved-searches/{id}": search,
         "/v1/gates/{id}": gate_id,
         "/v1/prompt-definitions/{id}": prompt["prompt_definition_id"],

@@ -187,3 +187,23 @@ def test_a_reader_and_a_stranger_add_nothing(reader: Visitor, alice: Caller, cha
     assert reader.post(f"{page}/dataset", dataset="new", name="talks").status_code == 403
     theirs = talk(charlie)
     assert reader.get(f"traces/{theirs.trace_id}").status_code == 404
+
+
+def test_texts_of_other_conventions_are_shown(reader: Visitor, alice: Caller) -> None:
+    trace = new_id()
+    attributes = {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.prompt.messages": '[{"role": "user", "content": "Where is order 7?"}]',
+        "ai.response.text": "It is sent.",
+        "ai.model.id": "small-1",
+        "ai.usage.promptTokens": 12,
+        "ai.usage.completionTokens": 3,
+    }
+    pairs = [attribute(key, value) for key, value in attributes.items()]
+    broken = [attribute("gen_ai.input.messages", "{broken"), attribute("gen_ai.output.messages", 7)]
+    sent(alice, made(trace, new_id(8), "ask", attributes=pairs), made(trace, new_id(8), "broken", attributes=broken))
+    page = reader.text(f"traces/{trace}")
+
+    assert "<h3>Input</h3>" in page and "Where is order 7?" in page
+    assert "<h3>Output</h3>" in page and "It is sent." in page
+    assert "small-1" in page and "12 input tokens, 3 output tokens" in page

@@ -6,13 +6,17 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.db import connections
 
+from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.local.supervisor.demo.evaluation import write_demo_env
+from evalsvc.rules.worker import list_due_rules, run_rule
 from tests.conftest import Caller, new_caller
 from tests.experiments.conftest import scheduling
 from tests.serving import serving
@@ -55,7 +59,27 @@ def scheduler_running() -> Iterator[None]:
 
 
 @pytest.fixture
-def reader(web: str, scheduler_running: None) -> Iterator[Reader]:
+def rules_running() -> Iterator[None]:
+    """A worker of rules."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(0.2):
+            for account_id, id in list_due_rules():
+                run_rule(account_id=account_id, rule_id=id, enqueue=enqueue_lanes)
+        connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.fixture
+def reader(web: str, scheduler_running: None, rules_running: None) -> Iterator[Reader]:
     """A reader with an account as the first `make up` leaves it: nothing is in it."""
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:

@@ -21,7 +21,7 @@ from tests.datasets.shapes import new_version
 from tests.evaluations.bulk.shapes import BATCH, exact
 from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
-from tests.factories import chat, make_connection, make_dataset, make_experiment
+from tests.factories import chat, make_connection, make_dataset, make_experiment, ok
 from tests.nightly.shapes import new_benchmark
 from tests.prompts.shapes import GREETING, revise
 from tests.reviews import shapes as reviews
@@ -160,6 +160,9 @@ SET_LABELS, REMOVE_LABELS = (f"/v1/prompt-revisions/{{id}}/{verb}-labels" for ve
 TEST_EVENT, REPLAY = "/v1/event-endpoints/{id}/test", "/v1/event-deliveries/{id}/replay"
 GATES = "/v1/gates"
 SEARCHES = "/v1/saved-searches"
+RULES, BACKFILL = "/v1/rules", "/v1/rules/{id}/backfill"
+RULE = {"name": "answers", "evaluators": [{"evaluator": "pii"}]}
+RANGE = {"since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"}
 GATE = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.5}]}
 CALIBRATION = {"evaluator": "toxicity", "rows": labelled(60), "apply": {"name": "calibrated"}}
 CLOSE, SKIP = "/v1/reviews/{id}/close", "/v1/reviews/{id}/items/{item_id}/skip"
@@ -208,6 +211,9 @@ ROUTES: dict[str, Route] = {
     REPLAY: lambda caller: (REPLAY.format(id=send_test_event(caller, new_endpoint(caller)["id"])["id"]), {}),
     CALIBRATIONS: lambda caller: (CALIBRATIONS, CALIBRATION),
     GATES: lambda caller: (GATES, GATE),
+    RULES: lambda caller: (RULES, RULE),
+    f"{RULES}/preview": lambda caller: (f"{RULES}/preview", {}),
+    BACKFILL: lambda caller: (BACKFILL.format(id=ok(caller.post(RULES, RULE), 201)["rule"]["id"]), RANGE),
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
     "/v1/datasets/conversations": conversations_route,
@@ -250,7 +256,7 @@ ROUTES: dict[str, Route] = {
     SKIP: item_route("skip"),
     "/v1/reviews/{id}/import": review_route("import", {"format": "csv", "text": "item_id\n"}),
 }
-CREATED = {SEARCHES, "/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
+CREATED = {SEARCHES, RULES, "/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
 NO_CONTENT = {
@@ -283,4 +289,4 @@ NOT_REPLAYED = {"/v1/connections/{id}/test", "/v1/webhook-secret/rotate", "/v1/t
 
 def status_of(route: str) -> int:
     """What a call that is obeyed answers with."""
-    return 201 if route in CREATED else 204 if route in NO_CONTENT else 200
+    return 201 if route in CREATED else 204 if route in NO_CONTENT else 202 if route == BACKFILL else 200

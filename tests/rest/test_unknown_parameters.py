@@ -26,6 +26,7 @@ OWN = {
     "/v1/gates",
     "/v1/history",
     "/v1/reviews",
+    "/v1/rules",
     "/v1/saved-searches",
 }
 

@@ -650,3 +650,29 @@ def test_large_sessions_are_read_one_at_a_time(alice: Caller, monkeypatch: pytes
     turns.leave(alice.account.pk)
     assert ask().status_code == 200
     assert not turns._holders and not turns._queues
+
+
+def test_the_ai_sdk_and_pydantic_ai(alice: Caller) -> None:
+    sdk, agent = Recorder("sdk"), Recorder("agent")
+    asked = [{"role": "user", "content": [{"type": "text", "text": "Where is order 7?"}]}]
+    outer = sdk.write("ai.generateText", {"ai.prompt": json.dumps({"messages": asked})}, seconds=10)
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "find", "input": {"id": 7}}
+    result = {
+        "type": "tool-result",
+        "toolCallId": "c1",
+        "toolName": "find",
+        "output": {"type": "text", "value": "sent"},
+    }
+    more = [*asked, {"role": "assistant", "content": [call]}, {"role": "tool", "content": [result]}]
+    sdk.write("doGenerate", {"ai.prompt.messages": json.dumps(more), "ai.response.text": "It is sent."}, outer)
+    history = [
+        user("Where is order 7?"),
+        called("c1", "find", id=7),
+        {"role": "user", "parts": [{"type": "tool_call_response", "id": "c1", "name": "find", "result": "sent"}]},
+        build_message("It is sent."),
+    ]
+    agent.write("agent run", {"pydantic_ai.all_messages": json.dumps(history), "final_result": "It is sent."})
+    store(alice, *sdk.spans, *agent.spans)
+
+    assert show(read(alice, session="sdk")) == WHOLE[:4]
+    assert show(read(alice, session="agent")) == WHOLE[:4]

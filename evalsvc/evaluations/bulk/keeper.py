@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from django.db import DatabaseError, connections
@@ -32,12 +32,19 @@ from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import answer_interval
 from evalsvc.infra.locks import EQUAL_CALLS
-from evalsvc.rest.idempotent_rows import RowsClaim
+from evalsvc.rest.idempotent_rows import IdempotentResult
 from evalsvc.rest.problems import Problem, as_problem
 from evalsvc.tenancy.scope import account_scope, current_role
 
 log = logging.getLogger(__name__)
 Pair = tuple[str, str]
+
+
+class BatchClaim(Protocol):
+    """Who writes down, in the transaction that stores samples, what became of them."""
+
+    def keep(self, rows: dict[int, IdempotentResult]) -> None:
+        """Write what became of samples by their indices. An error undoes the evaluations too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class Keeper:
 
     account_id: int
     epoch: str | None
-    claim: RowsClaim | None
+    claim: BatchClaim | None
     expects_repeats: bool
     batch_id: int = field(default_factory=partial(secrets.randbits, 63))
 

@@ -89,6 +89,14 @@ def _n_queries(name: str) -> str:
 
 
 INSTEAD: dict[str, Mapping[str, str]] = {
+    "rules_rule": {
+        "state": "'paused'",
+        # Transactions are counted by each database.
+        "marks": "'[]'::jsonb",
+        "token": "NULL::uuid",
+        "lease_expires_at": "NULL::timestamptz",
+    },
+    "rules_rulebackfill": {"state": "'finished'", "finished_at": "coalesce(t.finished_at, now())"},
     "judges_connection": {"is_enabled": "t.is_enabled AND t.secret IS NULL"},
     "comparisons_outputcomparison": {
         "state": "CASE t.state WHEN 'running' THEN 'stopped' ELSE t.state END",

@@ -10,19 +10,29 @@ from typing import Any
 
 import orjson
 
-VALUE_NAMES = frozenset(("input.value", "output.value", "langfuse.observation.input", "langfuse.observation.output"))
+VALUE_NAMES = frozenset(
+    (
+        *("input.value", "output.value", "langfuse.observation.input", "langfuse.observation.output"),
+        *("request_data", "response_data", "ai.prompt", "gen_ai.prompt", "gen_ai.completion"),
+    )
+)
 """Any text, which may be the JSON of messages."""
 NAMES = VALUE_NAMES.union(
-    ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
+    (
+        *("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions"),
+        *("ai.prompt.messages", "pydantic_ai.all_messages", "all_messages_events"),
+    )
 )
-"""OpenTelemetry's are lists, or the JSON of lists."""
+"""Those of OpenTelemetry and pydantic-ai are lists, or the JSON of lists."""
 FLAT_PREFIXES = ("llm.input_messages.", "llm.output_messages.", "llm.tools.")
 """OpenInference has an attribute for each part of a message."""
 TRACELOOP_PREFIXES = ("gen_ai.prompt.", "gen_ai.completion.", "llm.request.functions.")
 """OpenLLMetry has one too."""
+THREAD_NAMES = ("metadata.thread_id", "langfuse.trace.metadata.thread_id", "langsmith.metadata.thread_id")
 CONVERSATION_NAMES = (
     *("gen_ai.conversation.id", "session.id", "langfuse.session.id"),
-    *("metadata.thread_id", "langfuse.trace.metadata.thread_id", "langsmith.metadata.thread_id"),
+    *("ai.telemetry.metadata.sessionId", "traceloop.association.properties.session_id"),
+    *THREAD_NAMES,
 )
 MAX_ID = 255
 CAPS = (65_536, 16_384, 4_096, 1_024, 256, 64)
@@ -37,6 +47,16 @@ def find_conversation_id(attributes: Mapping[str, Any]) -> str | None:
     for name in CONVERSATION_NAMES:
         if (found := _read_id(attributes.get(name))) is not None:
             return found
+    return _find_in_metadata(attributes)
+
+
+def find_thread_id(attributes: Mapping[str, Any]) -> str | None:
+    """Return the id of the thread that a span belongs to, as LangGraph writes it; None without one."""
+    found = next((id for name in THREAD_NAMES if (id := _read_id(attributes.get(name))) is not None), None)
+    return found if found is not None else _find_in_metadata(attributes)
+
+
+def _find_in_metadata(attributes: Mapping[str, Any]) -> str | None:
     metadata = attributes.get("metadata")
     if isinstance(metadata, str) and "thread_id" in metadata:
         try:

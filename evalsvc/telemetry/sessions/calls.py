@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from evalsvc.telemetry.attributes import ARGUMENTS, RESULTS, find_value
 from evalsvc.telemetry.sessions.messages import Document, parse, write_json
 from evalsvc.telemetry.sessions.rows import FAILED, MODEL_KINDS, TOOL_KINDS, SpanRow
 from evaluators.conversations.blocks import read_result
 from evaluators.conversations.transcript import Unreadable
 
-ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "input.value", "langfuse.observation.input")
-RESULTS = ("gen_ai.tool.call.result", "output.value", "langfuse.observation.output")
 MISSING = {"missing": True}
 
 
@@ -55,7 +54,7 @@ def build_messages(rows: Sequence[SpanRow], attributes: Mapping[int, Mapping[str
 def _add_call(step: _Step, row: SpanRow, attributes: Mapping[str, Any], used: set[str]) -> None:
     id = row.call_id if row.call_id and row.call_id not in used else f"{row.trace_id}-{row.span_id}"
     used.add(id)
-    arguments, result = _find(attributes, ARGUMENTS), _find(attributes, RESULTS)
+    arguments, result = find_value(attributes, ARGUMENTS), find_value(attributes, RESULTS)
     # Unknown arguments are equal to none.
     known = {"raw": ""} if arguments is None else {"arguments": _read_arguments(arguments)}
     step.calls.append({"id": id, "name": row.tool, **known})
@@ -69,10 +68,6 @@ def _add_call(step: _Step, row: SpanRow, attributes: Mapping[str, Any], used: se
         }
     )
     step.ends_at = max(step.ends_at, row.ended_at)
-
-
-def _find(attributes: Mapping[str, Any], names: Sequence[str]) -> Any:
-    return next((attributes[name] for name in names if attributes.get(name) is not None), None)
 
 
 def _read_arguments(arguments: Any) -> str:

@@ -8,6 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsvc.telemetry.otlp.messages import FLAT_PREFIXES, TRACELOOP_PREFIXES
+from evalsvc.telemetry.sessions.dialects import (
+    AI_SDK_NAMES,
+    EVENT_LOGS,
+    HISTORY,
+    is_event_log,
+    read_ai_sdk,
+    read_event_log,
+    read_events,
+    split_history,
+)
 from evalsvc.telemetry.sessions.rows import MESSAGE_EVENT
 from evaluators.checks.json_text import NotJson, read_json
 from evaluators.conversations.reader import (
@@ -21,11 +31,11 @@ from evaluators.conversations.reader import (
 from evaluators.conversations.transcript import Unreadable, is_entry
 from evaluators.messages import Call, Conversation, Message
 
-VALUES = (("input.value", "output.value"), ("langfuse.observation.input", "langfuse.observation.output"))
-TOKENS = {
-    "input_tokens": ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt"),
-    "output_tokens": ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion"),
-}
+VALUES = (
+    *(("input.value", "output.value"), ("langfuse.observation.input", "langfuse.observation.output")),
+    *(("request_data", "response_data"), ("mlflow.spanInputs", "mlflow.spanOutputs")),
+    *(("traceloop.entity.input", "traceloop.entity.output"), ("gen_ai.prompt", "gen_ai.completion")),
+)
 CALL_MEMBERS = ("id", "name", "arguments")
 Document = dict[str, Any]
 
@@ -55,15 +65,30 @@ def read_messages(attributes: Mapping[str, Any], events: Sequence[Any]) -> SpanM
         tools = _select(attributes, FLAT_PREFIXES[2])
         return _build(_select(attributes, FLAT_PREFIXES[0]) | tools, _select(attributes, FLAT_PREFIXES[1]) or None)
     if any(name.startswith(TRACELOOP_PREFIXES[:2]) for name in attributes):
-        prompts, completions, functions = (_number(attributes, prefix) for prefix in TRACELOOP_PREFIXES)
+        prompts, completions, functions = (number_attributes(attributes, prefix) for prefix in TRACELOOP_PREFIXES)
         asked = [_build_numbered(entry, "user") for entry in prompts]
         said = [_build_numbered(entry, "assistant") for entry in completions[:1]]
         defined = [entry | {"parameters": _parse_text(entry.get("parameters"))} for entry in functions]
         return _build({"messages": asked, "tools": defined or None}, said)
+    if (read := _read_dialects(attributes, events)) is not None:
+        return _build({"messages": read[0]} if read[0] else None, read[1] or None)
     return next(filter(None, (_read_values(attributes, *names) for names in VALUES)), None)
 
 
-def _number(attributes: Mapping[str, Any], prefix: str) -> list[Document]:
+def _read_dialects(attributes: Mapping[str, Any], events: Sequence[Any]) -> tuple[list[Any], list[Any]] | None:
+    """Return the messages of a framework, those that went in and those that came out; None without any."""
+    for name in AI_SDK_NAMES:
+        if attributes.get(name) is not None:
+            return read_ai_sdk(attributes, _parse_text(attributes[name]))
+    if attributes.get(HISTORY) is not None and is_message_log(entries := parse(attributes[HISTORY], HISTORY)):
+        return split_history(entries)
+    for name in EVENT_LOGS:
+        if is_event_log(entries := _parse_text(attributes.get(name))):
+            return read_event_log(entries)
+    return read_events(events)
+
+
+def number_attributes(attributes: Mapping[str, Any], prefix: str) -> list[Document]:
     """Return what numbered attributes such as `gen_ai.prompt.0.role` say, by their numbers; others are left out."""
     entries: dict[int, Document] = {}
     for name, value in _select(attributes, prefix).items():
@@ -80,7 +105,7 @@ def _build_numbered(entry: Document, role: str) -> Document:
         "role": entry.get("role", role),
         "content": content if isinstance(content, list) else entry.get("content"),
     }
-    if calls := _number(entry, "tool_calls."):
+    if calls := number_attributes(entry, "tool_calls."):
         message["tool_calls"] = [{name: call[name] for name in CALL_MEMBERS if name in call} for call in calls]
     if entry.get("tool_call_id"):
         message["tool_call_id"] = entry["tool_call_id"]
@@ -137,7 +162,8 @@ def find_log(value: Any) -> list[Any] | None:
         if is_message_log(held):
             return list(held)
     if isinstance(choices := value.get("choices"), list) and choices and isinstance(choices[0], dict):
-        value = choices[0].get("message")
+        value = choices[0]
+    value = value.get("message", value)
     return [value] if is_entry(value) else None
 
 
@@ -166,15 +192,6 @@ def is_repeated(attributes: Mapping[str, Any], later: Mapping[str, Any]) -> bool
     if not isinstance(asked, str) or not isinstance(repeated, str) or asked[-2:] != "}]":
         return False
     return repeated.startswith(asked[:-1]) and repeated[len(asked) - 1 : len(asked)] in (",", "]")
-
-
-def count_tokens(attributes: Mapping[str, Any]) -> dict[str, int]:
-    """Return the tokens that a span says it took."""
-    counts = {
-        total: next((attributes[name] for name in names if type(attributes.get(name)) is int), None)
-        for total, names in TOKENS.items()
-    }
-    return {name: count for name, count in counts.items() if count is not None}
 
 
 def write_message(message: Message) -> Document:

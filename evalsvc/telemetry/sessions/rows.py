@@ -27,7 +27,8 @@ SELECT s.id, s.trace_id, s.span_id, s.parent_span_id, s.conversation_id, s.start
   coalesce(a."gen_ai.tool.call.id", a."tool_call.id"),
   coalesce(a."gen_ai.tool.name", a."tool.name", s.name),
   coalesce(a."gen_ai.input.messages", a."gen_ai.output.messages", a."llm.input_messages.0.message.role",
-    a."llm.output_messages.0.message.role", a."gen_ai.prompt.0.role", a."gen_ai.completion.0.role") IS NOT NULL
+    a."llm.output_messages.0.message.role", a."gen_ai.prompt.0.role", a."gen_ai.completion.0.role",
+    a."ai.prompt.messages", a."ai.prompt", a."pydantic_ai.all_messages", a."all_messages_events") IS NOT NULL
     OR s.events @> '[{{"name": "{MESSAGE_EVENT}"}}]',
   left(ltrim(coalesce(a."input.value", a."langfuse.observation.input") #>> '{{}}'), 1) IN ('[', '{{')
 FROM telemetry_span s CROSS JOIN LATERAL jsonb_to_record(s.attributes) AS a(
@@ -35,7 +36,8 @@ FROM telemetry_span s CROSS JOIN LATERAL jsonb_to_record(s.attributes) AS a(
   "openinference.span.kind" text, "gen_ai.tool.call.id" text, "tool_call.id" text, "gen_ai.tool.name" text,
   "tool.name" text, "gen_ai.input.messages" jsonb, "gen_ai.output.messages" jsonb,
   "llm.input_messages.0.message.role" jsonb, "llm.output_messages.0.message.role" jsonb, "input.value" jsonb,
-  "gen_ai.prompt.0.role" jsonb, "gen_ai.completion.0.role" jsonb, "langfuse.observation.input" jsonb)
+  "gen_ai.prompt.0.role" jsonb, "gen_ai.completion.0.role" jsonb, "ai.prompt.messages" jsonb, "ai.prompt" jsonb,
+  "pydantic_ai.all_messages" jsonb, "all_messages_events" jsonb, "langfuse.observation.input" jsonb)
 WHERE s.account_id = %(account)s AND s.trace_id """  # noqa: S608  a name of ours
 OF_SESSION = """IN (
   SELECT trace_id FROM telemetry_span WHERE account_id = %(account)s AND conversation_id = %(id)s)"""

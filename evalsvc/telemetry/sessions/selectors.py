@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsvc.problems import NotFound
 from evalsvc.rest.edge.time_limit import in_time
+from evalsvc.telemetry.attributes import count_tokens
 from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
 from evalsvc.telemetry.sessions.calls import build_messages
@@ -16,7 +17,6 @@ from evalsvc.telemetry.sessions.history import History, UnreadableSession
 from evalsvc.telemetry.sessions.messages import (
     Document,
     SpanMessages,
-    count_tokens,
     is_repeated,
     read_messages,
     write_message,

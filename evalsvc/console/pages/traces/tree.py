@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from functools import cached_property
 
 from django.utils.safestring import SafeString
 
@@ -13,18 +13,15 @@ from evalsvc.console.parts.marks import build_json_block, marked_text
 from evalsvc.reports.page.elements import element
 from evalsvc.telemetry.answers import KINDS, STATUSES
 from evalsvc.telemetry.models import LogRecord, Span
+from evalsvc.telemetry.reader import SpanContent, read_span
 
-INPUT_TOKENS = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
-OUTPUT_TOKENS = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
-MODELS = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
-TEXTS = {"input.value": "Input", "output.value": "Output"}
 FAILED = 2
 MAX_INDENT = 12
 """Deeper spans stand as far in: no page is wide enough for more."""
 SMALLEST = 0.4
 
 
-@dataclass(slots=True)
+@dataclass
 class TraceNode:
     """A span with its children."""
 
@@ -62,27 +59,38 @@ class TraceNode:
         code = self.span.status_code
         return STATUSES[code].lower() if 0 <= code < len(STATUSES) else str(code)
 
+    @cached_property
+    def content(self) -> SpanContent:
+        """What the span says went in and came out."""
+        return read_span(
+            self.span.attributes,
+            self.span.events,
+            name=self.span.name,
+            logs=[(log.attributes, log.body) for log in self.logs],
+        )
+
     @property
     def tokens(self) -> tuple[int | None, int | None]:
         """Return the tokens read and written, where the span tells them."""
-        return first_count(self.span.attributes, INPUT_TOKENS), first_count(self.span.attributes, OUTPUT_TOKENS)
+        return self.content.tokens.get("input_tokens"), self.content.tokens.get("output_tokens")
 
     @property
     def model(self) -> str:
         """Return the model that answered."""
-        model = next((self.span.attributes[name] for name in MODELS if name in self.span.attributes), "")
-        return model if isinstance(model, str) else ""
+        return self.content.model or ""
 
     @property
     def texts(self) -> list[tuple[str, SafeString]]:
         """Return what went in and came out, where the span tells it."""
-        rows = ((title, self.span.attributes.get(name)) for name, title in TEXTS.items())
-        return [(title, marked_text(text)) for title, text in rows if isinstance(text, str)]
+        rows = (("Input", self.content.input), ("Output", self.content.output))
+        return [(title, marked_text(text)) for title, text in rows if text is not None]
 
     @property
     def attributes(self) -> SafeString | None:
         """Return the other attributes, events and links as they came."""
-        attributes = {name: value for name, value in self.span.attributes.items() if name not in TEXTS}
+        texts = (self.content.input, self.content.output)
+        sent = self.span.attributes if isinstance(self.span.attributes, dict) else {}
+        attributes = {name: value for name, value in sent.items() if not isinstance(value, str) or value not in texts}
         formatted = {
             "attributes": attributes,
             "events": self.span.events,
@@ -100,19 +108,6 @@ class TraceNode:
         )
         line = element("line", class_="scale", x1="0", x2="100%", y1=4, y2=4)
         return element("svg", line, bar, class_="timing", height=8, aria_hidden="true")
-
-
-def first_count(attributes: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    """Return the first of some attributes that is a count."""
-    values = (attributes.get(name) for name in names)
-    return next(
-        (
-            int(value)
-            for value in values
-            if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
-        ),
-        None,
-    )
 
 
 def duration_words(nanoseconds: int) -> str:

@@ -1,0 +1,120 @@
+"""The request bodies of rules."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+from rest_framework import serializers
+
+from evalsvc.evaluations.wire.request import KnownRef
+from evalsvc.rest.bodies.fields import StrictText
+from evalsvc.telemetry.attributes import KIND_WORDS
+
+MOST_EVALUATORS = 20
+MOST_ATTRIBUTES = 20
+LARGEST_CAP = 1_000_000
+Name = Annotated[str, Meta(min_length=1, max_length=255)]
+Names = Name | Annotated[list[Name], Meta(min_length=1, max_length=50)]
+Pointer = Annotated[str, Meta(pattern="^/", max_length=500)]
+Kind = Literal["llm", "tool", "agent", "retriever", "embedding", "reranker", "guardrail", "chain"]
+KINDS = frozenset(KIND_WORDS.values()) - {"evaluator"}
+Status = Literal["unset", "ok", "error"]
+
+
+class SpanFilter(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """Which spans a rule is about: all conditions hold. A list means any of its values."""
+
+    service_name: Names | None = None
+    span_name: Names | None = None
+    app: Names | None = None
+    kind: Kind | Annotated[list[Kind], Meta(min_length=1)] | None = None
+    model: Names | None = None
+    status: Status | Annotated[list[Status], Meta(min_length=1)] | None = None
+    attributes: (
+        Annotated[dict[Name, str | int | float | bool], Meta(min_length=1, max_length=MOST_ATTRIBUTES)] | None
+    ) = None
+    text: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
+
+
+class SpanMapping(Struct, forbid_unknown_fields=True, omit_defaults=True):
+    """What of a span evaluators read: by the span reader (`auto`), and by JSON pointers into the span."""
+
+    preset: Literal["auto", "none"] = "auto"
+    input: Pointer | None = None
+    output: Pointer | None = None
+    contexts: Pointer | None = None
+    gold_answer: Pointer | None = None
+    system_prompt: Pointer | None = None
+    conversation: Pointer | None = None
+    reference: Pointer | None = None
+
+
+class Sampling(Struct, forbid_unknown_fields=True):
+    """The share of traces, or of sessions, that are drawn: all matching spans of one are scored, or none."""
+
+    rate: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    by: Literal["trace", "session"] = "trace"
+
+
+class RuleEvaluator(KnownRef):
+    """An evaluator with its profile, as POST /v1/evaluate takes it."""
+
+
+class RuleBody(Struct, forbid_unknown_fields=True):
+    """What POST /v1/rules takes."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)]
+    filter: SpanFilter | None = None
+    mapping: SpanMapping | None = None
+    sampling: Sampling | None = None
+    cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | None = None
+    app: str | None = None
+    tags: dict[str, str] | None = None
+    state: Literal["active", "paused"] = "active"
+
+
+class RuleChange(Struct, forbid_unknown_fields=True):
+    """What shall be otherwise; what is left out, or null, stays. A cap of 0 ends the cap."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
+    evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)] | None = None
+    filter: SpanFilter | None = None
+    mapping: SpanMapping | None = None
+    sampling: Sampling | None = None
+    cap_per_hour: Annotated[int, Meta(ge=0, le=LARGEST_CAP)] | None = None
+    app: str | None = None
+    tags: dict[str, str] | None = None
+    state: Literal["active", "paused"] | None = None
+
+
+class PreviewBody(Struct, forbid_unknown_fields=True):
+    """What POST /v1/rules/preview takes: the parts of a rule that decide what is sent."""
+
+    filter: SpanFilter | None = None
+    mapping: SpanMapping | None = None
+    evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)] | None = None
+
+
+class BackfillBody(Struct, forbid_unknown_fields=True):
+    """The range of time in which spans began: from `since`, up to and without `until`."""
+
+    since: Annotated[datetime, Meta(tz=True)]
+    until: Annotated[datetime, Meta(tz=True)]
+
+
+class RulesQuery(serializers.Serializer[object]):
+    """The query of the lists."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=200, default=50)
+    cursor = StrictText(max_length=500, required=False)
+
+
+class RuleSpansQuery(RulesQuery):
+    """The query of the spans of a rule."""
+
+    reason = serializers.ChoiceField(
+        ["over_cap", "no_output", "unreadable", "invalid"], required=False, help_text="Only those dropped for this."
+    )

@@ -1,0 +1,149 @@
+"""Which spans a filter means: a part in SQL, and the rest by the reader of spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.db.models import Q
+
+from evalsvc.rules.bodies import SpanFilter
+from evalsvc.telemetry.attributes import KIND_WORDS, KINDS, find_kind
+from evalsvc.telemetry.models import LogRecord, Span
+from evalsvc.telemetry.reader import SpanContent, read_span
+
+Key = tuple[str, str]
+Logs = list[tuple[Any, Any]]
+OURS = "evalsvc"
+EVALUATOR = "evaluator"
+EVALUATION_EVENT = "gen_ai.evaluation.result"
+STATUSES = {"unset": 0, "ok": 1, "error": 2}
+_WORDS = [spelling for word, kind in KIND_WORDS.items() if kind == EVALUATOR for spelling in (word, word.upper())]
+OF_EVALUATOR = reduce(or_, [Q(attributes__contains={name: word}) for name in KINDS for word in _WORDS])
+MAX_DEPTH = 200
+"""Of spans within each other that are followed upwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateSpan:
+    """A span with what it says."""
+
+    span: Span
+    content: SpanContent
+
+
+def build_condition(wanted: SpanFilter) -> Q:
+    """Return what SQL can tell of a filter. Spans of experiments are left out: the experiment scores them."""
+    condition = Q(experiment_id=None)
+    for column, values in (
+        ("service_name", wanted.service_name),
+        ("name", wanted.span_name),
+        ("app", wanted.app),
+        ("status_code", [STATUSES[status] for status in _list(wanted.status)]),
+    ):
+        if listed := _list(values):
+            condition &= Q(**{f"{column}__in": listed})
+    return condition & Q(attributes__contains=wanted.attributes) if wanted.attributes else condition
+
+
+def is_match(wanted: SpanFilter, candidate: CandidateSpan) -> bool:
+    """Return whether a span meets what SQL did not tell."""
+    content = candidate.content
+    if wanted.kind is not None and content.kind not in _list(wanted.kind):
+        return False
+    if wanted.model is not None and content.model not in _list(wanted.model):
+        return False
+    if wanted.text is None:
+        return True
+    text = wanted.text.casefold()
+    return any(text in side.casefold() for side in (content.input, content.output) if side)
+
+
+def _list(values: Any) -> Sequence[Any]:
+    return [] if values is None else values if isinstance(values, list) else [values]
+
+
+def read_candidates(account_id: int, spans: Sequence[Span]) -> list[CandidateSpan]:
+    """Return spans with what they say, without those that an evaluator has sent. Within the account's scope."""
+    own = find_own(account_id, spans)
+    kept = [span for span in spans if span.pk not in own]
+    candidates = [CandidateSpan(span, read_span(span.attributes, span.events, name=span.name)) for span in kept]
+    silent = [row.span for row in candidates if row.content.output is None and not row.content.tool_calls]
+    logs = _load_logs(account_id, silent)
+    return [_add_logs(candidate, logs) for candidate in candidates]
+
+
+def _add_logs(candidate: CandidateSpan, logs: Mapping[Key, Logs]) -> CandidateSpan:
+    span = candidate.span
+    if not (lines := logs.get((span.trace_id, span.span_id))):
+        return candidate
+    return CandidateSpan(span, read_span(span.attributes, span.events, name=span.name, logs=lines))
+
+
+def _load_logs(account_id: int, spans: Sequence[Span]) -> dict[Key, Logs]:
+    """Return the logs of spans without texts of their own: some senders have them there."""
+    wanted = {(span.trace_id, span.span_id) for span in spans}
+    logs: dict[Key, Logs] = {}
+    if not wanted:
+        return logs
+    rows = LogRecord.objects.filter(account=account_id, trace_id__in={trace_id for trace_id, _ in wanted})
+    for trace_id, span_id, attributes, body in rows.order_by("occurred_at", "id").values_list(
+        "trace_id", "span_id", "attributes", "body"
+    ):
+        if trace_id and span_id and (trace_id, span_id) in wanted:
+            logs.setdefault((trace_id, span_id), []).append((attributes, body))
+    return logs
+
+
+def find_own(account_id: int, spans: Sequence[Span]) -> set[int]:
+    """Return the ids of the spans that evaluators have sent, or that ran within one: a rule never scores itself.
+
+    Spans that are still going on, as logfire sends them, are left out too.
+    """
+    own = {span.pk for span in spans if is_of_evaluator(span) or _is_unfinished(span)}
+    inner = [span for span in spans if span.pk not in own and span.parent_span_id]
+    if not inner:
+        return own
+    parents, evaluators = _load_parents(account_id, {span.trace_id for span in inner})
+    if not evaluators:
+        return own
+    return own | {span.pk for span in inner if _is_within(span, parents, evaluators)}
+
+
+def is_of_evaluator(span: Span) -> bool:
+    """Return whether a span is of an evaluator, or of this service."""
+    attributes = span.attributes if isinstance(span.attributes, dict) else {}
+    if find_kind(attributes) == EVALUATOR or OURS in ((span.scope_name or "").split(".")[0], span.service_name):
+        return True
+    events = span.events if isinstance(span.events, list) else []
+    return attributes.get("gen_ai.operation.name") is None and any(
+        isinstance(event, dict) and event.get("name") == EVALUATION_EVENT for event in events
+    )
+
+
+def _is_unfinished(span: Span) -> bool:
+    return isinstance(span.attributes, dict) and span.attributes.get("logfire.span_type") == "pending_span"
+
+
+def _load_parents(account_id: int, trace_ids: set[str]) -> tuple[dict[Key, str | None], set[Key]]:
+    """Return the parents of the spans of some traces, and which spans are of evaluators."""
+    rows = Span.objects.filter(account=account_id, trace_id__in=trace_ids)
+    evaluators = set(rows.filter(OF_EVALUATOR).values_list("trace_id", "span_id"))
+    if not evaluators:
+        return {}, evaluators
+    links = rows.values_list("trace_id", "span_id", "parent_span_id")
+    return {(trace_id, span_id): parent for trace_id, span_id, parent in links}, evaluators
+
+
+def _is_within(span: Span, parents: dict[Key, str | None], evaluators: set[Key]) -> bool:
+    parent = span.parent_span_id
+    for _ in range(MAX_DEPTH):
+        if parent is None:
+            return False
+        if (span.trace_id, parent) in evaluators:
+            return True
+        parent = parents.get((span.trace_id, parent))
+    return False

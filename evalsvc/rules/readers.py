@@ -1,0 +1,33 @@
+"""The parts of a stored rule, as their structs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from evalsvc.rules.bodies import SpanFilter, SpanMapping
+from evalsvc.rules.models import Rule
+from evalsvc.rules.samples import RULE_TAG
+
+
+@dataclass(frozen=True, slots=True)
+class RuleParts:
+    """What decides which spans a rule scores, and how."""
+
+    filter: SpanFilter
+    mapping: SpanMapping
+    evaluators: Sequence[Any]
+    tags: Mapping[str, str]
+
+
+def read_parts(rule: Rule) -> RuleParts:
+    """Return the parts of a rule. Its scores have its name as a tag."""
+    return RuleParts(
+        msgspec.convert(rule.filter, SpanFilter),
+        msgspec.convert(rule.mapping, SpanMapping),
+        rule.evaluators,
+        {**rule.tags, RULE_TAG: rule.name},
+    )

@@ -1,0 +1,129 @@
+"""From a span to the body of POST /v1/evaluate: what its evaluators are sent, or why nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS
+from evalsvc.evaluations.wire.request import read_call
+from evalsvc.rest.bodies.names import app_error
+from evalsvc.rest.problems import Invalid
+from evalsvc.rules.bodies import SpanMapping
+from evalsvc.rules.candidates import CandidateSpan
+from evalsvc.rules.models import RuleSpan
+
+POINTED = ("input", "output", "contexts", "gold_answer", "system_prompt", "conversation", "reference")
+MAX_TAG_VALUE = 255
+RULE_TAG = "rule"
+Reason = RuleSpan.Reason
+Document = dict[str, Any]
+
+
+class Unmappable(Exception):
+    """A span that cannot be sent to evaluators, for one of the reasons that are counted."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason, self.detail = reason, detail
+
+
+def build_sample(mapping: SpanMapping, candidate: CandidateSpan) -> Document:
+    """Return the fields of a sample. Raises Unmappable for a span without an output or a conversation."""
+    content = candidate.content
+    sample: Document = {}
+    if mapping.preset == "auto":
+        sample = {
+            "input": content.input,
+            "output": content.output,
+            "contexts": list(content.contexts[:MAX_CONTEXTS]) or None,
+            "system_prompt": content.system,
+        }
+    document = _describe(candidate)
+    for name in POINTED:
+        if (pointer := getattr(mapping, name)) is not None:
+            sample[name] = find_pointed(document, pointer)
+    sample = {name: value for name, value in sample.items() if value is not None}
+    if sample.get("output") is None and sample.get("conversation") is None:
+        if content.unreadable is not None:
+            raise Unmappable(Reason.UNREADABLE, content.unreadable)
+        raise Unmappable(Reason.NO_OUTPUT, "The span has no output.")
+    if content.model is not None:
+        sample["evaluated_model_selected_model"] = content.model
+    return sample
+
+
+def _describe(candidate: CandidateSpan) -> Document:
+    """Return the document that the pointers of a mapping are into."""
+    span, content = candidate.span, candidate.content
+    return {
+        "name": span.name,
+        "status_message": span.status_message,
+        "attributes": span.attributes,
+        "events": span.events,
+        "resource": span.resource,
+        "content": {
+            "input": content.input,
+            "output": content.output,
+            "system": content.system,
+            "contexts": list(content.contexts) or None,
+            "messages": list(content.messages) or None,
+            "tool_calls": list(content.tool_calls) or None,
+            "model": content.model,
+        },
+    }
+
+
+def find_pointed(document: Any, pointer: str) -> Any:
+    """Return what a JSON pointer (RFC 6901) leads to; None where nothing is there."""
+    for part in pointer.split("/")[1:]:
+        name = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(document, dict):
+            document = document.get(name)
+        elif isinstance(document, list):
+            document = document[int(name)] if name.isdecimal() and int(name[:6]) < len(document) else None
+        else:
+            return None
+    return document
+
+
+def build_body(
+    sample: Mapping[str, Any],
+    candidate: CandidateSpan,
+    *,
+    evaluators: Sequence[Any],
+    app: str | None,
+    tags: Mapping[str, str],
+) -> bytes:
+    """Return the body of the call that scores a span."""
+    span = candidate.span
+    named = next((name for name in (app, span.app, span.service_name) if name and app_error(name) is None), None)
+    project = span.project_name if span.project_name and len(span.project_name) <= MAX_TAG_VALUE else None
+    body = {
+        **sample,
+        "evaluators": evaluators,
+        "capture": "all",
+        "confidence_interval_strategy": "none",
+        "app": named,
+        "project_name": project if project and len(project) <= 50 else None,
+        "tags": dict(tags) or None,
+        "trace_id": span.trace_id,
+        "span_id": span.span_id,
+    }
+    return msgspec.json.encode({name: value for name, value in body.items() if value is not None})
+
+
+def check_body(body: bytes) -> None:
+    """Read a body as the API does. Raises Unmappable with the first thing that is wrong."""
+    try:
+        read_call(body)
+    except Invalid as problem:
+        raise Unmappable(Reason.INVALID, describe_problem(problem)) from None
+
+
+def describe_problem(problem: Invalid) -> str:
+    """Return the first error of a refused body."""
+    error = problem.errors[0] if problem.errors else None
+    return f"{error.pointer}: {error.detail}" if error else str(problem)

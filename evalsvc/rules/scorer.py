@@ -1,0 +1,209 @@
+"""Score the spans of a rule as a batch of evaluations, each with its row in one transaction: once, whatever dies."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from django.db import connections
+from django.db.models import F
+
+from evalsvc.accounts.access.rate_limiter import count_requests
+from evalsvc.evaluations.bulk.keeper import Keeper
+from evalsvc.evaluations.bulk.planner import Planner
+from evalsvc.evaluations.bulk.rows import BatchRow
+from evalsvc.evaluations.wire.prefer import Prefer
+from evalsvc.rest.idempotent_rows import IdempotentResult
+from evalsvc.rest.problems import Invalid
+from evalsvc.rules.candidates import CandidateSpan
+from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
+from evalsvc.rules.readers import RuleParts, read_parts
+from evalsvc.rules.samples import Unmappable, build_body, build_sample, describe_problem
+from evalsvc.tenancy.scope import account_scope, current_role
+
+ROWS_AT_ONCE = 50
+ASYNC = Prefer(0, True, "")
+# A dropped span is written again in a later version, or by a backfill that has room for it. What it was counted
+# as comes back with it.
+INSERT = """
+WITH sent AS (
+  SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
+    %(details)s::text[], %(ends)s::timestamptz[]) AS t(trace_id, span_id, request_id, reason, detail, ended_at)
+), previous AS (
+  SELECT r.trace_id, r.span_id, r.reason FROM rules_rulespan r JOIN sent USING (trace_id, span_id)
+  WHERE r.rule_id = %(rule)s
+), written AS (
+  INSERT INTO rules_rulespan AS r (account_id, rule_id, trace_id, span_id, revision, probability, request_id, reason,
+    detail, ended_at)
+  SELECT %(account)s, %(rule)s, trace_id, span_id, %(revision)s, %(probability)s, request_id, reason, detail, ended_at
+  FROM sent ORDER BY trace_id, span_id
+  ON CONFLICT (rule_id, trace_id, span_id) DO UPDATE
+  SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
+    ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability
+  WHERE r.request_id IS NULL
+    AND (r.ended_at < excluded.ended_at OR (r.reason = 'over_cap' AND excluded.request_id IS NOT NULL))
+  RETURNING r.trace_id, r.span_id, r.reason
+)
+SELECT w.reason, p.reason FROM written w LEFT JOIN previous p USING (trace_id, span_id)
+"""
+HOLD = "SELECT 1 FROM rules_rule WHERE id = %s AND token = %s FOR UPDATE"
+COUNTERS = {
+    RuleSpan.Reason.OVER_CAP: "n_over_cap",
+    RuleSpan.Reason.NO_OUTPUT: "n_no_output",
+    RuleSpan.Reason.UNREADABLE: "n_unreadable",
+    RuleSpan.Reason.INVALID: "n_invalid",
+}
+
+
+class LostLease(Exception):
+    """Another worker is at the rule: what this one has not committed is left to it."""
+
+
+class EnqueueLanes(Protocol):
+    """How the edge tells workers of evaluations."""
+
+    def __call__(self, request_ids: Sequence[int], lane: str, *, reply_to: str | None) -> bool:
+        """Notify workers of requests in a lane; return whether the message was accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanOutcome:
+    """What became of a span: its evaluation, or why it was dropped."""
+
+    candidate: CandidateSpan
+    request_id: int | None = None
+    reason: str | None = None
+    detail: str | None = None
+
+
+@dataclass(slots=True)
+class _SpanClaim:
+    """Writes the rows of spans within the transaction that stores their evaluations."""
+
+    scorer: Scorer
+    candidates: Mapping[int, CandidateSpan]
+
+    def keep(self, rows: dict[int, IdempotentResult]) -> None:
+        """Note the evaluations of spans."""
+        self.scorer.record(
+            [SpanOutcome(self.candidates[index], row.resource_id) for index, row in rows.items()], strict=True
+        )
+
+
+@dataclass(slots=True)
+class Scorer:
+    """Scores spans for one rule while its worker has the lease."""
+
+    rule: Rule
+    token: uuid.UUID
+    enqueue: EnqueueLanes
+    backfill: RuleBackfill | None = None
+    _parts: RuleParts = field(init=False)
+    _epoch: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._parts = read_parts(self.rule)
+        self._epoch = count_requests(self.rule.account_id, n=0).epoch
+
+    def score(self, candidates: Sequence[CandidateSpan]) -> None:
+        """Score spans, or note why not. Raises LostLease."""
+        for begin in range(0, len(candidates), ROWS_AT_ONCE):
+            self._score_part(candidates[begin : begin + ROWS_AT_ONCE])
+
+    def _score_part(self, candidates: Sequence[CandidateSpan]) -> None:
+        account_id = self.rule.account_id
+        room = self._read_room()
+        planner, rows, dropped = Planner(account_id, self._epoch, ASYNC, None), list[BatchRow](), list[SpanOutcome]()
+        for index, candidate in enumerate(candidates):
+            if room is not None and len(rows) >= room:
+                dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.OVER_CAP))
+                continue
+            row = BatchRow(index)
+            try:
+                planner.plan(row, self._build_body(candidate))
+                rows.append(row)
+            except Unmappable as exc:
+                dropped.append(SpanOutcome(candidate, reason=exc.reason, detail=exc.detail))
+            except Invalid as problem:
+                detail = describe_problem(problem)
+                dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.INVALID, detail=detail))
+        if dropped:
+            with account_scope(account_id):
+                self.record(dropped)
+        if rows:
+            claim = _SpanClaim(self, dict(enumerate(candidates)))
+            Keeper(account_id, self._epoch, claim, False).keep(rows, keep_always=True, tells_pending=False)
+            self._tell_workers(rows)
+
+    def _build_body(self, candidate: CandidateSpan) -> bytes:
+        sample = build_sample(self._parts.mapping, candidate)
+        return build_body(
+            sample, candidate, evaluators=self._parts.evaluators, app=self.rule.app, tags=self._parts.tags
+        )
+
+    def _read_room(self) -> int | None:
+        """Return how many spans the cap of this clock hour still allows; None without one, and in a backfill."""
+        if self.rule.cap_per_hour is None or self.backfill is not None:
+            return None
+        with account_scope(self.rule.account_id), connections[current_role()].cursor() as cursor:
+            cursor.execute(
+                "SELECT count(*) FROM rules_rulespan WHERE rule_id = %s AND request_id IS NOT NULL"
+                " AND id >= floor(extract(epoch FROM date_trunc('hour', now(), 'UTC')"
+                " - timestamptz '2026-01-01 00:00+00') * 1000)::bigint << 22",
+                [self.rule.pk],
+            )
+            return max(0, self.rule.cap_per_hour - int(cursor.fetchone()[0]))
+
+    def _tell_workers(self, rows: Sequence[BatchRow]) -> None:
+        lanes: dict[str, list[int]] = {}
+        for row in rows:
+            if row.planned is not None and row.request_id is not None:
+                for lane in row.planned.accepted.pending_lanes:
+                    lanes.setdefault(lane, []).append(row.request_id)
+        for lane, request_ids in lanes.items():
+            self.enqueue(request_ids, lane, reply_to=None)
+
+    def record(self, outcomes: Sequence[SpanOutcome], *, strict: bool = False) -> None:
+        """Write the rows of spans, and count them, within the account's scope.
+
+        With `strict` each of them must be new. Raises LostLease otherwise, and where the lease has ended.
+        """
+        values = self._build_values(outcomes)
+        with connections[current_role()].cursor() as cursor:
+            cursor.execute(HOLD, [self.rule.pk, self.token])
+            if cursor.fetchone() is None:
+                raise LostLease
+            cursor.execute(INSERT, values)
+            written: list[tuple[str | None, str | None]] = cursor.fetchall()
+        if strict and len(written) < len(outcomes):
+            raise LostLease
+        self._count(Counter(reason for reason, _ in written), Counter(before for _, before in written if before))
+
+    def _build_values(self, outcomes: Sequence[SpanOutcome]) -> dict[str, Any]:
+        spans = [outcome.candidate.span for outcome in outcomes]
+        return {
+            "account": self.rule.account_id,
+            "rule": self.rule.pk,
+            "revision": self.rule.revision,
+            "probability": self.rule.rate,
+            "traces": [span.trace_id for span in spans],
+            "spans": [span.span_id for span in spans],
+            "ends": [span.ended_at for span in spans],
+            "requests": [outcome.request_id for outcome in outcomes],
+            "reasons": [outcome.reason for outcome in outcomes],
+            "details": [outcome.detail and outcome.detail[:500].replace("\0", "\ufffd") for outcome in outcomes],
+        }
+
+    def _count(self, reasons: Counter[str | None], before: Counter[str | None]) -> None:
+        """Add to the counters of the rule, and take away what the same spans were counted as before."""
+        changes = {"n_scored": F("n_scored") + reasons[None]}
+        changes |= {column: F(column) + reasons[word] - before[word] for word, column in COUNTERS.items()}
+        Rule.objects.filter(account=self.rule.account_id, pk=self.rule.pk).update(**changes)
+        if self.backfill is not None:
+            n_dropped = reasons.total() - reasons[None]
+            RuleBackfill.objects.filter(account=self.rule.account_id, pk=self.backfill.pk).update(
+                n_scored=F("n_scored") + reasons[None], n_dropped=F("n_dropped") + n_dropped
+            )

@@ -1,0 +1,215 @@
+"""The worker for rules: spans that have arrived, those that a later version has replaced, and backfills."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from evalsvc.rules.candidates import build_condition, is_match, read_candidates
+from evalsvc.rules.horizon import read_horizon
+from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
+from evalsvc.rules.readers import read_parts
+from evalsvc.rules.sampling import is_drawn
+from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
+from evalsvc.telemetry.models import Span
+from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
+
+LEASE_SECONDS, LONGEST_SECONDS = 60, 20.0
+PAGE, PORTION = 500, 100
+"""Spans that are looked at by their ids, and spans that are read at once."""
+PORTION_BYTES = 4 * 1024 * 1024
+REVISIT_HOURS = 1
+CLAIM = """
+UPDATE rules_rule SET token = %(token)s, lease_expires_at = clock_timestamp() + %(seconds)s * interval '1 second'
+WHERE id = %(rule)s AND (lease_expires_at IS NULL OR lease_expires_at < clock_timestamp() OR token = %(held)s)
+"""
+DUE = """
+SELECT r.account_id, r.id FROM rules_rule r JOIN accounts_account a ON a.id = r.account_id
+WHERE (r.state = 'active' OR EXISTS (
+    SELECT 1 FROM rules_rulebackfill b WHERE b.rule_id = r.id AND b.state = 'running'))
+  AND (r.lease_expires_at IS NULL OR r.lease_expires_at < clock_timestamp())
+  AND a.off_at IS NULL AND a.deleted_at IS NULL
+ORDER BY r.id LIMIT 1000
+"""
+REPLACED = """
+SELECT s.id FROM rules_rulespan r JOIN telemetry_span s
+  ON s.account_id = r.account_id AND s.trace_id = r.trace_id AND s.span_id = r.span_id
+WHERE r.rule_id = %s AND r.reason IN ('no_output', 'unreadable') AND s.ended_at > r.ended_at
+  AND r.id >= greatest(0, floor(extract(epoch FROM now() - %s * interval '1 hour'
+    - timestamptz '2026-01-01 00:00+00') * 1000))::bigint << 22
+LIMIT %s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRef:
+    """A span by what sampling and paging need of it."""
+
+    id: int
+    trace_id: str
+    span_id: str
+    conversation_id: str | None
+    started_at: Any
+    n_bytes: int
+
+
+FIELDS = ("id", "trace_id", "span_id", "conversation_id", "started_at", "n_bytes")
+
+
+def list_due_rules() -> list[tuple[int, int]]:
+    """Return the (account, rule) ids of rules that may have work, as the system role."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute(DUE)
+        return cursor.fetchall()
+
+
+def run_rule(*, account_id: int, rule_id: int, enqueue: EnqueueLanes, seconds: float = LONGEST_SECONDS) -> bool:
+    """Work on a rule for a while; return whether spans are left. A rule that another worker is at is left to it."""
+    token = uuid.uuid4()
+    with account_scope(account_id):
+        rule = _claim(account_id, rule_id, token, held=None)
+    if rule is None:
+        return False
+    until = time.monotonic() + seconds
+    try:
+        worker = RuleWorker(rule, token, enqueue, until)
+        return worker.run()
+    except LostLease:
+        return False
+    finally:
+        with account_scope(account_id):
+            Rule.objects.filter(account=account_id, pk=rule_id, token=token).update(token=None, lease_expires_at=None)
+
+
+def _claim(account_id: int, rule_id: int, token: uuid.UUID, held: uuid.UUID | None) -> Rule | None:
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(CLAIM, {"rule": rule_id, "token": token, "held": held, "seconds": LEASE_SECONDS})
+        if not cursor.rowcount:
+            return None
+    return Rule.objects.filter(account=account_id, pk=rule_id).first()
+
+
+class RuleWorker:
+    """Works on one rule while it has the lease."""
+
+    def __init__(self, rule: Rule, token: uuid.UUID, enqueue: EnqueueLanes, until: float) -> None:
+        self._rule, self._token, self._until = rule, token, until
+        self._filter = read_parts(rule).filter
+        self._condition = build_condition(self._filter)
+        self._scorer = Scorer(rule, token, enqueue)
+
+    def run(self) -> bool:
+        """Score what has arrived, what was replaced, and then what backfills are about; return whether more is left."""
+        has_more = False
+        if self._rule.state == Rule.State.ACTIVE:
+            has_more = self._score_arrived()
+            self._score_replaced()
+        for backfill in self._list_backfills():
+            has_more = self._run_backfill(backfill) or has_more
+        return has_more
+
+    def _score_arrived(self) -> bool:
+        rule, account_id = self._rule, self._rule.account_id
+        with account_scope(account_id):
+            # Before any span is read.
+            horizon = read_horizon(rule.watermark, rule.marks)
+        cursor, is_full = rule.watermark, True
+        while is_full and time.monotonic() < self._until:
+            with account_scope(account_id):
+                refs = self._load_refs(Q(id__gt=cursor), ("id",))
+            self._score_refs(refs)
+            is_full = len(refs) == PAGE
+            cursor = refs[-1].id if refs else cursor
+        watermark = min(horizon.safe_id, cursor) if is_full else horizon.safe_id
+        with account_scope(account_id):
+            Rule.objects.filter(account=account_id, pk=rule.pk, token=self._token, watermark__lte=watermark).update(
+                watermark=watermark, marks=horizon.marks
+            )
+        return is_full
+
+    def _load_refs(self, where: Q, order: Sequence[str]) -> list[SpanRef]:
+        rows = Span.objects.filter(where, self._condition, account=self._rule.account_id)
+        return [SpanRef(*row) for row in rows.order_by(*order).values_list(*FIELDS)[:PAGE]]
+
+    def _score_refs(self, refs: Sequence[SpanRef]) -> None:
+        """Score those that are drawn and not done, a portion at a time, and keep the lease."""
+        drawn = [ref for ref in refs if is_drawn(self._rule, ref.trace_id, ref.conversation_id)]
+        for portion in _cut_portions(self._drop_done(drawn)):
+            with account_scope(self._rule.account_id):
+                if _claim(self._rule.account_id, self._rule.pk, self._token, held=self._token) is None:
+                    raise LostLease
+                spans = list(Span.objects.filter(account=self._rule.account_id, id__in=portion).order_by("id"))
+                candidates = read_candidates(self._rule.account_id, spans)
+            self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])
+
+    def _drop_done(self, refs: Sequence[SpanRef]) -> list[SpanRef]:
+        if not refs:
+            return []
+        with account_scope(self._rule.account_id):
+            rows = RuleSpan.objects.filter(rule=self._rule.pk, trace_id__in={ref.trace_id for ref in refs})
+            if self._scorer.backfill is not None:
+                rows = rows.exclude(reason=RuleSpan.Reason.OVER_CAP)
+            done = set(rows.values_list("trace_id", "span_id"))
+        return [ref for ref in refs if (ref.trace_id, ref.span_id) not in done]
+
+    def _score_replaced(self) -> None:
+        """Read dropped spans again that a later version has replaced since."""
+        account_id = self._rule.account_id
+        with account_scope(account_id):
+            with connections[current_role()].cursor() as cursor:
+                cursor.execute(REPLACED, [self._rule.pk, REVISIT_HOURS, PORTION])
+                ids = [id for (id,) in cursor.fetchall()]
+            spans = list(Span.objects.filter(self._condition, account=account_id, id__in=ids))
+            candidates = read_candidates(account_id, spans)
+        self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])
+
+    def _list_backfills(self) -> list[RuleBackfill]:
+        with account_scope(self._rule.account_id):
+            running = RuleBackfill.objects.filter(rule=self._rule.pk, state=RuleBackfill.State.RUNNING)
+            return list(running.order_by("id"))
+
+    def _run_backfill(self, backfill: RuleBackfill) -> bool:
+        """Score the stored spans of a range, in the order in which they began; return whether more are left."""
+        account_id = self._rule.account_id
+        self._scorer.backfill = backfill
+        while time.monotonic() < self._until:
+            where = Q(started_at__gte=backfill.starts_at, started_at__lt=backfill.ends_at)
+            if backfill.cursor_at is not None:
+                later = Q(started_at__gt=backfill.cursor_at)
+                where &= Q(started_at__gte=backfill.cursor_at)
+                where &= later | Q(started_at=backfill.cursor_at, id__gt=backfill.cursor_id)
+            with account_scope(account_id):
+                refs = self._load_refs(where, ("started_at", "id"))
+            self._score_refs(refs)
+            is_full = len(refs) == PAGE
+            changes: dict[str, Any] = {}
+            if refs:
+                backfill.cursor_at, backfill.cursor_id = refs[-1].started_at, refs[-1].id
+                changes = {"cursor_at": backfill.cursor_at, "cursor_id": backfill.cursor_id}
+            if not is_full:
+                changes |= {"state": RuleBackfill.State.FINISHED, "finished_at": Now()}
+            with account_scope(account_id):
+                RuleBackfill.objects.filter(account=account_id, pk=backfill.pk).update(**changes)
+            if not is_full:
+                return False
+        return True
+
+
+def _cut_portions(refs: Sequence[SpanRef]) -> list[list[int]]:
+    """Return the ids of spans in portions that are read at once."""
+    portions: list[list[int]] = []
+    n_bytes = 0
+    for ref in refs:
+        if not portions or len(portions[-1]) >= PORTION or n_bytes + ref.n_bytes > PORTION_BYTES:
+            portions.append([])
+            n_bytes = 0
+        portions[-1].append(ref.id)
+        n_bytes += ref.n_bytes
+    return portions

@@ -1,0 +1,329 @@
+"""Rules on live spans: which are scored, with what, how often, and what is dropped."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from evalsvc.evaluations.queueing import enqueue_lanes
+from evalsvc.rules.models import Rule, RuleSpan
+from evalsvc.rules.samples import build_body
+from evalsvc.rules.sampling import draw_uniform
+from evalsvc.rules.worker import list_due_rules, run_rule
+from tests.conftest import Caller
+from tests.factories import ok
+from tests.rest.shapes import assert_problem
+from tests.rules.shapes import BODY, RULES, answered, list_evaluations, new_rule, run, send
+from tests.telemetry.otlp import NOON, SECOND, attribute, log, logs, new_id, span
+
+MAIL = "Write to jo@example.com"
+
+
+def test_a_span_is_scored_once(alice: Caller) -> None:
+    rule = new_rule(alice, tags={"team": "search"}, sampling={"rate": 1.0})
+    sent = answered(MAIL, input="How do I reach you?", llm__model_name="small-1")
+    send(alice, sent)
+    after = run(alice, rule)
+    run(alice, rule)
+    (row,) = list_evaluations(alice)
+
+    assert (after["n_scored"], sum(after["n_dropped"].values())) == (1, 0)
+    assert (row.evaluator_id.startswith("pii"), row.status, row.passed, row.in_history) == (
+        True,
+        "success",
+        False,
+        True,
+    )
+    assert (row.request.input, row.request.output, row.app) == ("How do I reach you?", MAIL, "shop")
+    assert (row.trace_id, row.request.tags) == (sent["traceId"], {"team": "search", "rule": "answers"})
+    (listed,) = ok(alice.get(f"{RULES}/{rule['id']}/spans"))["spans"]
+    assert (listed["span_id"], listed["probability"], listed["reason"]) == (sent["spanId"], 1.0, None)
+    found = ok(alice.get(f"/v1/evaluate/{listed['request_id']}"))["results"]
+    assert [result["status"] for result in found] == ["success"]
+
+
+def test_the_score_is_found_by_its_trace(alice: Caller) -> None:
+    rule, sent = new_rule(alice), answered(MAIL)
+    send(alice, sent)
+    run(alice, rule)
+    wanted = {"filters": [{"field": "trace_id", "operation": "eq", "value": sent["traceId"]}]}
+    (found,) = ok(alice.post("/v1/evaluations/search", wanted))["evaluations"]
+
+    assert found["evaluator_id"].startswith("pii")
+
+
+def test_spans_of_before_are_left_to_a_backfill(alice: Caller) -> None:
+    early, late = answered(MAIL), answered("Ada.")
+    send(alice, early)
+    rule = new_rule(alice)
+    Rule.objects.using("system").filter(pk=rule["id"]).update(watermark=_newest_id(alice))
+    send(alice, late)
+    assert run(alice, rule)["n_scored"] == 1
+
+    body = {"since": "2020-01-01T00:00:00Z", "until": "2030-01-01T00:00:00Z"}
+    first = ok(alice.post(f"{RULES}/{rule['id']}/backfill", body), 202)["backfill"]
+    assert (first["state"], first["n_scored"]) == ("running", 0)
+    assert run(alice, rule)["n_scored"] == 2
+    ok(alice.post(f"{RULES}/{rule['id']}/backfill", body), 202)
+    assert run(alice, rule)["n_scored"] == 2
+    states = [(one["state"], one["n_scored"]) for one in ok(alice.get(f"{RULES}/{rule['id']}/backfill"))["backfills"]]
+    assert states == [("finished", 0), ("finished", 1)]
+
+
+def _newest_id(caller: Caller) -> int:
+    from evalsvc.telemetry.models import Span
+
+    newest = Span.objects.using("system").filter(account_id=caller.account.pk).latest("id")
+    return int(newest.pk)
+
+
+FILTERS: list[tuple[dict[str, Any], set[str]]] = [
+    ({}, {"a", "b", "c"}),
+    ({"service_name": "shop"}, {"a", "b", "c"}),
+    ({"service_name": ["other"]}, set()),
+    ({"span_name": "answer"}, {"a", "b"}),
+    ({"kind": "llm"}, {"b"}),
+    ({"kind": ["llm", "chain"]}, {"a", "b", "c"}),
+    ({"model": "small-1"}, {"b"}),
+    ({"status": "error"}, {"c"}),
+    ({"attributes": {"tier": "gold", "n": 3}}, {"a"}),
+    ({"text": "REFUND"}, {"b"}),
+    ({"text": "100%", "kind": "chain"}, {"c"}),
+]
+
+
+@pytest.mark.parametrize(("wanted", "names"), FILTERS)
+def test_filters(alice: Caller, wanted: dict[str, Any], names: set[str]) -> None:
+    rule = new_rule(alice, filter=wanted)
+    send(
+        alice,
+        answered("a", tier="gold", n=3),
+        answered("b", input="Refund it.", kind="LLM", llm__model_name="small-1", tier="gold"),
+        answered("c", input="100% sure?", name="other", status={"code": 2}, tier="silver", n=3),
+    )
+    run(alice, rule)
+
+    assert {row.request.output for row in list_evaluations(alice)} == names
+    preview = ok(alice.post(f"{RULES}/preview", {"filter": wanted}))
+    assert {one["sample"]["output"] for one in preview["spans"]} == names
+
+
+def test_what_cannot_be_scored_is_counted_with_its_reason(alice: Caller) -> None:
+    rule = new_rule(alice)
+    send(
+        alice,
+        answered(None),
+        answered(None, gen_ai__input__messages="{broken"),
+        answered("Ada."),
+        *(answered("x" * 60_000, **{f"input__{i}": "y" * 60_000 for i in range(1)}) for _ in range(1)),
+    )
+    after = run(alice, rule)
+    reasons = {one["reason"] for one in ok(alice.get(f"{RULES}/{rule['id']}/spans"))["spans"]}
+
+    assert after["n_scored"] == 2
+    assert after["n_dropped"] == {"over_cap": 0, "no_output": 1, "unreadable": 1, "invalid": 0}
+    assert reasons == {None, "no_output", "unreadable"}
+    (one,) = ok(alice.get(f"{RULES}/{rule['id']}/spans?reason=unreadable"))["spans"]
+    assert "gen_ai.input.messages" in one["detail"]
+
+
+def test_the_cap_of_an_hour_drops_and_a_backfill_takes_up(alice: Caller) -> None:
+    rule = new_rule(alice, cap_per_hour=3)
+    send(alice, *(answered(f"{i}") for i in range(5)))
+    after = run(alice, rule)
+    assert (after["n_scored"], after["n_dropped"]["over_cap"]) == (3, 2)
+
+    body = {"since": "2020-01-01T00:00:00Z", "until": "2030-01-01T00:00:00Z"}
+    ok(alice.post(f"{RULES}/{rule['id']}/backfill", body), 202)
+    after = run(alice, rule)
+    assert (after["n_scored"], after["n_dropped"]["over_cap"]) == (5, 0)
+    assert sorted(str(row.request.output) for row in list_evaluations(alice)) == ["0", "1", "2", "3", "4"]
+
+
+def test_a_later_version_of_a_span_is_scored(alice: Caller) -> None:
+    rule, id = new_rule(alice), new_id(8)
+    trace_id = new_id()
+    send(alice, answered(None, trace_id=trace_id, spanId=id))
+    assert run(alice, rule)["n_dropped"]["no_output"] == 1
+    send(alice, answered("Ada.", trace_id=trace_id, spanId=id, endTimeUnixNano=str(NOON + 9 * SECOND)))
+    after = run(alice, rule)
+
+    assert (after["n_scored"], after["n_dropped"]["no_output"]) == (1, 0)
+    assert [row.request.output for row in list_evaluations(alice)] == ["Ada."]
+
+
+def test_evaluators_and_what_runs_within_them_feed_no_rule(alice: Caller) -> None:
+    rule, trace_id = new_rule(alice), new_id()
+    judge, inner, deep = new_id(8), new_id(8), new_id(8)
+    send(
+        alice,
+        answered("verdict", kind="EVALUATOR", trace_id=trace_id, spanId=judge),
+        answered("thought", kind="CHAIN", trace_id=trace_id, spanId=inner, parentSpanId=judge),
+        answered("asked", kind="LLM", trace_id=trace_id, spanId=deep, parentSpanId=inner),
+        answered("answer", kind="LLM", trace_id=trace_id),
+        answered("going on", logfire__span_type="pending_span"),
+    )
+    send(alice, answered("ours", kind="LLM"), service="evalsvc")
+    run(alice, rule)
+
+    assert [row.request.output for row in list_evaluations(alice)] == ["answer"]
+
+
+def test_sampling_takes_all_of_a_trace_or_nothing(alice: Caller) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5, "by": "trace"})
+    traces_of = [new_id() for _ in range(40)]
+    send(alice, *(answered(f"{i}", trace_id=id) for id in traces_of for i in range(2)))
+    run(alice, rule)
+    expected = {id for id in traces_of if draw_uniform(int(rule["id"]), f"trace:{id}") < 0.5}
+    rows = RuleSpan.objects.using("system").filter(rule_id=rule["id"])
+
+    assert 8 < len(expected) < 32
+    assert sorted(rows.values_list("trace_id", flat=True)) == sorted([*expected, *expected])
+    assert set(rows.values_list("probability", flat=True)) == {0.5}
+
+
+def test_sampling_by_session_crosses_traces(alice: Caller) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5, "by": "session"})
+    send(alice, *(answered(f"{s}", session__id=f"s{s}") for s in range(20) for _ in range(2)))
+    run(alice, rule)
+    scored = [str(row.request.output) for row in list_evaluations(alice)]
+
+    assert sorted(scored) == sorted(
+        f"{s}" for s in range(20) if draw_uniform(int(rule["id"]), f"session:s{s}") < 0.5 for _ in range(2)
+    )
+
+
+def test_draws_are_uniform_and_independent_between_rules() -> None:
+    draws = [draw_uniform(1, f"trace:{i}") for i in range(20_000)]
+    others = [draw_uniform(2, f"trace:{i}") for i in range(20_000)]
+    both = sum(one < 0.3 and other < 0.3 for one, other in zip(draws, others, strict=True))
+
+    assert abs(sum(one < 0.1 for one in draws) / 20_000 - 0.1) < 0.01
+    assert abs(both / 20_000 - 0.09) < 0.01
+
+
+def test_a_mapping_by_pointers(alice: Caller) -> None:
+    mapping = {
+        "preset": "none",
+        "input": "/attributes/question",
+        "output": "/attributes/replies/1",
+        "gold_answer": "/attributes/gold",
+        "contexts": "/attributes/found",
+    }
+    rule = new_rule(alice, mapping=mapping, evaluators=[{"evaluator": "exact-match"}])
+    listed = {"arrayValue": {"values": [{"stringValue": "no"}, {"stringValue": "Ada."}]}}
+    send(alice, answered("not this", question="Who?", replies=listed, found=listed, gold="Ada."))
+    run(alice, rule)
+    (row,) = list_evaluations(alice)
+
+    assert (row.request.input, row.request.output, row.request.gold) == ("Who?", "Ada.", "Ada.")
+    assert (row.request.contexts, row.passed) == (["no", "Ada."], True)
+
+
+def test_texts_in_logs_of_patronus(alice: Caller) -> None:
+    rule, trace_id, id = new_rule(alice), new_id(), new_id(8)
+    pairs = {"function.arguments": "Who?", "function.output": "Ada."}
+    body = {"kvlistValue": {"values": [attribute(key, value) for key, value in pairs.items()]}}
+    send(alice, span(trace_id, spanId=id, name="ask"))
+    ok(alice.post("/v1/logs", logs(log("one", body=body, traceId=trace_id, spanId=id))))
+    run(alice, rule)
+
+    assert [(row.request.input, row.request.output) for row in list_evaluations(alice)] == [("Who?", "Ada.")]
+
+
+def test_a_worker_that_lost_its_lease_stores_nothing(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = new_rule(alice)
+    send(alice, *(answered(f"{i}") for i in range(3)))
+
+    def lose(*args: Any, **kwargs: Any) -> bytes:
+        Rule.objects.using("system").filter(pk=rule["id"]).update(token=uuid.uuid4(), lease_expires_at=None)
+        return build_body(*args, **kwargs)
+
+    monkeypatch.setattr("evalsvc.rules.scorer.build_body", lose)
+    assert not run_rule(account_id=alice.account.pk, rule_id=int(rule["id"]), enqueue=enqueue_lanes)
+    assert list_evaluations(alice) == []
+    monkeypatch.undo()
+    assert run(alice, rule)["n_scored"] == 3
+    assert len(list_evaluations(alice)) == 3
+
+
+def test_a_paused_rule_does_nothing(alice: Caller) -> None:
+    rule = new_rule(alice, state="paused")
+    send(alice, answered("Ada."))
+    assert int(rule["id"]) not in {id for _, id in list_due_rules()}
+    assert run(alice, rule)["n_scored"] == 0
+    again = ok(alice.patch(f"{RULES}/{rule['id']}", {"state": "active"}))["rule"]
+    assert (again["state"], again["revision"]) == ("active", 1)
+    send(alice, answered("Eve."))
+    run(alice, rule)
+    assert [row.request.output for row in list_evaluations(alice)] == ["Eve."]
+
+
+def test_a_change_of_what_is_scored_makes_a_revision(alice: Caller) -> None:
+    rule = new_rule(alice)
+    renamed = ok(alice.patch(f"{RULES}/{rule['id']}", {"name": "others", "cap_per_hour": 5}))["rule"]
+    changed = ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 0.5}, "cap_per_hour": 0}))["rule"]
+
+    assert (renamed["revision"], renamed["name"], renamed["cap_per_hour"]) == (1, "others", 5)
+    assert (changed["revision"], changed["cap_per_hour"], changed["sampling"]) == (
+        2,
+        None,
+        {"rate": 0.5, "by": "trace"},
+    )
+    assert alice.call("DELETE", f"{RULES}/{rule['id']}").status_code == 204
+    assert alice.get(f"{RULES}/{rule['id']}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"evaluators": []}, "/evaluators"),
+        ({"evaluators": [{"evaluator": "nope"}]}, "/evaluators/0"),
+        ({"evaluators": [{"criteria": "x"}]}, "/evaluators/0/evaluator"),
+        ({"evaluators": [{"evaluator": "pii", "nope": 1}]}, "/evaluators/0"),
+        ({"filter": {"kind": "nope"}}, "/filter/kind"),
+        ({"filter": {"nope": 1}}, "/filter"),
+        ({"filter": {"attributes": {"a": [1]}}}, "/filter/attributes/a"),
+        ({"mapping": {"output": "nope"}}, "/mapping/output"),
+        ({"sampling": {"rate": 0}}, "/sampling/rate"),
+        ({"sampling": {"rate": 1.5}}, "/sampling/rate"),
+        ({"cap_per_hour": 0}, "/cap_per_hour"),
+        ({"app": "x"}, "/app"),
+        ({"tags": {"rule": "x"}}, "/tags/rule"),
+        ({"name": ""}, "/name"),
+        ({"state": "nope"}, "/state"),
+    ],
+)
+def test_what_a_rule_must_not_be(alice: Caller, fields: dict[str, Any], pointer: str) -> None:
+    assert_problem(alice.post(RULES, BODY | fields), "validation_failed", pointer)
+    assert ok(alice.get(RULES))["rules"] == []
+
+
+def test_names_are_unique(alice: Caller) -> None:
+    new_rule(alice)
+    assert_problem(alice.post(RULES, BODY), "already_exists", "/name")
+
+
+def test_backfills_have_a_range(alice: Caller) -> None:
+    path = f"{RULES}/{new_rule(alice)['id']}/backfill"
+    backwards = {"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}
+    assert_problem(alice.post(path, backwards), "validation_failed", "/until")
+    assert_problem(alice.post(path, {"since": "x", "until": "2026-01-01T00:00:00Z"}), "validation_failed", "/since")
+
+
+def test_strangers_find_nothing_and_readers_change_nothing(alice: Caller, bob: Caller, charlie: Caller) -> None:
+    rule = new_rule(alice)
+    path = f"{RULES}/{rule['id']}"
+    for answer in (
+        charlie.get(path),
+        charlie.get(f"{path}/spans"),
+        charlie.patch(path, {}),
+        charlie.post(f"{path}/backfill", {}),
+    ):
+        assert answer.status_code == 404
+    assert ok(charlie.get(RULES))["rules"] == []
+    assert ok(bob.get(path))["rule"]["name"] == "answers"
+    assert bob.post(RULES, BODY | {"name": "other"}).status_code == 403
+    assert bob.call("DELETE", path).status_code == 403
