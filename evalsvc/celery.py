@@ -95,6 +95,11 @@ app.conf.update(
             "schedule": 5.0,
             "options": {"queue": "system", "expires": 5},
         },
+        "advance_monitors": {
+            "task": "evalsvc.monitors.advance",
+            "schedule": 5.0,
+            "options": {"queue": "system", "expires": 5},
+        },
         "delete_accounts": {
             "task": "evalsvc.ops.delete_accounts",
             "schedule": 15.0,
@@ -117,7 +122,7 @@ app.steps["consumer"].add("evalsvc.ops.liveness.heartbeat:Heartbeat")
 app.autodiscover_tasks(
     [
         *("evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"),
-        *("evalsvc.comparisons", "evalsvc.ops", "evalsvc.accounts"),
+        *("evalsvc.comparisons", "evalsvc.monitors", "evalsvc.ops", "evalsvc.accounts"),
     ]
 )
 

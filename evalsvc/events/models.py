@@ -24,6 +24,9 @@ class EventType(models.TextChoices):
     EVAL_RUN_SUCCEEDED = "eval.run.succeeded", "A run of an eval is completed"
     EVAL_RUN_FAILED = "eval.run.failed", "A run of an eval has failed"
     EVAL_RUN_CANCELED = "eval.run.canceled", "A run of an eval was canceled"
+    ALARM_OPENED = "alarm.opened", "A monitor has detected a change"
+    ALARM_ACKNOWLEDGED = "alarm.acknowledged", "An alarm of a monitor was acknowledged"
+    ALARM_RESOLVED = "alarm.resolved", "An alarm of a monitor is over"
     ENDPOINT_DISABLED = "endpoint.disabled", "Another endpoint was disabled, as nothing could be delivered to it"
 
 
