@@ -46,9 +46,20 @@ class EventEndpoint(TenantModel):
         GONE = "gone", "The receiver answered 410 (Gone)."
         FAILING = "failing", "Nothing could be delivered for a day."
 
+    class Format(models.TextChoices):
+        STANDARD = "standard", "Standard Webhooks"
+        SLACK = "slack", "Slack: incoming webhook"
+        PAGERDUTY = "pagerduty", "PagerDuty: Events API v2"
+        TEAMS = "teams", "Teams: workflow with an adaptive card"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     url = models.CharField(max_length=2048)
     event_types = ArrayField(models.CharField(max_length=40, choices=EventType.choices))
+    format = models.CharField(
+        max_length=10, choices=Format.choices, default=Format.STANDARD, db_default=Format.STANDARD.value
+    )
+    routing_key = models.BinaryField(null=True, editable=False)
+    """Encrypted, as is the secret: PagerDuty's key of an integration."""
     rules = models.JSONField(
         default=dict, help_text="Of evaluation.failed: evaluators, profiles, project_ids, max_score."
     )

@@ -13,6 +13,7 @@ from evalsvc.stats.formulas.clusters import Moments
 from evalsvc.stats.monitors import (
     Baseline,
     ChangePoint,
+    Direction,
     MonitorState,
     advance,
     locate_change,
@@ -44,7 +45,7 @@ def measure(values: Sequence[float], value_range: tuple[float, float]) -> dict[s
 
 def start(monitor: Monitor) -> dict[str, Any]:
     """Return the progress of a monitor that begins to look for a change."""
-    direction = "rise" if monitor.direction == Monitor.Direction.RISE else "drop"
+    direction: Direction = "rise" if monitor.direction == Monitor.Direction.RISE else "drop"
     return {ENGINE: start_monitor(_load(monitor), direction=direction, mean_run=monitor.mean_run).to_json()}
 
 

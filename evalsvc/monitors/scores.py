@@ -105,7 +105,7 @@ def read_baseline(monitor: Monitor, horizon: Position) -> list[ScoreRow]:
 def read_tags(account_id: int, evaluation_ids: list[int]) -> dict[int, dict[str, str]]:
     """Return the tags of evaluations that have some."""
     rows = Evaluation.objects.filter(account_id=account_id, id__in=evaluation_ids, request__tags__isnull=False)
-    return dict(rows.values_list("id", "request__tags"))
+    return {id: tags for id, tags in rows.values_list("id", "request__tags") if tags}
 
 
 def _is_after(position: Position) -> Q:

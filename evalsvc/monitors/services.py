@@ -130,7 +130,7 @@ def _read_scope(body: MonitorBody) -> IntervalOptions:
     ask, errors = parse_interval_options({"scope": body.scope, "cluster_by": body.cluster_by}, "")
     if ask.scope is not None and ask.scope[0] == "experiment":
         errors.append(FieldError("/scope/experiment", "A monitor watches an app, a project, tags or the account."))
-    if body.unit == Monitor.Unit.SESSION and ask.cluster_by is None:
+    if body.unit == "session" and ask.cluster_by is None:
         errors.append(FieldError("/cluster_by", "Required with the unit `session`: the tag that names it."))
     if errors:
         raise Invalid(*errors)
@@ -145,7 +145,7 @@ def _resolve(account: Account, epoch: str | None, body: MonitorBody) -> tuple[st
     except UnresolvedEvaluator as exc:
         field = "evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "criteria"
         raise Invalid(FieldError(f"/{field}", exc.message)) from None
-    if body.estimand == Monitor.Estimand.PASS_RATE and not run.has_verdict:
+    if body.estimand == "pass_rate" and not run.has_verdict:
         detail = f"Profile {run.profile.name!r} has no threshold. {NO_THRESHOLD_REMEDY}"
         raise Invalid(FieldError("/estimand", detail))
     return run.evaluator_id, run.profile.name, run
@@ -160,10 +160,8 @@ def _get_range(monitor: Monitor, run: ResolvedEvaluator | None) -> tuple[float, 
     """Return between which values the scores lie. Raises Invalid where that is not known."""
     if monitor.estimand == Monitor.Estimand.PASS_RATE:
         return 0.0, 1.0
-    if run is not None:
-        value_range = run.family.value_range
-    else:
-        value_range = get_declared_range(monitor.account, monitor.evaluator_id, monitor.profile_name)
+    names = monitor.evaluator_id, monitor.profile_name
+    value_range = run.family.value_range if run is not None else get_declared_range(monitor.account, *names)
     if value_range is None:
         detail = "A mean score needs a range: send the scores with `value_range`, or watch the pass rate."
         raise Invalid(FieldError("/estimand", detail))

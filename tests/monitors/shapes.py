@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from django.db import connections
 from django.utils import timezone
 
 from evalsvc.monitors.progress import advance_monitors
-from tests.conftest import Caller
+from evalsvc.tenancy.scope import SYSTEM
+from tests.conftest import Caller, wait_until
 from tests.factories import ok
 
 MONITORS, ALARMS = "/v1/monitors", "/v1/alarms"
@@ -38,8 +40,18 @@ def new_monitor(caller: Caller, **fields: Any) -> Any:
 
 
 def advance(portion: int = 2000) -> int:
-    """Let every monitor read what is new; return how many scores that were."""
+    """Let every monitor read what is committed; return how many scores that were."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute("SELECT pg_current_xact_id()::text")
+        (own,) = cursor.fetchone()
+        # Something else, such as an ANALYZE of the server, may still run in an older transaction.
+        wait_until(lambda: is_over(cursor, int(own)))
     return advance_monitors(timezone.now(), portion=portion)
+
+
+def is_over(cursor: Any, xact: int) -> bool:
+    cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
+    return int(cursor.fetchone()[0]) > xact
 
 
 def alarms(caller: Caller, query: str = "") -> Any:
@@ -49,3 +61,13 @@ def alarms(caller: Caller, query: str = "") -> Any:
 
 def monitor(caller: Caller, id: str) -> Any:
     return ok(caller.get(f"{MONITORS}/{id}"))["monitor"]
+
+
+def new_alarm(caller: Caller, **fields: Any) -> Any:
+    """Return an open alarm of a monitor that was created for it."""
+    send(caller, verdicts(100, 10), **fields)
+    made = new_monitor(caller, name="watched")
+    send(caller, verdicts(60, 2), **fields)
+    advance()
+    (alarm,) = alarms(caller, f"monitor_id={made['id']}")
+    return alarm

@@ -17,9 +17,9 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from evalsvc.monitors import progress
 from evalsvc.monitors.models import Alarm, Monitor
-from evalsvc.monitors.progress import advance_monitor
+from evalsvc.monitors.progress import advance_monitor, advance_monitors
+from evalsvc.monitors.scores import read_news
 from evalsvc.tenancy.scope import SYSTEM
 from tests.conftest import Caller
 from tests.evaluations.histories import insert
@@ -83,7 +83,7 @@ def test_a_score_that_commits_late_is_read(alice: Caller) -> None:
     with uncommitted(alice, [1.0] * 7):
         insert(alice, [1.0] * 20)
         # The later ones wait for the transaction before them.
-        assert advance() == 0
+        assert advance_monitors(timezone.now()) == 0
     assert advance() == 27
     assert advance() == 0
     assert get(row.pk).n_scores == 27
@@ -142,7 +142,6 @@ def test_two_workers_read_each_score_once(alice: Caller, monkeypatch: pytest.Mon
     row = start(alice)
     insert(alice, DROP)
     reading, go_on = threading.Event(), threading.Event()
-    read_news = progress.read_news
 
     def wait(*args: Any, **kwargs: Any) -> Any:
         reading.set()
@@ -153,7 +152,7 @@ def test_two_workers_read_each_score_once(alice: Caller, monkeypatch: pytest.Mon
         advance_monitor(alice.account.pk, row.pk, timezone.now())
         connections.close_all()
 
-    monkeypatch.setattr(progress, "read_news", wait)
+    monkeypatch.setattr("evalsvc.monitors.progress.read_news", wait)
     thread = threading.Thread(target=work)
     thread.start()
     assert reading.wait(30)

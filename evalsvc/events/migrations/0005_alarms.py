@@ -1,4 +1,4 @@
-"""There are events for alarms."""
+"""There are events for alarms, and formats of their deliveries."""
 
 import django.contrib.postgres.fields
 from django.db import migrations, models
@@ -20,7 +20,7 @@ CHOICES = [
 
 
 class Migration(migrations.Migration):
-    """Change the choices of a column, which touches no table."""
+    """Change the choices of a column, and add two."""
 
     dependencies = [("events", "0004_eval_runs")]
     operations = [
@@ -31,4 +31,20 @@ class Migration(migrations.Migration):
                 base_field=models.CharField(choices=CHOICES, max_length=40), size=None
             ),
         ),
+        migrations.AddField(
+            "eventendpoint",
+            "format",
+            models.CharField(
+                choices=[
+                    ("standard", "Standard Webhooks"),
+                    ("slack", "Slack: incoming webhook"),
+                    ("pagerduty", "PagerDuty: Events API v2"),
+                    ("teams", "Teams: workflow with an adaptive card"),
+                ],
+                db_default="standard",
+                default="standard",
+                max_length=10,
+            ),
+        ),
+        migrations.AddField("eventendpoint", "routing_key", models.BinaryField(editable=False, null=True)),
     ]

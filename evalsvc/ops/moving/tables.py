@@ -57,6 +57,7 @@ COLUMNS_STAY: dict[str, Mapping[str, str]] = {
         "last4": "of the secret",
         "previous": "a secret",
         "previous_until": "of the secret",
+        "routing_key": "a secret",
         "is_enabled": "off there, until somebody has its new secret",
     },
     "evaluations_savedsearch": {"owner_id": "people's own searches stay with them"},
