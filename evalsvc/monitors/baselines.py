@@ -78,6 +78,8 @@ def _measure_effect(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> fl
     buffer = UnitBuffer(unit, monitor.estimand)
     values = [value for row in rows if (value := row.get_value(monitor.estimand)) is not None]
     keys = [buffer.get_key(row) or f"score {row.id}" for row in rows]
+    if len(set(keys)) == len(keys):
+        return 1.0
     return cluster_design_effect(np.array(values, dtype=np.float64), number_clusters(keys))
 
 
