@@ -105,6 +105,11 @@ app.conf.update(
             "schedule": 60.0,
             "options": {"queue": "system", "expires": 60},
         },
+        "advance_monitors": {
+            "task": "evalsvc.monitors.advance",
+            "schedule": 5.0,
+            "options": {"queue": "system", "expires": 5},
+        },
         "delete_accounts": {
             "task": "evalsvc.ops.delete_accounts",
             "schedule": 15.0,
@@ -127,7 +132,7 @@ app.steps["consumer"].add("evalsvc.ops.liveness.heartbeat:Heartbeat")
 app.autodiscover_tasks(
     [
         *("evalsvc.evaluations", "evalsvc.experiments", "evalsvc.telemetry", "evalsvc.events"),
-        *("evalsvc.comparisons", "evalsvc.rules", "evalsvc.ops", "evalsvc.accounts"),
+        *("evalsvc.comparisons", "evalsvc.rules", "evalsvc.monitors", "evalsvc.ops", "evalsvc.accounts"),
     ]
 )
 

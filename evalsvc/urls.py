@@ -17,6 +17,7 @@ from evalsvc.experiments import urls as experiments
 from evalsvc.gates import urls as gates
 from evalsvc.guides import urls as guides
 from evalsvc.judges import urls as judges
+from evalsvc.monitors import urls as monitors
 from evalsvc.openai_evals import urls as openai_evals
 from evalsvc.ops import urls as ops
 from evalsvc.ops.reference.views import call_page, openapi_document, reference_page, try_page
@@ -38,7 +39,7 @@ handler500 = "evalsvc.rest.problems.server_error"
 APPS = (
     evaluations, ops, console, accounts, catalog, annotations, projects, datasets, judges, experiments, telemetry,
     calibrations, prompts, events, comparisons, reviews, rules, gates, benchmarks, reports,
-    openai_evals,
+    openai_evals, monitors,
 )  # fmt: skip
 urlpatterns = [
     *(pattern for app in APPS for pattern in app.urlpatterns),

@@ -47,6 +47,7 @@ NOUNS = (
         "experiments",
         "comparisons",
         "gates",
+        "monitors",
         "benchmarks",
         "reports",
         "telemetry",

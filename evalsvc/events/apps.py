@@ -19,4 +19,4 @@ class EventsConfig(AppConfig):
 
         register_functions(self.label, FunctionFiles(Path(__file__).parent / "sql", ("failed",)))
         if not any(model is EventEndpoint for model, _ in sealed_models):
-            sealed_models.append((EventEndpoint, ("secret", "previous")))
+            sealed_models.append((EventEndpoint, ("secret", "previous", "routing_key")))

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsvc.accounts.views import validate_strict
-from evalsvc.events.models import EventType
+from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_url
 from evalsvc.rest.bodies.fields import StrictText
@@ -33,6 +33,10 @@ class EventEndpointIn(serializers.Serializer[Any]):
         min_length=1,
         max_length=len(EventType.values),
         error_messages={"min_length": "Choose at least one event."},
+    )
+    format = serializers.ChoiceField(choices=EventEndpoint.Format.values, required=False)
+    routing_key = serializers.RegexField(
+        r"\A[A-Za-z0-9]{32}\Z", required=False, error_messages={"invalid": "The 32 characters of an integration's key."}
     )
     rules = EventRulesIn(required=False)
     per_hour = serializers.IntegerField(required=False, min_value=1, max_value=100_000)

@@ -24,6 +24,9 @@ class EventType(models.TextChoices):
     EVAL_RUN_SUCCEEDED = "eval.run.succeeded", "A run of an eval is completed"
     EVAL_RUN_FAILED = "eval.run.failed", "A run of an eval has failed"
     EVAL_RUN_CANCELED = "eval.run.canceled", "A run of an eval was canceled"
+    ALARM_OPENED = "alarm.opened", "A monitor has detected a change"
+    ALARM_ACKNOWLEDGED = "alarm.acknowledged", "An alarm of a monitor was acknowledged"
+    ALARM_RESOLVED = "alarm.resolved", "An alarm of a monitor is over"
     ENDPOINT_DISABLED = "endpoint.disabled", "Another endpoint was disabled, as nothing could be delivered to it"
 
 
@@ -43,9 +46,20 @@ class EventEndpoint(TenantModel):
         GONE = "gone", "The receiver answered 410 (Gone)."
         FAILING = "failing", "Nothing could be delivered for a day."
 
+    class Format(models.TextChoices):
+        STANDARD = "standard", "Standard Webhooks"
+        SLACK = "slack", "Slack: incoming webhook"
+        PAGERDUTY = "pagerduty", "PagerDuty: Events API v2"
+        TEAMS = "teams", "Teams: workflow with an adaptive card"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     url = models.CharField(max_length=2048)
     event_types = ArrayField(models.CharField(max_length=40, choices=EventType.choices))
+    format = models.CharField(
+        max_length=10, choices=Format.choices, default=Format.STANDARD, db_default=Format.STANDARD.value
+    )
+    routing_key = models.BinaryField(null=True, editable=False)
+    """Encrypted, as is the secret: PagerDuty's key of an integration."""
     rules = models.JSONField(
         default=dict, help_text="Of evaluation.failed: evaluators, profiles, project_ids, max_score."
     )

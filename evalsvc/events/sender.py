@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
 
-import orjson
 from django.db import connections, transaction
 from django.db.models import Max, Min
 from prometheus_client import Counter
 
 from evalsvc.accounts.services import record_audit
+from evalsvc.events.formats import write_body
 from evalsvc.events.models import EventDelivery, EventEndpoint, EventType
 from evalsvc.events.outbox import record_event
 from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret
@@ -36,7 +36,6 @@ MOST, MOST_OF_ENDPOINT = 64, 8
 N_THREADS = 16
 CALL_SECONDS = 5.0
 MAX_BYTES = 64 * 1024
-EVAL_RUNS = (EventType.EVAL_RUN_SUCCEEDED, EventType.EVAL_RUN_FAILED, EventType.EVAL_RUN_CANCELED)
 LEASE = timedelta(seconds=60)
 PATIENCE = timedelta(hours=24)
 FIRST_DELAY_SECONDS, LONGEST_DELAY_SECONDS = 5.0, 3 * 3600.0
@@ -76,6 +75,8 @@ class SignedDelivery:
 
     delivery: EventDelivery
     keys: Sequence[bytes]
+    options: Mapping[str, str]
+    """What the body has of the endpoint's secrets."""
 
 
 def deliver_due(now: datetime) -> int:
@@ -91,18 +92,14 @@ def deliver_due(now: datetime) -> int:
 
 
 def build_body(delivery: EventDelivery) -> bytes:
-    """Return what is sent: the same bytes each time."""
-    event = delivery.event
-    message = {"type": event.type, "timestamp": event.created_at, "data": event.payload}
-    if event.type in EVAL_RUNS:
-        # What OpenAI's clients read besides.
-        message |= {"id": event.pk, "object": "event", "created_at": int(event.created_at.timestamp())}
-    return orjson.dumps(message, option=orjson.OPT_SORT_KEYS | orjson.OPT_UTC_Z)
+    """Return what is sent, in the format of the endpoint, without a key: the same bytes each time."""
+    return write_body(delivery.event, delivery.endpoint.format)
 
 
 def send_delivery(letter: SignedDelivery) -> Attempt:
     """Send one delivery within a few seconds; redirects are not followed, and only the status is stored."""
-    delivery, body = letter.delivery, build_body(letter.delivery)
+    delivery = letter.delivery
+    body = write_body(delivery.event, delivery.endpoint.format, **letter.options)
     headers = signed_headers(letter.keys, delivery.event_id, int(time.time()), body)
     try:
         answer = post_json(
@@ -128,6 +125,13 @@ def endpoint_keys(endpoint: EventEndpoint, now: datetime) -> list[bytes]:
     return [signing_key(unseal(bytes(secret), of=endpoint.id).key) for secret in sealed]
 
 
+def read_options(endpoint: EventEndpoint) -> dict[str, str]:
+    """Return the secrets that are part of the bodies of an endpoint; raises UnreadableSecret and NoEncryptionKeys."""
+    if endpoint.format != EventEndpoint.Format.PAGERDUTY or endpoint.routing_key is None:
+        return {}
+    return {"routing_key": unseal(bytes(endpoint.routing_key), of=endpoint.id).key}
+
+
 def _claim(now: datetime) -> list[int]:
     values: dict[str, datetime | int] = {"now": now, "until": now + LEASE, "each": MOST_OF_ENDPOINT, "most": MOST}
     with connections[SYSTEM].cursor() as cursor:
@@ -141,7 +145,8 @@ def _read(ids: Sequence[int], now: datetime) -> tuple[list[SignedDelivery], list
     for delivery in rows:
         try:
             if delivery.endpoint.is_enabled:
-                letters.append(SignedDelivery(delivery, endpoint_keys(delivery.endpoint, now)))
+                endpoint = delivery.endpoint
+                letters.append(SignedDelivery(delivery, endpoint_keys(endpoint, now), read_options(endpoint)))
             else:
                 unsendable.append((delivery, Attempt(error="disabled: The endpoint is switched off.", is_final=True)))
         except (UnreadableSecret, NoEncryptionKeys):

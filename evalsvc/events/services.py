@@ -16,6 +16,7 @@ from evalsvc.accounts.services import record_audit
 from evalsvc.catalog.resolve import may_fail
 from evalsvc.events.connection_events import watch_connections
 from evalsvc.events.fanout import create_deliveries
+from evalsvc.events.formats import ACTIONS
 from evalsvc.events.models import TEST, EventDelivery, EventEndpoint, OutboxEvent
 from evalsvc.events.selectors import get_delivery, get_endpoint, list_deliveries
 from evalsvc.events.sender import deliver_due
@@ -26,6 +27,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.tenancy.scope import SYSTEM, account_scope
 
 MAX_ENDPOINTS = 20
+ROUTING_KEY = "routing_key"
 REMEDY = "Set `pass_threshold` in a profile of your own, or leave it out."
 ROUND_SECONDS = 20.0
 PRUNED_AT_ONCE = 5000
@@ -36,7 +38,10 @@ UNDELIVERED = Q(status=EventDelivery.Status.FAILED) | Q(status=EventDelivery.Sta
 def create_endpoint(*, account: Account, fields: Mapping[str, Any], actor: str) -> tuple[EventEndpoint, str]:
     """Make an endpoint; return it with its secret in plain text, this once. Raises Invalid."""
     _check(account, fields)
-    row, plain = EventEndpoint(account=account, **fields), new_webhook_key()
+    plain = new_webhook_key()
+    row = EventEndpoint(account=account, **{name: value for name, value in fields.items() if name != ROUTING_KEY})
+    row.routing_key = _seal_routing_key(row, fields)
+    _check_format(row)
     row.secret, row.last4 = seal_webhook_key(plain, of=row.id), plain[-5:-1]
     with account_scope(account.pk):
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
@@ -53,7 +58,11 @@ def revise_endpoint(
     """Change an endpoint; what `changes` does not name stays. Raises Invalid."""
     _check(account, changes)
     with account_scope(account.pk):
-        get_endpoint(account=account, id=endpoint.pk, lock=True)
+        row = get_endpoint(account=account, id=endpoint.pk, lock=True)
+        changes = dict(changes) | ({ROUTING_KEY: _seal_routing_key(row, changes)} if ROUTING_KEY in changes else {})
+        for name, value in changes.items():
+            setattr(row, name, value)
+        _check_format(row)
         # Whoever switches an endpoint on or off has seen why the service disabled it.
         seen = {"disabled_reason": None} if "is_enabled" in changes else {}
         EventEndpoint.objects.filter(account=account, pk=endpoint.pk).update(**changes, **seen, revised_at=Now())
@@ -140,6 +149,24 @@ def prune_events(now: datetime) -> int:
     EventDelivery.objects.using(SYSTEM).filter(event_id__in=ids).delete()
     OutboxEvent.objects.using(SYSTEM).filter(pk__in=ids).delete()
     return len(ids)
+
+
+def _seal_routing_key(row: EventEndpoint, fields: Mapping[str, Any]) -> bytes | None:
+    return seal_webhook_key(fields[ROUTING_KEY], of=row.id) if ROUTING_KEY in fields else None
+
+
+def _check_format(row: EventEndpoint) -> None:
+    """Refuse an endpoint of PagerDuty without its key, or for events that are not of an alarm."""
+    if row.format != EventEndpoint.Format.PAGERDUTY:
+        return
+    errors = []
+    if row.routing_key is None:
+        errors.append(FieldError(f"/{ROUTING_KEY}", "Required with the format `pagerduty`."))
+    if others := sorted(set(row.event_types) - {str(type) for type in ACTIONS}):
+        detail = f"PagerDuty is told of alarms only, not of {', '.join(others)}."
+        errors.append(FieldError("/event_types", detail))
+    if errors:
+        raise Invalid(*errors)
 
 
 def _check(account: Account, fields: Mapping[str, Any]) -> None:

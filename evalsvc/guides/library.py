@@ -25,6 +25,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "datasets",
         "comparisons",
         "gate",
+        "monitors",
         "nightly",
         "reports",
         "statistics",

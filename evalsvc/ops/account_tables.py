@@ -71,6 +71,8 @@ TABLES = (
     Table("benchmarks_execution"),
     Table("benchmarks_benchmark"),
     Table("comparisons_outputcomparison"),
+    Table("monitors_alarm"),
+    Table("monitors_monitor"),
     *_build_child_tables("reviews_review", "review_id", "reviews_reviewanswer", "reviews_reviewitem"),
     Table("reviews_reviewlink"),
     Table("reviews_review"),

@@ -19,6 +19,7 @@ from tests.datasets.shapes import upload
 from tests.events.shapes import ENDPOINT, new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment, finished_experiment
 from tests.factories import make_own_evaluator, new_experiment
+from tests.monitors.shapes import new_alarm
 from tests.nightly.shapes import new_benchmark
 from tests.prompts.shapes import GREETING, revise, set_labels
 from tests.reviews.shapes import new_review, take
@@ -31,6 +32,7 @@ READS = {
     ("post", "/v1/evaluations/search"),
     ("post", "/v1/evaluation-results/search"),
     ("post", "/v1/experiments/preview"),
+    ("post", "/v1/monitors/preview"),
     ("post", "/v1/aggregates"),
     ("post", "/v1/rules/preview"),
     ("post", "/v1/otel/logs/search"),
@@ -87,6 +89,12 @@ BODIES: dict[tuple[str, str], Any] = {
         "history": {"evaluator": "exact-match"},
         "rules": [{"metric": "pass", "at_least": 0.5}],
     },
+    ("post", "/v1/monitors"): {"name": "new", "evaluator": "exact-match"},
+    ("post", "/v1/monitors/preview"): {"name": "new", "evaluator": "exact-match"},
+    ("patch", "/v1/monitors/{id}"): {"state": "paused"},
+    ("delete", "/v1/monitors/{id}"): None,
+    ("post", "/v1/alarms/{id}/acknowledge"): None,
+    ("post", "/v1/alarms/{id}/resolve"): None,
     ("post", "/v1/calibrations"): {"evaluator": "toxicity", "rows": labelled(60)},
     ("post", "/v1/annotation-criteria"): {"project_id": NOWHERE, "name": "new", "annotation_type": "binary"},
     ("put", "/v1/annotation-criteria/{id}"): {"name": "new", "annotation_type": "binary"},
@@ -226,7 +234,10 @@ def belongings() -> Belongings:
     rule_id = alice.post("/v1/rules", rule).json()["rule"]["id"]
     compared = {"experiment_id": run.id, "name": MARK, "judge": {"metric": "accuracy"}}
     comparison_id = alice.post("/v1/comparisons", compared).json()["comparison"]["id"]
+    alarm = new_alarm(alice, app=f"{MARK}watched")
     ids = {
+        **{path: alarm["monitor_id"] for _, path in operations() if path.startswith("/v1/monitors/{")},
+        **{path: alarm["id"] for _, path in operations() if path.startswith("/v1/alarms/{")},
         **{path: comparison_id for _, path in operations() if path.startswith("/v1/comparisons/{")},
         **{path: rule_id for _, path in operations() if path.startswith("/v1/rules/{")},
         "/v1/saved-searches/{id}": search,

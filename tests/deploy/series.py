@@ -71,6 +71,7 @@ TASKS = (
     "sweep",
     "plan",
     "sweep_comparisons",
+    "advance_monitors",
     "deliver_events",
     "prune",
     "retain",

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from django.db import connections
+from django.utils import timezone
 
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.local.supervisor.demo.evaluation import write_demo_env
+from evalsvc.monitors.progress import advance_monitors
 from evalsvc.rules.worker import list_due_rules, run_rule
 from tests.conftest import Caller, new_caller
 from tests.experiments.conftest import scheduling
@@ -79,7 +81,24 @@ def rules_running() -> Iterator[None]:
 
 
 @pytest.fixture
-def reader(web: str, scheduler_running: None, rules_running: None) -> Iterator[Reader]:
+def monitors_running() -> Iterator[None]:
+    """The monitors, which read new scores meanwhile."""
+    ended = threading.Event()
+
+    def advance() -> None:
+        while not ended.wait(0.5):
+            advance_monitors(timezone.now())
+        connections.close_all()
+
+    thread = threading.Thread(target=advance)
+    thread.start()
+    yield
+    ended.set()
+    thread.join()
+
+
+@pytest.fixture
+def reader(web: str, scheduler_running: None, rules_running: None, monitors_running: None) -> Iterator[Reader]:
     """A reader with an account as the first `make up` leaves it: nothing is in it."""
     caller = new_caller(name="reader")
     with tempfile.TemporaryDirectory(prefix="evalsvc-reader-") as name:

@@ -22,6 +22,7 @@ from tests.evaluations.bulk.shapes import BATCH, exact
 from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import ACCURACY, filled_experiment, lease, new_push_experiment
 from tests.factories import chat, make_connection, make_dataset, make_experiment, ok
+from tests.monitors import shapes as monitors
 from tests.nightly.shapes import new_benchmark
 from tests.prompts.shapes import GREETING, revise
 from tests.reviews import shapes as reviews
@@ -155,6 +156,18 @@ def item_route(verb: str) -> Route:
     return route
 
 
+def monitor_route(path: str) -> Route:
+    def route(caller: Caller) -> tuple[str, dict[str, Any]]:
+        monitors.send(caller, monitors.verdicts(100, 10))
+        return path, monitors.BODY
+
+    return route
+
+
+def alarm_route(verb: str) -> Route:
+    return lambda caller: (f"{monitors.ALARMS}/{monitors.new_alarm(caller)['id']}/{verb}", {})
+
+
 CALIBRATIONS = "/v1/calibrations"
 SET_LABELS, REMOVE_LABELS = (f"/v1/prompt-revisions/{{id}}/{verb}-labels" for verb in ("set", "remove"))
 TEST_EVENT, REPLAY = "/v1/event-endpoints/{id}/test", "/v1/event-deliveries/{id}/replay"
@@ -214,6 +227,9 @@ ROUTES: dict[str, Route] = {
     RULES: lambda caller: (RULES, RULE),
     f"{RULES}/preview": lambda caller: (f"{RULES}/preview", {}),
     BACKFILL: lambda caller: (BACKFILL.format(id=ok(caller.post(RULES, RULE), 201)["rule"]["id"]), RANGE),
+    monitors.MONITORS: monitor_route(monitors.MONITORS),
+    f"{monitors.MONITORS}/preview": monitor_route(f"{monitors.MONITORS}/preview"),
+    **{f"{monitors.ALARMS}/{{id}}/{verb}": alarm_route(verb) for verb in ("acknowledge", "resolve")},
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
     "/v1/datasets/conversations": conversations_route,
@@ -256,7 +272,7 @@ ROUTES: dict[str, Route] = {
     SKIP: item_route("skip"),
     "/v1/reviews/{id}/import": review_route("import", {"format": "csv", "text": "item_id\n"}),
 }
-CREATED = {SEARCHES, RULES, "/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
+CREATED = {SEARCHES, RULES, monitors.MONITORS, "/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
 NO_CONTENT = {

@@ -14,6 +14,7 @@ from tests.rest.shapes import assert_problem
 SINGLE = {"/v1/account", "/v1/whoami", "/v1/webhook-secret"}
 OWN = {
     "/v1/account/export",
+    "/v1/alarms",
     "/v1/benchmarks",
     "/v1/compare",
     "/v1/comparisons",
@@ -25,6 +26,7 @@ OWN = {
     "/v1/experiments",
     "/v1/gates",
     "/v1/history",
+    "/v1/monitors",
     "/v1/reviews",
     "/v1/rules",
     "/v1/saved-searches",

@@ -16,6 +16,7 @@ from tests.events.shapes import new_endpoint, send_test_event
 from tests.experiments.shapes import filled_experiment
 from tests.factories import make_connection, make_profile, new_experiment
 from tests.gates.shapes import history_gate
+from tests.monitors.shapes import new_alarm
 from tests.nightly.shapes import new_benchmark, note_execution
 from tests.openai_evals.rows import new_graded_rows
 from tests.prompts.shapes import revise, set_labels
@@ -59,6 +60,7 @@ def new_filled_account(name: str) -> Caller:
     work_off(caller, compare(caller, answered(caller, n=3)))
     filled_experiment(caller)
     history_gate(caller)
+    new_alarm(caller)
     note_execution(caller, new_benchmark(caller, n=3), new_experiment(caller))
     assert caller.post("/v1/traces", traces(span(new_id()))).status_code == 200
     assert caller.post("/v1/logs", logs(log())).status_code == 200

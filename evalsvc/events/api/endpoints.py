@@ -34,6 +34,7 @@ class EventEndpointOut(AnswerShape):
     id: uuid.UUID
     url: str
     event_types: list[str]
+    format: str
     rules: EventRulesOut
     per_hour: int
     is_enabled: bool

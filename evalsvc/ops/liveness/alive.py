@@ -28,6 +28,7 @@ PERIODIC = {
     "evalsvc.evaluations.recount_rollups": "recount_rollups",
     "evalsvc.telemetry.prune": "prune_telemetry",
     "evalsvc.comparisons.sweep": "sweep_comparisons",
+    "evalsvc.monitors.advance": "advance_monitors",
     "evalsvc.events.deliver": "deliver_events",
     "evalsvc.events.prune": "prune_events",
     "evalsvc.accounts.prune_sessions": "prune_sessions",

@@ -57,9 +57,14 @@ COLUMNS_STAY: dict[str, Mapping[str, str]] = {
         "last4": "of the secret",
         "previous": "a secret",
         "previous_until": "of the secret",
+        "routing_key": "a secret",
         "is_enabled": "off there, until somebody has its new secret",
     },
     "evaluations_savedsearch": {"owner_id": "people's own searches stay with them"},
+    "monitors_monitor": {
+        "mark_xact": "transactions are counted by each database",
+        "run_xact": "transactions are counted by each database",
+    },
     "evaluations_historyscore": {"xact": "transactions are counted by each database"},
 }
 """Columns that do not go along, with the reason; nor do primary keys that a table counts by itself."""
@@ -102,6 +107,7 @@ INSTEAD: dict[str, Mapping[str, str]] = {
         "state": "CASE t.state WHEN 'running' THEN 'stopped' ELSE t.state END",
         "finished_at": "CASE t.state WHEN 'running' THEN now() ELSE t.finished_at END",
     },
+    "monitors_monitor": {"state": "'paused'"},
     "experiments_experimentplan": {"state": "CASE t.state WHEN 'running' THEN 'idle' ELSE t.state END"},
     "experiments_config": {
         "state": "CASE t.state WHEN 'running' THEN 'stopped' ELSE t.state END",

@@ -1,0 +1,201 @@
+"""What is answered about monitors and alarms."""
+
+from __future__ import annotations
+
+from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, build_shape
+
+
+class MonitorBaseline(AnswerShape):
+    """What a monitor compares new units with; it does not change until `rebaseline`.
+
+    `lower` and `upper` are a 95 % confidence interval of `mean`, by units. `design_effect` is by how much dependence
+    within sessions or samples inflates the variance of the mean of single scores; above 1.1 they are no units.
+    """
+
+    n_scores: int
+    n_units: int
+    mean: float
+    lower: float
+    upper: float
+    unit: str
+    design_effect: float
+    first_score_id: str
+    last_score_id: str
+
+
+class MonitorPreview(AnswerShape):
+    """The monitor that a body would create."""
+
+    evaluator_id: str
+    profile_name: str
+    scope: Json
+    cluster_by: str | None
+    estimand: str
+    direction: str
+    mean_run: int
+    unit: str
+    baseline: MonitorBaseline
+
+
+class MonitorOut(MonitorPreview):
+    """A monitor. `alarm_id` is its alarm that is not resolved; `n_scores` and `n_units` count from the baseline on."""
+
+    id: str
+    name: str
+    state: str
+    alarm_id: str | None
+    n_scores: int
+    n_units: int
+    baseline_at: Moment
+    advanced_at: Moment | None
+    created_at: Moment
+
+
+class MonitorAnswer(AnswerShape):
+    """One monitor."""
+
+    monitor: MonitorOut
+
+
+class MonitorPage(AnswerShape):
+    """Monitors, newest first."""
+
+    monitors: list[MonitorOut]
+    next_cursor: str | None
+
+
+class ChangeEnd(AnswerShape):
+    """A score of the history, and when it was made."""
+
+    score_id: str
+    created_at: WrittenMoment
+
+
+class AlarmSlice(AnswerShape):
+    """A slice of the scores after the change: of an app or a tag, with its means before and after."""
+
+    by: str
+    value: str
+    n: int
+    n_baseline: int
+    before: float
+    after: float
+
+
+class AlarmEvidence(AnswerShape):
+    """What was detected.
+
+    The change was at the score `at`, between `lower` and `upper` with 95 % confidence: from `before` (the baseline) to
+    `after`, the mean of the `n_units` units since then. `slices` moved most in the direction of the
+    alarm; `examples` are evaluations after the change, the worst first.
+    """
+
+    at: ChangeEnd
+    lower: ChangeEnd
+    upper: ChangeEnd
+    before: float
+    after: float
+    n_units: int
+    n_scores: int
+    slices: list[AlarmSlice]
+    examples: list[str]
+
+
+class AlarmOut(AlarmEvidence):
+    """An alarm of a monitor, with its evidence."""
+
+    id: str
+    monitor_id: str
+    monitor_name: str
+    evaluator_id: str
+    profile_name: str
+    estimand: str
+    unit: str
+    direction: str
+    state: str
+    summary: str
+    score_id: str
+    opened_at: Moment
+    acknowledged_at: Moment | None
+    acknowledged_by: str | None
+    resolved_at: Moment | None
+    resolved_by: str | None
+    reason: str | None
+
+
+class AlarmAnswer(AnswerShape):
+    """One alarm."""
+
+    alarm: AlarmOut
+
+
+class AlarmPage(AnswerShape):
+    """Alarms, newest first."""
+
+    alarms: list[AlarmOut]
+    next_cursor: str | None
+
+
+def preview_out(monitor: Monitor) -> MonitorPreview:
+    """Return a monitor that is not stored."""
+    return build_shape(monitor, MonitorPreview, baseline=_baseline_out(monitor))
+
+
+def monitor_out(monitor: Monitor, alarm_id: int | None) -> MonitorOut:
+    """Return a monitor as the API shows it."""
+    return build_shape(
+        monitor,
+        MonitorOut,
+        id=str(monitor.pk),
+        baseline=_baseline_out(monitor),
+        alarm_id=None if alarm_id is None else str(alarm_id),
+    )
+
+
+def _baseline_out(monitor: Monitor) -> MonitorBaseline:
+    names = MonitorBaseline.__struct_fields__
+    return MonitorBaseline(**{name: value for name, value in monitor.baseline.items() if name in names})
+
+
+def load_evidence(alarm: Alarm) -> AlarmEvidence:
+    """Return the evidence as it was stored."""
+    evidence = alarm.evidence
+    ends = {name: ChangeEnd(**evidence[name]) for name in ("at", "lower", "upper")}
+    slices = [AlarmSlice(**fields) for fields in evidence["slices"]]
+    return AlarmEvidence(**{**evidence, **ends, "slices": slices})
+
+
+def alarm_out(alarm: Alarm) -> AlarmOut:
+    """Return an alarm as the API shows it; its monitor must have been read with it."""
+    monitor, evidence = alarm.monitor, load_evidence(alarm)
+    return build_shape(
+        alarm,
+        AlarmOut,
+        **{name: getattr(evidence, name) for name in AlarmEvidence.__struct_fields__},
+        **{name: getattr(monitor, name) for name in ("evaluator_id", "profile_name", "estimand", "unit", "direction")},
+        id=str(alarm.pk),
+        monitor_id=str(monitor.pk),
+        monitor_name=monitor.name,
+        score_id=str(alarm.score_id),
+        summary=summarize_alarm(monitor, evidence),
+    )
+
+
+def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
+    """Return since when, from what to what and on how many units, in one sentence."""
+    what = Monitor.Estimand(monitor.estimand).label.lower()
+    before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
+    verb = "rose" if evidence.after > evidence.before else "dropped"
+    n = f"{evidence.n_units} {monitor.unit}{'' if evidence.n_units == 1 else 's'}"
+    start, end = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
+    return f"The {what} {verb} from {before} to {after} on {n}, since {start} to {end} (95 % confidence interval)."
+
+
+def format_mean(monitor: Monitor, value: float) -> str:
+    """Return a rate in percent, or a mean score."""
+    return f"{100 * value:.1f} %" if monitor.estimand == Monitor.Estimand.PASS_RATE else f"{value:.3g}"
+
+
+def _write_moment(written: str) -> str:
+    return f"{written[:10]} {written[11:16]} UTC"

@@ -1,0 +1,94 @@
+"""Freeze the baseline of a monitor: which scores, which unit, and what they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evalsvc.monitors import engine
+from evalsvc.monitors.evidence import dump_slices, measure_slices
+from evalsvc.monitors.models import Monitor
+from evalsvc.monitors.scores import Position, ScoreRow, get_horizon, read_baseline
+from evalsvc.monitors.units import UnitBuffer
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.formulas.clusters import number_clusters
+from evalsvc.stats.monitors.baselines import LEAST_UNITS, NotEnough, cluster_design_effect
+from evalsvc.stats.monitors.dependence import INDEPENDENT
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenBaseline:
+    """A baseline, the unit that it chose, and the position behind it: where a monitor begins to read."""
+
+    unit: str
+    numbers: dict[str, Any]
+    start: Position
+
+    def apply(self, monitor: Monitor) -> None:
+        """Set the fields of a monitor that follow from its baseline, and start its engine."""
+        monitor.unit, monitor.baseline = self.unit, self.numbers
+        monitor.mark_xact = monitor.run_xact = self.start.xact
+        monitor.mark_id = monitor.run_id = self.start.id
+        monitor.n_scores = monitor.n_units = 0
+        monitor.progress = engine.start(monitor)
+
+
+def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float]) -> FrozenBaseline:
+    """Return the baseline of the newest scores of a monitor's history.
+
+    `unit` is that of the monitor, or `auto`: the session where the monitor names one, else the sample, unless the
+    design effect of the scores is at most 1.1. Raises Invalid where the scores are too few.
+    """
+    horizon = get_horizon()
+    rows = [row for row in read_baseline(monitor, horizon) if row.get_value(monitor.estimand) is not None]
+    _check_values(monitor, rows, value_range)
+    grouped = Monitor.Unit.SESSION if monitor.cluster_by is not None else Monitor.Unit.SAMPLE
+    effect = _measure_effect(monitor, rows, grouped)
+    if unit == AUTO:
+        unit = grouped if effect > INDEPENDENT else Monitor.Unit.SCORE
+    values = _list_values(monitor, rows, unit)
+    try:
+        numbers = engine.measure(values, value_range)
+    except NotEnough as exc:
+        raise Invalid(FieldError("/baseline_scores", _describe_missing(len(rows), len(values), unit, exc))) from None
+    numbers |= {
+        "n_scores": len(rows),
+        "unit": str(unit),
+        "design_effect": effect,
+        "first_score_id": str(rows[0].id),
+        "last_score_id": str(rows[-1].id),
+        "slices": dump_slices(measure_slices(monitor, rows)),
+    }
+    return FrozenBaseline(str(unit), numbers, horizon)
+
+
+def _list_values(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> list[float]:
+    buffer = UnitBuffer(unit, monitor.estimand)
+    units = [*buffer.add(rows), *(buffer.finish(rows[-1]) if rows else ())]
+    return [item.value for item in units]
+
+
+def _measure_effect(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> float:
+    """Return the design effect of the units of scores; 1 where no two scores share one."""
+    buffer = UnitBuffer(unit, monitor.estimand)
+    values = [value for row in rows if (value := row.get_value(monitor.estimand)) is not None]
+    keys = [buffer.get_key(row) or f"score {row.id}" for row in rows]
+    if len(set(keys)) == len(keys):
+        return 1.0
+    return cluster_design_effect(np.array(values, dtype=np.float64), number_clusters(keys))
+
+
+def _check_values(monitor: Monitor, rows: Sequence[ScoreRow], value_range: tuple[float, float]) -> None:
+    low, high = value_range
+    if any(not low <= value <= high for row in rows if (value := row.get_value(monitor.estimand)) is not None):
+        raise Invalid(FieldError("/estimand", f"Some scores lie outside their range, {low:g} to {high:g}."))
+
+
+def _describe_missing(n_scores: int, n_values: int, unit: str, missing: NotEnough) -> str:
+    has = f"the history has {n_scores} scores" + ("" if unit == Monitor.Unit.SCORE else f" in {n_values} {unit}s")
+    return f"A baseline needs at least {LEAST_UNITS} independent {unit}s; {has}. {missing.missing} more are needed."

@@ -1,0 +1,168 @@
+"""Verbs on monitors and alarms: create, preview, revise, delete, acknowledge, resolve."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db.models.functions import Now
+from msgspec import UNSET
+
+from evalsvc.accounts.models import Account
+from evalsvc.accounts.services import record_audit
+from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY, ResolvedEvaluator, UnresolvedEvaluator, resolve
+from evalsvc.evaluations.history.read import get_declared_range
+from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
+from evalsvc.evaluations.models import EXTERNAL_PREFIX
+from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
+from evalsvc.events.models import EventType
+from evalsvc.monitors.alarms import close_alarm, record_alarm_event
+from evalsvc.monitors.baselines import freeze_baseline
+from evalsvc.monitors.bodies import MonitorBody, MonitorChanges
+from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.monitors.progress import BUFFER, restart
+from evalsvc.monitors.scores import Position, get_horizon
+from evalsvc.monitors.selectors import get_alarm, get_monitor
+from evalsvc.rest.problems import FieldError, Invalid
+
+MAX_MONITORS = 200
+
+
+def build_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now: datetime) -> Monitor:
+    """Return the monitor that a body describes, with its baseline, unsaved. Raises Invalid with what is missing."""
+    ask = _read_scope(body)
+    evaluator_id, profile_name, run = _resolve(account, epoch, body)
+    estimand = body.estimand or _choose_estimand(run)
+    monitor = Monitor(
+        account=account,
+        name=body.name,
+        evaluator_id=evaluator_id,
+        profile_name=profile_name,
+        scope=ask.scope_json,
+        window=scope_window(account.pk, ask, pointer=""),
+        cluster_by=ask.cluster_by,
+        estimand=estimand,
+        direction=body.direction,
+        mean_run=body.mean_run,
+        baseline_scores=body.baseline_scores,
+        baseline_at=now,
+    )
+    monitor.window.pop("cluster_by", None)
+    freeze_baseline(monitor, body.unit, _get_range(monitor, run)).apply(monitor)
+    return monitor
+
+
+def create_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now: datetime, actor: str) -> Monitor:
+    """Create a monitor of the scores from now on. Raises Invalid."""
+    Account.objects.select_for_update(no_key=True).get(pk=account.pk)
+    if Monitor.objects.filter(account=account).count() >= MAX_MONITORS:
+        raise Invalid(FieldError("", f"An account has at most {MAX_MONITORS} monitors."))
+    monitor = build_monitor(account=account, epoch=epoch, body=body, now=now)
+    monitor.save()
+    record_audit(account=account, actor=actor, action="monitor.created", target=str(monitor.pk), name=monitor.name)
+    return get_monitor(account=account, id=monitor.pk)
+
+
+def revise_monitor(
+    *, account: Account, epoch: str | None, id: int, changes: MonitorChanges, now: datetime, actor: str
+) -> Monitor:
+    """Rename, pause or resume a monitor, or freeze a new baseline. Raises Invalid.
+
+    What was scored while it was paused is not read: a monitor that is resumed starts from now. A new baseline resolves
+    the monitor's alarm.
+    """
+    monitor = get_monitor(account=account, id=id, lock=True)
+    was_paused = monitor.state == Monitor.State.PAUSED
+    for field in ("name", "state", "baseline_scores"):
+        if (value := getattr(changes, field)) is not UNSET:
+            setattr(monitor, field, value)
+    if changes.rebaseline:
+        _rebaseline(account, epoch, monitor, now)
+    elif was_paused and monitor.state == Monitor.State.ACTIVE:
+        monitor.progress.pop(BUFFER, None)
+        restart(monitor, get_horizon())
+    monitor.save()
+    action = "monitor.rebaselined" if changes.rebaseline else "monitor.changed"
+    record_audit(account=account, actor=actor, action=action, target=str(monitor.pk), state=monitor.state)
+    return monitor
+
+
+def delete_monitor(*, account: Account, id: int, actor: str) -> None:
+    """Delete a monitor with its alarms."""
+    monitor = get_monitor(account=account, id=id, lock=True)
+    record_audit(account=account, actor=actor, action="monitor.deleted", target=str(id), name=monitor.name)
+    monitor.delete()
+
+
+def acknowledge_alarm(*, account: Account, id: int, actor: str) -> Alarm:
+    """Note that somebody looks after an open alarm; of an acknowledged one nothing changes. Raises Invalid."""
+    rows = Alarm.objects.filter(account=account, id=id, state=Alarm.State.OPEN)
+    is_first = bool(rows.update(state=Alarm.State.ACKNOWLEDGED, acknowledged_at=Now(), acknowledged_by=actor))
+    alarm = get_alarm(account=account, id=id)
+    if is_first:
+        record_alarm_event(alarm, EventType.ALARM_ACKNOWLEDGED)
+        record_audit(account=account, actor=actor, action="alarm.acknowledged", target=str(id))
+    if alarm.state == Alarm.State.RESOLVED:
+        raise Invalid(FieldError("", "The alarm is resolved already."))
+    return alarm
+
+
+def resolve_alarm(*, account: Account, id: int, now: datetime, actor: str) -> Alarm:
+    """Resolve an alarm, and start its monitor again where it has read to; of a resolved one nothing changes."""
+    alarm = get_alarm(account=account, id=id)
+    monitor = get_monitor(account=account, id=alarm.monitor_id, lock=True)
+    if close_alarm(monitor, Alarm.Reason.PERSON, now=now, actor=actor) == id:
+        restart(monitor, Position(monitor.mark_xact, monitor.mark_id))
+        monitor.save()
+        record_audit(account=account, actor=actor, action="alarm.resolved", target=str(id))
+    return get_alarm(account=account, id=id)
+
+
+def _rebaseline(account: Account, epoch: str | None, monitor: Monitor, now: datetime) -> None:
+    close_alarm(monitor, Alarm.Reason.REBASELINED, now=now)
+    names = MonitorBody(name=monitor.name, evaluator=monitor.evaluator_id, criteria=monitor.profile_name or None)
+    run = _resolve(account, epoch, names)[2]
+    monitor.baseline_at = now
+    freeze_baseline(monitor, monitor.unit, _get_range(monitor, run)).apply(monitor)
+
+
+def _read_scope(body: MonitorBody) -> IntervalOptions:
+    ask, errors = parse_interval_options({"scope": body.scope, "cluster_by": body.cluster_by}, "")
+    if ask.scope is not None and ask.scope[0] == "experiment":
+        errors.append(FieldError("/scope/experiment", "A monitor watches an app, a project, tags or the account."))
+    if body.unit == "session" and ask.cluster_by is None:
+        errors.append(FieldError("/cluster_by", "Required with the unit `session`: the tag that names it."))
+    if errors:
+        raise Invalid(*errors)
+    return ask
+
+
+def _resolve(account: Account, epoch: str | None, body: MonitorBody) -> tuple[str, str, ResolvedEvaluator | None]:
+    if body.evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
+        return body.evaluator, body.criteria or "", None
+    try:
+        run = resolve(account_id=account.pk, epoch=epoch, evaluator=body.evaluator, profile=body.criteria)
+    except UnresolvedEvaluator as exc:
+        field = "evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "criteria"
+        raise Invalid(FieldError(f"/{field}", exc.message)) from None
+    if body.estimand == "pass_rate" and not run.has_verdict:
+        detail = f"Profile {run.profile.name!r} has no threshold. {NO_THRESHOLD_REMEDY}"
+        raise Invalid(FieldError("/estimand", detail))
+    return run.evaluator_id, run.profile.name, run
+
+
+def _choose_estimand(run: ResolvedEvaluator | None) -> str:
+    is_rate = run is not None and run.has_verdict and (run.family.binary or run.family.by_verdict)
+    return Monitor.Estimand.PASS_RATE if is_rate else Monitor.Estimand.MEAN_SCORE
+
+
+def _get_range(monitor: Monitor, run: ResolvedEvaluator | None) -> tuple[float, float]:
+    """Return between which values the scores lie. Raises Invalid where that is not known."""
+    if monitor.estimand == Monitor.Estimand.PASS_RATE:
+        return 0.0, 1.0
+    names = monitor.evaluator_id, monitor.profile_name
+    value_range = run.family.value_range if run is not None else get_declared_range(monitor.account, *names)
+    if value_range is None:
+        detail = "A mean score needs a range: send the scores with `value_range`, or watch the pass rate."
+        raise Invalid(FieldError("/estimand", detail))
+    return value_range

@@ -1,0 +1,90 @@
+"""From scores to units: what a monitor counts once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evalsvc.monitors.models import Monitor
+from evalsvc.monitors.scores import ScoreRow
+from evalsvc.tenancy.scope import EPOCH
+
+UNIT_SECONDS = 30 * 60
+"""A unit is complete so long after its first score, by the times of the scores."""
+MOST_OPEN = 2000
+"""Units that are not complete at once; of more, the oldest is completed early."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnitValue:
+    """The mean of the scores of a complete unit, and the score that completed it."""
+
+    value: float
+    n: int
+    score: ScoreRow
+
+
+@dataclass(slots=True)
+class _OpenUnit:
+    total: float
+    n: int
+    first: float
+    """Seconds since 2026, by the scores' times as far as they were read."""
+
+
+class UnitBuffer:
+    """Collects the scores of sessions or samples until these are complete; scores that are units pass at once.
+
+    Time is that of the scores, not of the clock, so that reading a history again completes the same units in the same
+    order, however it is divided into rounds.
+    """
+
+    def __init__(self, unit: str, estimand: str, stored: Mapping[str, Any] | None = None) -> None:
+        self.unit, self.estimand = unit, estimand
+        stored = stored or {}
+        self.clock: float = stored.get("clock", float("-inf"))
+        self.units = {key: _OpenUnit(**fields) for key, fields in stored.get("units", ())}
+
+    def dump(self) -> dict[str, Any]:
+        """Return what the constructor takes as `stored`."""
+        if not self.units:
+            return {}
+        return {"clock": self.clock, "units": [[key, asdict(unit)] for key, unit in self.units.items()]}
+
+    def add(self, rows: Iterable[ScoreRow]) -> Iterator[UnitValue]:
+        """Add scores in the order of reading; yield units as they are completed."""
+        for row in rows:
+            value = row.get_value(self.estimand)
+            if value is None:
+                continue
+            self.clock = max(self.clock, (row.created_at - EPOCH).total_seconds())
+            yield from self._complete(row)
+            key = self.get_key(row)
+            if key is None:
+                yield UnitValue(value, 1, row)
+            elif (unit := self.units.get(key)) is None:
+                self.units[key] = _OpenUnit(value, 1, self.clock)
+            else:
+                unit.total, unit.n = unit.total + value, unit.n + 1
+
+    def finish(self, row: ScoreRow) -> Iterator[UnitValue]:
+        """Yield all units that are not complete: of a history that ends here."""
+        for unit in self.units.values():
+            yield UnitValue(unit.total / unit.n, unit.n, row)
+        self.units = {}
+
+    def _complete(self, row: ScoreRow) -> Iterator[UnitValue]:
+        # In the order of their first scores.
+        while self.units:
+            key, unit = next(iter(self.units.items()))
+            if unit.first + UNIT_SECONDS > self.clock and len(self.units) <= MOST_OPEN:
+                return
+            del self.units[key]
+            yield UnitValue(unit.total / unit.n, unit.n, row)
+
+    def get_key(self, row: ScoreRow) -> str | None:
+        """Return what scores of one unit share; None for a score that is one by itself."""
+        if self.unit == Monitor.Unit.SESSION:
+            return row.session
+        return str(row.sample_hash) if self.unit == Monitor.Unit.SAMPLE and row.sample_hash is not None else None

@@ -1,0 +1,73 @@
+"""Histories with a change in them, and monitors of them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from django.db import connections
+from django.utils import timezone
+
+from evalsvc.monitors.progress import advance_monitors
+from evalsvc.tenancy.scope import SYSTEM
+from tests.conftest import Caller, wait_until
+from tests.factories import ok
+
+MONITORS, ALARMS = "/v1/monitors", "/v1/alarms"
+BODY = {"name": "answers", "evaluator": "exact-match"}
+_samples = itertools.count(1)
+
+
+def verdicts(n: int, every: int | None) -> list[bool]:
+    """Return n verdicts of which each `every`-th is a fail; None: none is."""
+    return [every is None or i % every != every - 1 for i in range(n)]
+
+
+def send(caller: Caller, passes: list[bool], **shared: Any) -> None:
+    """Evaluate distinct samples with these verdicts, by exact-match, and keep them all."""
+    for start in range(0, len(passes), 100):
+        samples = [
+            {"task_input": f"question {next(_samples)}", "output": "a" if is_pass else "b", "gold_answer": "a"}
+            for is_pass in passes[start : start + 100]
+        ]
+        body = {"evaluators": [{"evaluator": "exact-match"}], "capture": "all", "samples": samples} | shared
+        assert {row["status"] for row in ok(caller.post("/v1/evaluate/batch", body))["rows"]} == {200}
+
+
+def new_monitor(caller: Caller, **fields: Any) -> Any:
+    """Create a monitor through the API and return it."""
+    return ok(caller.post(MONITORS, BODY | fields), 201)["monitor"]
+
+
+def advance(portion: int = 2000) -> int:
+    """Let every monitor read what is committed; return how many scores that were."""
+    with connections[SYSTEM].cursor() as cursor:
+        cursor.execute("SELECT pg_current_xact_id()::text")
+        (own,) = cursor.fetchone()
+        # Something else, such as an ANALYZE of the server, may still run in an older transaction.
+        wait_until(lambda: is_over(cursor, int(own)))
+    return advance_monitors(timezone.now(), portion=portion)
+
+
+def is_over(cursor: Any, xact: int) -> bool:
+    cursor.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text")
+    return int(cursor.fetchone()[0]) > xact
+
+
+def alarms(caller: Caller, query: str = "") -> Any:
+    """Return the alarms that a query finds, the newest first."""
+    return ok(caller.get(f"{ALARMS}?{query}"))["alarms"]
+
+
+def monitor(caller: Caller, id: str) -> Any:
+    return ok(caller.get(f"{MONITORS}/{id}"))["monitor"]
+
+
+def new_alarm(caller: Caller, **fields: Any) -> Any:
+    """Return an open alarm of a monitor that was created for it."""
+    send(caller, verdicts(100, 10), **fields)
+    made = new_monitor(caller, name="watched")
+    send(caller, verdicts(60, 2), **fields)
+    advance()
+    (alarm,) = alarms(caller, f"monitor_id={made['id']}")
+    return alarm

@@ -1,0 +1,162 @@
+"""/v1/monitors: what a monitor says of its baseline, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Caller
+from tests.evaluations.histories import insert
+from tests.factories import make_profile, ok
+from tests.monitors.shapes import BODY, MONITORS, advance, alarms, monitor, new_monitor, send, verdicts
+
+
+def refusals(response: Any) -> dict[str, str]:
+    assert response.status_code == 422, response.content
+    return {error["pointer"]: error["detail"] for error in response.json()["errors"]}
+
+
+def test_it_says_its_baseline(alice: Caller) -> None:
+    send(alice, verdicts(200, 10))
+    shown = ok(alice.post(f"{MONITORS}/preview", BODY))["monitor"]
+    assert alice.get(MONITORS).json()["monitors"] == []
+    made = new_monitor(alice)
+    assert {name: made[name] for name in shown} == shown
+    assert made["evaluator_id"] == "exact-match-2026-11-28"
+    assert (made["estimand"], made["direction"], made["mean_run"]) == ("pass_rate", "drop", 2000)
+    assert (made["unit"], made["state"], made["scope"], made["alarm_id"]) == ("score", "active", "account", None)
+    baseline = made["baseline"]
+    assert (baseline["n_scores"], baseline["n_units"], baseline["unit"]) == (200, 200, "score")
+    assert baseline["mean"] == pytest.approx(0.9)
+    # Wilson's interval of 180 of 200 is [0.851, 0.934].
+    assert baseline["lower"] == pytest.approx(0.851, abs=0.01)
+    assert baseline["upper"] == pytest.approx(0.934, abs=0.01)
+    assert monitor(alice, made["id"]) == made
+
+
+def test_repeats_are_units(alice: Caller) -> None:
+    """Twenty scores of each sample, all alike: a score is no unit, a sample is."""
+    for sample in range(60):
+        insert(alice, [1.0 if sample % 3 else 0.0] * 20, sample_hash=sample)
+    found = ok(alice.post(f"{MONITORS}/preview", BODY | {"baseline_scores": 1200}))["monitor"]
+    assert found["unit"] == "sample"
+    assert found["baseline"]["n_units"] == 60
+    assert found["baseline"]["design_effect"] == pytest.approx(20.0, rel=0.1)
+    asked = ok(alice.post(f"{MONITORS}/preview", BODY | {"unit": "score", "mean_run": 500}))
+    assert asked["monitor"]["unit"] == "score"
+
+
+def test_too_few_scores_say_how_many_are_missing(alice: Caller) -> None:
+    send(alice, verdicts(30, 10))
+    found = refusals(alice.post(MONITORS, BODY))
+    assert found == {
+        "/baseline_scores": "A baseline needs at least 50 independent scores; the history has 30 scores."
+        " 20 more are needed."
+    }
+    assert alice.get(MONITORS).json()["monitors"] == []
+
+
+def test_what_is_refused(alice: Caller) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+        ({"evaluator": "nothing-like-it"}, "/evaluator"),
+        ({"criteria": "no such profile"}, "/criteria"),
+        ({"scope": {"app": ""}}, "/scope/app"),
+        ({"scope": {"experiment": "12"}}, "/scope/experiment"),
+        ({"scope": {"project": "no such project"}}, "/scope/project"),
+        ({"unit": "session"}, "/cluster_by"),
+        ({"cluster_by": ""}, "/cluster_by"),
+        ({"mean_run": 99}, "/mean_run"),
+        ({"baseline_scores": 10_001}, "/baseline_scores"),
+        ({"direction": "sideways"}, "/direction"),
+        ({"name": ""}, "/name"),
+    ]
+    for fields, pointer in cases:
+        assert pointer in refusals(alice.post(MONITORS, BODY | fields)), fields
+    profile = make_profile(alice, "toxicity")
+    found = alice.post(MONITORS, {**BODY, "evaluator": "toxicity", "criteria": profile["name"]})
+    assert found.status_code == 422
+
+
+def test_strangers_and_readers(alice: Caller, bob: Caller, charlie: Caller) -> None:
+    send(alice, verdicts(100, 10))
+    made = new_monitor(alice)
+    path = f"{MONITORS}/{made['id']}"
+    assert monitor(bob, made["id"]) == made
+    assert bob.post(MONITORS, BODY).status_code == 403
+    assert bob.patch(path, {"state": "paused"}).status_code == 403
+    assert charlie.get(MONITORS).json()["monitors"] == []
+    for response in (charlie.get(path), charlie.patch(path, {"name": "x"}), charlie.call("DELETE", path)):
+        assert response.status_code == 404
+    assert alice.call("DELETE", path).status_code == 204
+    assert alice.get(path).status_code == 404
+
+
+def test_pages_and_filters(alice: Caller) -> None:
+    send(alice, verdicts(100, 10))
+    ids = [new_monitor(alice, name=f"monitor {i}")["id"] for i in range(3)]
+    ok(alice.patch(f"{MONITORS}/{ids[0]}", {"state": "paused", "name": "renamed"}))
+    first = ok(alice.get(f"{MONITORS}?limit=2"))
+    rest = ok(alice.get(f"{MONITORS}?limit=2&cursor={first['next_cursor']}"))
+    assert [row["id"] for row in first["monitors"] + rest["monitors"]] == ids[::-1]
+    assert rest["next_cursor"] is None
+    (paused,) = ok(alice.get(f"{MONITORS}?state=paused"))["monitors"]
+    assert (paused["id"], paused["name"]) == (ids[0], "renamed")
+    assert ok(alice.get(f"{MONITORS}?evaluator=other"))["monitors"] == []
+
+
+def test_a_pause_is_not_read(alice: Caller) -> None:
+    send(alice, verdicts(200, 10))
+    path = f"{MONITORS}/{new_monitor(alice)['id']}"
+    ok(alice.patch(path, {"state": "paused"}))
+    send(alice, verdicts(100, 1))
+    assert advance() == 0
+    ok(alice.patch(path, {"state": "active"}))
+    assert advance() == 0
+    send(alice, verdicts(50, 10))
+    assert advance() == 50
+    assert alarms(alice) == []
+
+
+def test_a_new_baseline_resolves_the_alarm(alice: Caller) -> None:
+    send(alice, verdicts(200, 10))
+    made = new_monitor(alice)
+    send(alice, verdicts(100, 2))
+    advance()
+    assert [row["state"] for row in alarms(alice)] == ["open"]
+    changed = ok(alice.patch(f"{MONITORS}/{made['id']}", {"rebaseline": True, "baseline_scores": 100}))["monitor"]
+    assert changed["baseline"]["mean"] == pytest.approx(0.5)
+    assert (changed["n_scores"], changed["alarm_id"]) == (0, None)
+    assert [row["reason"] for row in alarms(alice)] == ["rebaselined"]
+    send(alice, verdicts(60, 2))
+    advance()
+    assert [row["state"] for row in alarms(alice)] == ["resolved"]
+
+
+def test_it_watches_its_scope_alone(alice: Caller) -> None:
+    send(alice, verdicts(100, 10), app="shop", tags={"model": "a"})
+    send(alice, verdicts(100, 2), app="other")
+    by_app = new_monitor(alice, scope={"app": "shop"})
+    by_tag = new_monitor(alice, scope={"tags": {"model": "a"}})
+    for made in (by_app, by_tag):
+        assert made["baseline"]["n_scores"] == 100
+        assert made["baseline"]["mean"] == pytest.approx(0.9)
+    send(alice, verdicts(50, 1), app="other")
+    assert advance() == 0
+    send(alice, verdicts(30, 1), app="shop")
+    assert advance() == 30
+    assert {row["monitor_id"] for row in alarms(alice)} == {by_app["id"]}
+    send(alice, verdicts(30, 1), app="shop", tags={"model": "a"})
+    advance()
+    assert {row["monitor_id"] for row in alarms(alice)} == {by_app["id"], by_tag["id"]}
+
+
+def test_a_rise_of_a_mean_score(alice: Caller) -> None:
+    insert(alice, [0.2, 0.3, 0.25, 0.35] * 50)
+    made = new_monitor(alice, estimand="mean_score", direction="rise")
+    assert made["baseline"]["mean"] == pytest.approx(0.275)
+    insert(alice, [0.8, 0.7] * 20)
+    advance()
+    (alarm,) = alarms(alice)
+    assert alarm["after"] == pytest.approx(0.75, abs=0.01)
+    assert "rose from 0.275 to 0.75" in alarm["summary"]
