@@ -14,6 +14,7 @@ from benchmarks.simulations import (
     histories,
     means,
     measured,
+    monitors,
     pairs,
     rankings,
     trials,
@@ -37,4 +38,5 @@ FAMILIES: dict[str, Family] = {
     "gates": gates.tables,
     "trials": trials.tables,
     "turns": turns.tables,
+    "monitors": monitors.tables,
 }
