@@ -14,6 +14,7 @@ from benchmarks.simulations import (
     histories,
     means,
     measured,
+    monitors,
     pairs,
     rankings,
     trials,
@@ -39,4 +40,5 @@ FAMILIES: dict[str, Family] = {
     "trials": trials.tables,
     "turns": turns.tables,
     "truth": truth.tables,
+    "monitors": monitors.tables,
 }

@@ -128,7 +128,7 @@ def measure_baseline(
         variance=float(blocks.var()),
         low=limits[0],
         high=limits[1],
-        design_effect=max(effect, serial_design_effect(row)),
+        design_effect=effect if is_of_units else max(effect, serial_design_effect(row)),
         unit="unit" if is_of_units else "score",
         block=block,
     )

@@ -10,7 +10,8 @@ With a head start of h, the mean run to an alarm is therefore at least c - h, wh
 within their range: c is the mean run asked for, plus h. Values are rescaled to [0, 1]; for a rise they are mirrored.
 
 m lies half a standard error of the baseline below its mean, and the smallest shift that is bet on is three of them:
-an error of the baseline then seldom looks like a drop. The bound holds for a true mean at or above m; over baselines
+an error of the baseline then seldom looks like a drop. Where a baseline has hardly any failures, three in the mean run
+count as usual. The bound holds for a true mean at or above m; over baselines
 the mean run is measured (`docs/statistics.md`).
 
 References
@@ -36,8 +37,12 @@ from evalsvc.stats.monitors.changes import ChangePoint
 Direction = Literal["drop", "rise"]
 DIRECTIONS = ("drop", "rise")
 
+# Null mean of a monitor whose baseline lies at the end of the range that it watches: there is no alarm.
+UNREACHABLE = -1.0
 # How far below the baseline's mean the null mean lies, in standard errors, and the smallest shift that is bet on.
 BAND, LEAST_SHIFT = 0.5, 3.0
+# So many times in the mean run a value of zero is no surprise, though the baseline has none: one is never an alarm.
+RARE = 3.0
 N_STAKES = 24
 # Share of the largest possible stake that is used.
 LARGEST_STAKE = 0.5
@@ -45,8 +50,6 @@ LARGEST_STAKE = 0.5
 HEAD_START = 0.05
 # Values of one end of the range that are added to the variance: a baseline without failures is not without variance.
 ADDED = 0.5
-# Mean number of values between false recoveries, while the mean stays on the bad side of halfway.
-RECOVERY_RUN = 200
 CHUNK = 256
 
 
@@ -61,7 +64,7 @@ class MonitorState:
     mean_run : int
         Mean number of values between false alarms, at least.
     null : float
-        The mean that is bet against, in [0, 1], mirrored for a rise.
+        The mean that is bet against, in [0, 1], mirrored for a rise; -1 where nothing can lie below the baseline.
     threshold : float
         Sum of the wealth at which the alarm is raised.
     stakes, wealth : tuple of float, shape (24,)
@@ -134,21 +137,24 @@ def start_monitor(
     variance, error = _estimate_spread(baseline, mean)
     run = mean_run / baseline.block
     smallest = max(math.sqrt(2.0 * math.log(run) * variance / run), LEAST_SHIFT * error, (at_least or 0.0) / width)
-    return _start(direction, mean_run, run, max(0.0, mean - BAND * error), smallest, variance)
+    null = mean - BAND * error
+    if baseline.n_units:
+        null = min(null, 1.0 - RARE / mean_run)
+    return _start(direction, mean_run, run, null if null > 0.0 else UNREACHABLE, smallest, variance)
 
 
 def start_recovery(baseline: Baseline, state: MonitorState, change: ChangePoint) -> MonitorState:
     """Start the monitor of a recovery: `advance` reports it as the alarm of this one.
 
     Its null mean lies halfway between the mean before the change and the one after. While the mean stays on the bad
-    side of that, false recoveries are at least 200 values apart on average.
+    side of that, the mean run to a false recovery is at least that of the monitor.
     """
     back: Direction = "rise" if state.direction == "drop" else "drop"
     middle = (change.before + change.after) / 2.0
     null = _unit_interval(np.array([middle]), baseline, back).item()
     variance, _ = _estimate_spread(baseline, null)
     shift = abs(change.before - middle) / (baseline.high - baseline.low)
-    return _start(back, RECOVERY_RUN, RECOVERY_RUN / baseline.block, null, max(shift, 1e-3), variance)
+    return _start(back, state.mean_run, state.mean_run / baseline.block, null, max(shift, 1e-3), variance)
 
 
 def advance(baseline: Baseline, state: MonitorState, values: Scores) -> tuple[MonitorState, int | None]:
