@@ -55,6 +55,15 @@ def run(caller: Caller, rule: dict[str, Any]) -> dict[str, Any]:
     return after
 
 
+def new_rule_with_spans(caller: Caller) -> dict[str, Any]:
+    """A rule that has scored a span, after a backfill."""
+    rule = new_rule(caller)
+    send(caller, answered("Ada."))
+    body = {"since": "2020-01-01T00:00:00Z", "until": "2030-01-01T00:00:00Z"}
+    ok(caller.post(f"{RULES}/{rule['id']}/backfill", body), 202)
+    return run(caller, rule)
+
+
 def list_evaluations(caller: Caller) -> list[Evaluation]:
     rows = Evaluation.objects.using("system").filter(account_id=caller.account.pk)
     return list(rows.select_related("request").order_by("id"))

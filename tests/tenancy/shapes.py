@@ -21,6 +21,7 @@ from tests.nightly.shapes import new_benchmark, note_execution
 from tests.openai_evals.rows import new_graded_rows
 from tests.prompts.shapes import revise, set_labels
 from tests.reviews.shapes import review_of_outputs, say_pass
+from tests.rules.shapes import new_rule_with_spans
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 
 TABLES = """
@@ -59,6 +60,7 @@ def new_filled_account(name: str) -> Caller:
     say_pass(caller, review, criteria, True)
     work_off(caller, compare(caller, answered(caller, n=3)))
     filled_experiment(caller)
+    new_rule_with_spans(caller)
     history_gate(caller)
     new_alarm(caller)
     note_execution(caller, new_benchmark(caller, n=3), new_experiment(caller))
