@@ -53,7 +53,7 @@ class PageQuery(serializers.Serializer[Any]):
 class MonitorsQuery(PageQuery):
     """Filters and paging parameters of a list of monitors."""
 
-    state = serializers.ChoiceField(Monitor.State.values, required=False)
+    state = serializers.ChoiceField(Monitor.State.values, required=False, help_text="Only monitors in this state.")
     evaluator = StrictText(max_length=255, required=False, help_text="Id, as the monitor shows it.")
 
 
