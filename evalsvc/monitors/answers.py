@@ -183,13 +183,14 @@ def alarm_out(alarm: Alarm) -> AlarmOut:
 
 
 def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
-    """Return since when, from what to what and on how many units, in one sentence."""
+    """Return since when, from what to what and on how many units, in two sentences."""
     what = Monitor.Estimand(monitor.estimand).label.lower()
     before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
     verb = "rose" if evidence.after > evidence.before else "dropped"
     n = f"{evidence.n_units} {monitor.unit}{'' if evidence.n_units == 1 else 's'}"
     start, end = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
-    return f"The {what} {verb} from {before} to {after} on {n}, since {start} to {end} (95 % confidence interval)."
+    when = f"It changed between {start} and {end} (95 % confidence interval)."
+    return f"The {what} {verb} from {before} to {after} on {n}. {when}"
 
 
 def format_mean(monitor: Monitor, value: float) -> str:
@@ -198,4 +199,4 @@ def format_mean(monitor: Monitor, value: float) -> str:
 
 
 def _write_moment(written: str) -> str:
-    return f"{written[:10]} {written[11:16]} UTC"
+    return f"{written[:10]} {written[11:19]} UTC"

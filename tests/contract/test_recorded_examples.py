@@ -17,6 +17,7 @@ from tests.contract.tour.connecting import connect
 from tests.contract.tour.judging import judge
 from tests.contract.tour.measuring import measure
 from tests.contract.tour.teller import Tour
+from tests.contract.tour.watching import watch
 from tests.docs.pages import differences
 
 RECORDED = CHECKOUT / "evalsvc" / "rest" / "answering" / "recorded.json"
@@ -24,7 +25,7 @@ RECORDED = CHECKOUT / "evalsvc" / "rest" / "answering" / "recorded.json"
 
 def told() -> dict[str, Any]:
     shown: dict[str, Any] = {}
-    for tell in (measure, judge, connect):
+    for tell in (measure, judge, connect, watch):
         tour = Tour(new_caller(name="tour"))
         tell(tour)
         shown |= tour.shown

@@ -17,6 +17,7 @@ SAME: dict[str, Any] = {
 _volatile = re.compile(
     r"(?P<uuid>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
     r"|(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00))"
+    r"|(?P<second>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)"
     r"|(?P<id>(?<![\d.])\d{18}(?!\d))"
     r"|(?P<token>(?<=/enter/)[\w.-]+|(?<=evt_)[0-9a-f]{32}|(?<=\btour )[0-9a-f]{12})"
     r"|(?P<host>http://testserver)"
@@ -56,6 +57,7 @@ def _name(found: re.Match[str], names: dict[str, str]) -> str:
     made = {
         "uuid": f"c5a46e8c-1f3c-4f3b-9a55-{number:012d}",
         "moment": "2026-11-26T09:00:00Z",
+        "second": "2026-11-26 09:00:00 UTC",
         "id": f"1172922810687{number:05d}",
         "token": "…",
         "host": "https://evalsvc.example.com",
