@@ -12,7 +12,7 @@ from evalsvc.rules.models import Rule, RuleSpan
 from evalsvc.rules.samples import build_body
 from evalsvc.rules.sampling import draw_uniform
 from evalsvc.rules.worker import list_due_rules, run_rule
-from tests.conftest import Caller
+from tests.conftest import Caller, new_caller, wait_until
 from tests.factories import ok
 from tests.rest.shapes import assert_problem
 from tests.rules.shapes import BODY, RULES, answered, list_evaluations, new_rule, run, send
@@ -247,6 +247,23 @@ def test_a_worker_that_lost_its_lease_stores_nothing(alice: Caller, monkeypatch:
     monkeypatch.undo()
     assert run(alice, rule)["n_scored"] == 3
     assert len(list_evaluations(alice)) == 3
+
+
+def test_a_rule_has_work_only_after_spans(alice: Caller) -> None:
+    def is_due(rule: dict[str, Any]) -> bool:
+        return int(rule["id"]) in {id for _, id in list_due_rules()}
+
+    rule, other = new_rule(alice), new_rule(new_caller())
+    assert not is_due(rule)
+    send(alice, answered("Ada."))
+    assert is_due(rule)
+    assert not is_due(other)
+    wait_until(lambda: run(alice, rule) and not is_due(rule))
+    assert run(alice, rule)["n_scored"] == 1
+    send(alice, answered(None))
+    wait_until(lambda: run(alice, rule)["n_dropped"]["no_output"] == 1)
+    # A later version of a dropped span may come.
+    assert is_due(rule)
 
 
 def test_a_paused_rule_does_nothing(alice: Caller) -> None:
