@@ -45,7 +45,7 @@ def history_address(monitor: Monitor, *, split_at: datetime | None = None) -> st
 def baseline_number(shown: MonitorPreview) -> Number:
     """Return a monitor's baseline with its interval."""
     baseline = shown.baseline
-    counted = f"{baseline.n_scores} scores" + ("" if baseline.unit == Monitor.Unit.SCORE else f" by {baseline.unit}")
+    counted = "" if baseline.unit == Monitor.Unit.SCORE else f"{baseline.unit}s of {baseline.n_scores} scores"
     return Number(
         baseline.mean, baseline.lower, baseline.upper, n=baseline.n_units, level=LEVEL, covers="new_data", aside=counted
     )
