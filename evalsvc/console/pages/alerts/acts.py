@@ -38,12 +38,10 @@ def resolve(request: PageRequest, id: int) -> HttpResponse:
 @console_page()
 def switch_monitor(request: PageRequest, id: int) -> HttpResponse:
     """Pause a monitor, or resume it from now."""
-    to = Monitor.State.PAUSED if request.POST.get("to") == Monitor.State.PAUSED else Monitor.State.ACTIVE
-    monitor = _revise(request, id, MonitorChanges(state=to.value))
-    is_paused = to == Monitor.State.PAUSED
-    messages.success(
-        request, f"Monitor {monitor.name} {'paused' if is_paused else 'resumed: it reads scores from now on'}."
-    )
+    is_paused = request.POST.get("to") == "paused"
+    monitor = _revise(request, id, MonitorChanges(state="paused" if is_paused else "active"))
+    result = "paused" if is_paused else "resumed: it reads scores from now on"
+    messages.success(request, f"Monitor {monitor.name} {result}.")
     return redirect(safe_next(request, page_address("console_alerts")))
 
 

@@ -81,5 +81,5 @@ def _load_actor(account: Account, alarm: Alarm, field: str) -> str:
     """Return who has done it: an email address or the name of a key; empty for the service."""
     if getattr(alarm, field) is None:
         return ""
-    row = annotate_actors(list_alarms(account=account).filter(pk=alarm.pk), field).get()
-    return str(row.who)
+    rows = annotate_actors(list_alarms(account=account).filter(pk=alarm.pk), field)
+    return str(rows.values_list("who", flat=True).get())
