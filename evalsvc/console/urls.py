@@ -3,6 +3,7 @@
 from django.urls import include, path, re_path
 
 from evalsvc.console.pages.account import urls as account
+from evalsvc.console.pages.alerts import urls as alerts
 from evalsvc.console.pages.benchmarks import urls as benchmarks
 from evalsvc.console.pages.compare import urls as compare
 from evalsvc.console.pages.connections import urls as connections
@@ -30,6 +31,7 @@ AREAS = [
     *experiments.urlpatterns,
     *home.urlpatterns,
     *history.urlpatterns,
+    *alerts.urlpatterns,
     *evaluate.urlpatterns,
     *evaluations.urlpatterns,
     *evaluators.urlpatterns,

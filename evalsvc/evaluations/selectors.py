@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from evalsvc.accounts.models import Account
@@ -17,6 +18,12 @@ def get_evaluation(*, account: Account, id: int) -> Evaluation:
     if row is None:
         raise NotFound
     return row
+
+
+def find_evaluations(*, account: Account, ids: Iterable[int]) -> dict[int, Evaluation]:
+    """Return the captured evaluations among these ids with their requests, by id."""
+    rows = Evaluation.objects.filter(account=account, id__in=list(ids), captured=True).select_related("request")
+    return {row.pk: row for row in rows}
 
 
 def count_arrived_before(*, account: Account, moment: datetime, most: int) -> int:

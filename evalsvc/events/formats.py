@@ -63,7 +63,8 @@ def build_message(event: OutboxEvent) -> Message:
     """Return an event in words: of an alarm its summary, of others what is known of them."""
     data = event.payload
     if event.type in TITLES:
-        link = public_address(f"/console/alerts/{data['alarm_id']}") if settings.PUBLIC_URL else None
+        path = f"/console/{event.account_id}/alerts/{data['alarm_id']}"
+        link = public_address(path) if settings.PUBLIC_URL else None
         return Message(f"{TITLES[EventType(event.type)]}: {data['monitor_name']}", str(data["summary"]), link)
     title = "Test event" if event.type == TEST else str(EventType(event.type).label)
     return Message(title, ", ".join(f"{name}: {value}" for name, value in _list_facts(data)), None)

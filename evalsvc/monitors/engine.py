@@ -57,6 +57,11 @@ def advance_state(monitor: Monitor, values: Sequence[float]) -> int | None:
     return index
 
 
+def get_evidence(monitor: Monitor) -> float:
+    """Return the evidence for a change as a share of what raises the alarm; while there is one, for the recovery."""
+    return MonitorState.from_json(monitor.progress[ENGINE]).evidence
+
+
 def locate(monitor: Monitor, values: Sequence[float]) -> ChangePoint:
     """Return the change behind an alarm that the last of these values has raised."""
     baseline = _load(monitor)

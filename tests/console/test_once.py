@@ -19,6 +19,7 @@ from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.trail import acts_of_people
 from tests.factories import make_dataset, make_profile, ok
+from tests.monitors.shapes import send, verdicts
 from tests.reviews.shapes import review_of_outputs
 
 SECRETS = re.compile(r"whsec_[\w+/=]+|ek_[a-z0-9]{16}\.[\w-]{43}|/invitations/[a-z0-9]+\.[\w-]{43}|/enter/[\w./-]{40,}")
@@ -39,6 +40,11 @@ def gate(caller: Caller) -> Form:
     sent = {"candidate_experiment": made["id"], "candidate_config": made["configs"][0]["id"]}
     sent |= {"rule_metric": "accuracy", "kind": "at_least", "limit": "0.1", "level": "0.95", "looks": "one"}
     return f"gates/new?experiment={made['id']}", sent
+
+
+def watch(caller: Caller) -> Form:
+    send(caller, verdicts(60, 10))
+    return "alerts/new", {"name": "answers", "evaluator": "exact-match", "direction": "drop", "mean_run": "2000"}
 
 
 def review(caller: Caller) -> Form:
@@ -72,6 +78,7 @@ FORMS: dict[str, Callable[[Caller], Form]] = {
     ),
     "ranking": ranking,
     "gate": gate,
+    "monitor": watch,
     "review": review,
     "experiment": experiment,
     "revision": revision,

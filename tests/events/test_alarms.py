@@ -57,7 +57,8 @@ def test_slack_reads_a_text_and_blocks(alice: Caller, server: Server) -> None:
     (section,) = body["blocks"]
     assert section["type"] == "section"
     assert section["text"]["type"] == "mrkdwn"
-    assert f"<https://eval.example.com/console/alerts/{alarm['id']}|Open the alarm>" in section["text"]["text"]
+    page = f"https://eval.example.com/console/{alice.account.pk}/alerts/{alarm['id']}"
+    assert f"<{page}|Open the alarm>" in section["text"]["text"]
 
 
 def test_teams_reads_an_adaptive_card(alice: Caller, server: Server) -> None:

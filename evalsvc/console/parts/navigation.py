@@ -44,7 +44,7 @@ ABOVE_ACCOUNTS = ("operator", "staff")
 # Each page of an account belongs to the entry whose address its own begins with.
 AREAS: tuple[Area, ...] = (
     Area("Home", (Entry("Home", "console_home"),)),
-    Area("Quality", (Entry("History", "console_histories"),)),
+    Area("Quality", (Entry("History", "console_histories"), Entry("Alerts", "console_alerts"))),
     Area(
         "Evaluations",
         (

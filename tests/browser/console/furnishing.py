@@ -18,6 +18,7 @@ from tests.evaluations.histories import insert
 from tests.events.shapes import new_endpoint, send_test_event, told
 from tests.factories import ok
 from tests.gates.shapes import ask
+from tests.monitors.shapes import advance, alarms, new_monitor, send, verdicts
 from tests.nightly.shapes import execute, new_benchmark
 from tests.reviews.shapes import answered_experiment, new_review, pairs_of
 
@@ -94,6 +95,16 @@ def gated(caller: Any) -> Found:
     return {"gate": ask(caller, {"history": history}, {"metric": "pass", "at_least": 0.5}, name="traffic")["id"]}
 
 
+def alarmed(caller: Any) -> Found:
+    """A monitor of an app, which has raised its alarm."""
+    send(caller, verdicts(100, 10), app="till")
+    made = new_monitor(caller, name="answers of the till", scope={"app": "till"})
+    send(caller, verdicts(60, 2), app="till")
+    advance()
+    (alarm,) = alarms(caller, f"monitor_id={made['id']}")
+    return {"alarm": alarm["id"]}
+
+
 def benchmarked(caller: Any) -> Found:
     """A benchmark that was executed twice."""
     benchmark = new_benchmark(caller, n=20)
@@ -120,6 +131,7 @@ FURNISHERS: tuple[Callable[[Any], Found], ...] = (
     reviewed,
     judges,
     gated,
+    alarmed,
     benchmarked,
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):

@@ -21,6 +21,9 @@ PAGES: tuple[tuple[str, str], ...] = (
         "histories/one?evaluator=exact-match-2026-11-28&profile=patronus:exact-match&scope.app=desk&vs.app=shop",
         "reader",
     ),
+    ("alerts", "reader"),
+    ("alerts/{alarm}", "reader"),
+    ("alerts/new?evaluator=exact-match&app=till", "editor"),
     ("evaluate", "editor"),
     ("evaluations", "reader"),
     ("evaluations/{evaluation}", "reader"),
@@ -58,6 +61,7 @@ PAGES: tuple[tuple[str, str], ...] = (
 ALIKE: tuple[tuple[str, str], ...] = (
     ("evaluations?app=shop&result=fail", "reader"),
     ("evaluations/searches", "reader"),
+    ("alerts/all", "reader"),
     ("evaluators", "reader"),
     ("profiles", "reader"),
     ("profiles/{profile}", "reader"),

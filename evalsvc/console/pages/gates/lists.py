@@ -86,8 +86,8 @@ def outcome_badge(outcome: str) -> SafeString:
     return element("span", outcome, class_=f"badge {TONES[outcome]}")
 
 
-def _narrowed(scope: Any) -> str:
-    """Describe the scope of a gate's history; an empty text for the full history."""
+def describe_scope(scope: Any) -> str:
+    """Describe the scope of a history; an empty text for all of it."""
     if not isinstance(scope, Mapping):
         return ""
     scope_values = (
@@ -100,7 +100,7 @@ def describe_subject(evidence: GateEvidence) -> str:
     """Return what a gate is about, in a few words."""
     if evidence.history is not None:
         profile = f" · {evidence.history.profile_name}" if evidence.history.profile_name else ""
-        return f"history of {evidence.history.evaluator_id}{profile}{_narrowed(evidence.history.scope)}"
+        return f"history of {evidence.history.evaluator_id}{profile}{describe_scope(evidence.history.scope)}"
     sides = [
         f"{side.config} of {side.experiment}"
         for side in (evidence.candidate, evidence.baseline)

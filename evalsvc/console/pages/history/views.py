@@ -60,6 +60,7 @@ def history_page(request: PageRequest) -> HttpResponse:
         "since_revision": _since_revision(request, reading),
         "file": f"{page_address('console_history_csv')}?{request.GET.urlencode()}",
         "behind": _evaluations(question),
+        "alert": _build_alert_address(question),
         "call": question.build_call(criteria),
     }
     return render(request, "console/history/history.html", context)
@@ -85,6 +86,12 @@ def _reviews(account: Account, question: HistoryQuery) -> list[Review]:
 def _since_revision(request: PageRequest, reading: HistoryReading) -> str:
     suggested = (reading.interval or {}).get("suggested_since")
     return address_with(request, **{"since.revision": suggested["revision"]}) if suggested else ""
+
+
+def _build_alert_address(question: HistoryQuery) -> str:
+    """Return the URL of the form of a monitor of a history."""
+    kind, value = question.ask.scope or ("", None)
+    return page_address("console_alert_new", **question.names, app=value if kind == "app" else None)
 
 
 def _evaluations(question: HistoryQuery) -> str:

@@ -25,10 +25,13 @@ from evalsvc.experiments.selectors import list_latest_plans
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import list_gates
 from evalsvc.judges.ledger.status import ConnectionStatus
+from evalsvc.monitors.answers import AlarmOut, alarm_out
+from evalsvc.monitors.models import Alarm
+from evalsvc.monitors.selectors import list_alarms
 from evalsvc.reviews.selectors import OpenReview, open_reviews
 from evaluators.base import Family
 
-MAX_HISTORIES, MAX_EXPERIMENTS, MAX_REVIEWS, MAX_GATES = 12, 6, 6, 8
+MAX_HISTORIES, MAX_EXPERIMENTS, MAX_REVIEWS, MAX_GATES, MAX_ALARMS = 12, 6, 6, 8, 3
 PLAIN = IntervalOptions(strategy=DEFAULT_STRATEGY)
 
 
@@ -45,7 +48,7 @@ class Shift:
 class HomeReading:
     """The data of the start page.
 
-    Experiments, reviews and gates include one entry more than the page displays.
+    Experiments, reviews, gates and alarms include one entry more than the page displays.
     """
 
     days: DayRange
@@ -64,6 +67,8 @@ class HomeReading:
     connections: Sequence[ConnectionStatus]
     webhooks: Sequence[EndpointHealth]
     """Those at which something has not arrived."""
+    alarms: Sequence[AlarmOut]
+    """The newest that are open."""
 
     def get_display_name(self, evaluator_id: str, profile_name: str) -> str:
         """Return a history's name in words."""
@@ -107,7 +112,13 @@ def read_home(account: Account, now: datetime) -> HomeReading:
         gates=list(list_gates(account=account, since=today).order_by("-id")[: MAX_GATES + 1]),
         connections=list_spends(account, now),
         webhooks=[webhook for webhook in list_endpoint_health(account=account, now=now) if webhook.wants_a_look],
+        alarms=_list_open_alarms(account),
     )
+
+
+def _list_open_alarms(account: Account) -> list[AlarmOut]:
+    rows = list_alarms(account=account, state=Alarm.State.OPEN).order_by("-id")
+    return [alarm_out(alarm) for alarm in rows[: MAX_ALARMS + 1]]
 
 
 def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:

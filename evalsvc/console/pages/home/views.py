@@ -12,7 +12,7 @@ from evalsvc.console.pages.account.uses import limit_uses, spends_table
 from evalsvc.console.pages.connections.words import format_cause
 from evalsvc.console.pages.history.words import describe_drift
 from evalsvc.console.pages.home import tables
-from evalsvc.console.pages.home.reader import MAX_EXPERIMENTS, HomeReading, read_home
+from evalsvc.console.pages.home.reader import MAX_ALARMS, MAX_EXPERIMENTS, HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, get_cause_of_health, missing_words
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, as_curl, base_address
@@ -37,6 +37,7 @@ def home_page(request: PageRequest) -> HttpResponse:
     reading = read_home(visitor.account, visitor.now)
     context: dict[str, Any] = {
         "reading": reading,
+        "alarms": reading.alarms[:MAX_ALARMS],
         "failures": tables.failures_table(reading),
         "experiments": reading.experiments[:MAX_EXPERIMENTS],
         "reviews": tables.reviews_table(reading, visitor.now),

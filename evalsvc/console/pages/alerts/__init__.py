@@ -1,0 +1,1 @@
+"""Alerts: open alarms with their evidence, monitors, and the form that creates one."""

@@ -1,0 +1,145 @@
+"""Create a monitor from a form, which shows the baseline that it would have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.accounts.models import Account
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
+from evalsvc.console.pages.alerts.words import baseline_number
+from evalsvc.console.parts.addresses import page_address
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.forms.fields import FormField, errors_at, first_part, populate_fields, read_fields
+from evalsvc.evaluations.history.read import list_histories
+from evalsvc.monitors.answers import MonitorPreview, preview_out
+from evalsvc.monitors.bodies import MEAN_RUN, MEAN_RUNS, MonitorBody
+from evalsvc.monitors.models import Monitor
+from evalsvc.monitors.services import build_monitor, create_monitor
+from evalsvc.rest.bodies.located import locate_error
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+
+MOST_HISTORIES = 100
+EXAMPLE = {"name": "answers of the shop", "evaluator": "exact-match", "scope": {"app": "shop"}}
+FIELDS = {"criteria": "profile", "scope": "app"}
+SHOWN = ("evaluator", "profile", "app", "estimand", "direction", "mean_run", "name")
+"""The fields of the form; an error of the body that is of none of them stands above it."""
+MISSING = "baseline_scores"
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR, once=SENT_TWICE)
+def new_alert(request: PageRequest) -> HttpResponse:
+    """Create a monitor, or show the baseline that it would have; nothing is stored by that."""
+    visitor = request.visitor
+    values = read_fields(request) if request.method == "POST" else _read_address(request)
+    if not values.get("evaluator") and request.method != "POST":
+        return _form(request, values)
+    try:
+        body = _parse_form(values)
+        if request.method == "POST" and "preview" not in values:
+            monitor = create_monitor(
+                account=visitor.account, epoch=None, body=body, now=visitor.now, actor=visitor.actor
+            )
+            messages.success(request, f"Monitor {monitor.name} created. It reads new scores every few seconds.")
+            return redirect(page_address("console_alerts"))
+        preview = preview_out(build_monitor(account=visitor.account, epoch=None, body=body, now=visitor.now))
+    except Problem as problem:
+        errors = errors_at(problem, _get_field)
+        return _form(request, values, errors, status=422 if request.method == "POST" else 200)
+    return _form(request, values, preview=preview)
+
+
+def _read_address(request: PageRequest) -> dict[str, str]:
+    """Return what the history page has put into the address, with a name that says it."""
+    values = {name: request.GET.get(name, "") for name in ("evaluator", "profile", "app")}
+    name = values["profile"] or values["evaluator"]
+    return {**values, "name": (f"{name}, app {values['app']}" if values["app"] else name)[:100]}
+
+
+def _parse_form(values: Mapping[str, str]) -> MonitorBody:
+    """Read the form as the body of `POST /v1/monitors`. Raises Invalid with the same pointers."""
+    texts = {name: values.get(name, "").strip() for name in SHOWN}
+    mean_run = texts["mean_run"] or str(MEAN_RUN)
+    if not is_bigint(mean_run):
+        raise Invalid(FieldError("/mean_run", "Enter a whole number."))
+    body: dict[str, Any] = {
+        "name": texts["name"],
+        "evaluator": texts["evaluator"],
+        "criteria": texts["profile"] or None,
+        "scope": {"app": texts["app"]} if texts["app"] else None,
+        "estimand": texts["estimand"] or None,
+        "direction": texts["direction"] or Monitor.Direction.DROP.value,
+        "mean_run": int(mean_run),
+    }
+    try:
+        return msgspec.convert(body, MonitorBody)
+    except msgspec.ValidationError as exc:
+        raise Invalid(locate_error(str(exc))) from None
+
+
+def _get_field(pointer: str) -> str:
+    part = first_part(pointer)
+    name = FIELDS.get(part, part)
+    return name if name in (*SHOWN, MISSING) else ""
+
+
+def _form(
+    request: PageRequest,
+    values: Mapping[str, str],
+    errors: Mapping[str, str] | None = None,
+    *,
+    preview: MonitorPreview | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    errors = errors or {}
+    context = {
+        "fields": populate_fields(_build_fields(request.visitor.account), values, errors),
+        "refused": errors.get("", ""),
+        "missing": errors.get(MISSING, ""),
+        "preview": preview,
+        "what": Monitor.Estimand(preview.estimand).label.lower() if preview else "",
+        "number": baseline_number(preview) if preview else None,
+        "call": ApiCall("POST", "/v1/monitors", body=EXAMPLE),
+    }
+    return render(request, "console/alerts/new.html", context, status=status)
+
+
+def _build_fields(account: Account) -> list[FormField]:
+    pairs = list_histories(account=account, limit=MOST_HISTORIES)
+    evaluators = dict.fromkeys(evaluator for evaluator, _ in pairs)
+    profiles = dict.fromkeys(profile for _, profile in pairs if profile)
+    low, high = MEAN_RUNS
+    return [
+        FormField("evaluator", "Evaluator", options=[(name, name) for name in evaluators], is_required=True),
+        FormField("profile", "Profile", options=[(name, name) for name in profiles], help="Default: the evaluator's."),
+        FormField("app", "App", help="Default: the whole account."),
+        FormField(
+            "estimand",
+            "Metric",
+            "select",
+            options=[("", "default of the evaluator"), *((value, label.lower()) for value, label in ESTIMANDS)],
+        ),
+        FormField(
+            "direction", "Alert on", "select", "drop", [(value, f"a {label.lower()}") for value, label in DIRECTIONS]
+        ),
+        FormField(
+            "mean_run",
+            "Units between false alarms",
+            "number",
+            str(MEAN_RUN),
+            help=f"On average at least so many scores, samples or sessions while nothing changes: {low} to {high}.",
+        ),
+        FormField("name", "Name", help="Shown in lists, alarms and messages.", is_required=True),
+    ]
+
+
+ESTIMANDS, DIRECTIONS = Monitor.Estimand.choices, Monitor.Direction.choices

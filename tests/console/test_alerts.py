@@ -1,0 +1,252 @@
+"""Alerts: open alarms with the numbers of the API, monitors, what editors do to them, and the form that makes one."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+
+from evalsvc.reports.words import number_text
+from tests.admin.conftest import HOSTILE_NAME, join
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.console.trail import acts_of_people
+from tests.factories import ok
+from tests.monitors.shapes import ALARMS, MONITORS, advance, monitor, new_alarm, new_monitor, send, verdicts
+
+FORM = {"evaluator": "exact-match", "app": "shop", "direction": "drop", "mean_run": "2000", "name": "watched"}
+ACTS = ["acknowledge", "resolve"]
+
+
+def monitors(caller: Caller) -> Any:
+    return ok(caller.get(MONITORS))["monitors"]
+
+
+def alarm(caller: Caller, id: str) -> Any:
+    return ok(caller.get(f"{ALARMS}/{id}"))["alarm"]
+
+
+def main_of(page: str) -> str:
+    return html.unescape(re.findall(r"<main.*</main>", page, re.DOTALL)[0])
+
+
+def test_without_monitors_the_page_says_how_to_create_one(reader: Visitor, editor: Visitor) -> None:
+    assert "No monitors yet" in reader.text("alerts") and "Open History" not in reader.text("alerts")
+    assert editor.at("histories") in main_of(editor.text("alerts"))
+
+
+def test_open_alarms_come_first_in_a_sentence(alice: Caller, reader: Visitor) -> None:
+    opened = new_alarm(alice, app="shop")
+    quiet = new_monitor(alice, name="quiet", direction="rise")
+
+    page = main_of(reader.text("alerts"))
+
+    assert opened["summary"] in page and "exact-match-2026-11-28 · patronus:exact-match" in page
+    assert page.index(opened["summary"]) < page.index("Monitors") < page.index("no alarm")
+    baselines = [monitor(alice, id)["baseline"] for id in (opened["monitor_id"], quiet["id"])]
+    for baseline in baselines:
+        assert f'class="value">{number_text(baseline["mean"])}<' in page
+        assert f"[{number_text(baseline['lower'])}, {number_text(baseline['upper'])}]" in page
+        assert f"n = {baseline['n_units']}" in page
+    assert opened["summary"] in reader.text() and reader.at(f"alerts/{opened['id']}") in reader.text()
+
+
+def test_the_page_of_an_alarm_has_the_numbers_of_the_api(alice: Caller, reader: Visitor) -> None:
+    opened = new_alarm(alice, app="shop")
+
+    page = main_of(reader.text(f"alerts/{opened['id']}"))
+
+    assert opened["summary"] in page
+    for name in ("before", "after"):
+        assert f'class="value">{number_text(opened[name])}<' in page
+    for name in ("at", "lower", "upper"):
+        assert opened[name]["created_at"][:16].replace("T", " ") + " UTC" in page
+    assert f"{opened['n_units']} scores" in page
+    (moved,) = opened["slices"]
+    assert re.search(rf"app: shop<.*?>{number_text(moved['before'])}<.*?>{number_text(moved['after'])}<", page, re.S)
+    assert len(opened["examples"]) == 5
+    for id in opened["examples"]:
+        assert reader.client.get(reader.at(f"evaluations/{id}")).status_code == 200
+        assert f'href="{reader.at(f"evaluations/{id}")}"' in page
+    (history,) = set(re.findall(r'href="([^"]*histories/one[^"]*)"', page))
+    assert 'id="h-compared"' in reader.client.get(history).content.decode(), "it compares before and after"
+
+
+def test_an_editor_acknowledges_and_resolves(alice: Caller, editor: Visitor) -> None:
+    opened = new_alarm(alice)
+    path = f"alerts/{opened['id']}"
+
+    editor.post(f"{path}/acknowledge")
+    assert alarm(alice, opened["id"])["state"] == "acknowledged"
+    assert opened["summary"] not in editor.text(), "Home shows open alarms"
+    page = editor.text(path)
+    assert f"{path}/acknowledge" not in page and editor.user.email in page
+
+    editor.post(f"{path}/resolve")
+    resolved = alarm(alice, opened["id"])
+    assert (resolved["state"], resolved["reason"]) == ("resolved", "person")
+    assert f"{path}/resolve" not in editor.text(path)
+    assert "No open alarms" in editor.text("alerts") and opened["summary"] in editor.text(
+        "alerts/all", state="resolved"
+    )
+    assert sorted(acts_of_people(alice.account)) == ["alarm.acknowledged", "alarm.resolved"]
+
+
+def test_an_editor_pauses_and_resumes(alice: Caller, editor: Visitor) -> None:
+    send(alice, verdicts(100, 10))
+    made = new_monitor(alice)
+    for state in ("paused", "active"):
+        answer = editor.post(f"alerts/monitors/{made['id']}/switch", to=state)
+        assert answer["Location"] == editor.at("alerts")
+        assert monitor(alice, made["id"])["state"] == state
+
+
+def test_a_new_baseline_resolves_the_alarm(alice: Caller, editor: Visitor) -> None:
+    opened = new_alarm(alice)
+    editor.post(f"alerts/monitors/{opened['monitor_id']}/baseline")
+
+    assert alarm(alice, opened["id"])["reason"] == "rebaselined"
+    assert monitor(alice, opened["monitor_id"])["baseline"]["n_scores"] == 160
+    page = main_of(editor.text(f"alerts/{opened['id']}"))
+    assert "the monitor has a new one" in page and number_text(opened["before"]) in page
+
+
+def test_a_reader_cannot_act(alice: Caller, reader: Visitor) -> None:
+    opened = new_alarm(alice)
+    acts = [f"alerts/{opened['id']}/{act}" for act in ACTS]
+    acts += [f"alerts/monitors/{opened['monitor_id']}/{act}" for act in ("switch", "baseline")]
+
+    for page in ("alerts", f"alerts/{opened['id']}"):
+        assert not re.search(r'<form method="post"', main_of(reader.text(page)))
+    for act in acts:
+        assert reader.post(act, to="paused").status_code == 403
+    assert reader.get("alerts/new").status_code == reader.post("alerts/new", **FORM).status_code == 403
+    assert "Alert on a drop" not in reader.text("histories/one?evaluator=exact-match")
+    assert alarm(alice, opened["id"])["state"] == "open" and len(monitors(alice)) == 1
+    assert monitor(alice, opened["monitor_id"])["state"] == "active"
+
+
+def test_a_stranger_finds_nothing(alice: Caller, stranger: Visitor, editor: Visitor) -> None:
+    opened = new_alarm(alice)
+    paths = [f"alerts/{opened['id']}", "alerts"]
+    acts = [f"alerts/{opened['id']}/{act}" for act in ACTS]
+    acts += [f"alerts/monitors/{opened['monitor_id']}/switch"]
+
+    assert opened["summary"] not in stranger.text("alerts")
+    assert stranger.get(paths[0]).status_code == 404
+    for path in paths:
+        assert stranger.client.get(editor.at(path)).status_code == 404
+    for act in acts:
+        assert stranger.post(act, to="paused").status_code == 404
+        assert stranger.client.post(editor.at(act), {"to": "paused"}).status_code == 404
+    assert alarm(alice, opened["id"])["state"] == "open"
+
+
+def test_the_link_of_a_message_works_with_another_account_selected(
+    alice: Caller, charlie: Caller, editor: Visitor
+) -> None:
+    opened = new_alarm(alice)
+    link = f"/console/{alice.account.pk}/alerts/{opened['id']}"
+    join(editor.user, charlie.account, "reader")
+    editor.post("accounts", account=charlie.account.pk)
+
+    page = editor.client.get(link)
+
+    assert page.status_code == 200 and opened["summary"] in page.content.decode()
+
+
+def test_names_are_escaped(alice: Caller, reader: Visitor) -> None:
+    app, name = HOSTILE_NAME[:50], HOSTILE_NAME[:100]
+    send(alice, verdicts(100, 10), app=app)
+    made = new_monitor(alice, name=name, scope={"app": app})
+    send(alice, verdicts(60, 2), app=app)
+    advance()
+    (opened,) = ok(alice.get(f"{ALARMS}?monitor_id={made['id']}"))["alarms"]
+
+    for path in ("alerts", "alerts/all", f"alerts/{opened['id']}", ""):
+        text = reader.text(path)
+        assert "<script>alert(1)" not in text and "<img src=x" not in text
+        assert "&lt;script&gt;alert(1)" in text
+
+
+def test_a_history_leads_to_a_form_with_its_baseline(alice: Caller, editor: Visitor) -> None:
+    send(alice, verdicts(100, 10), app="shop")
+    page = editor.text("histories/one?evaluator=exact-match&scope.app=shop")
+    (address,) = {html.unescape(one) for one in re.findall(r'href="([^"]*alerts/new[^"]*)"', page)}
+
+    form = editor.client.get(address).content.decode()
+
+    body = {"name": "x", "evaluator": "exact-match", "scope": {"app": "shop"}}
+    baseline = ok(alice.post(f"{MONITORS}/preview", body))["monitor"]["baseline"]
+    assert f'class="value">{number_text(baseline["mean"])}<' in form
+    assert f"[{number_text(baseline['lower'])}, {number_text(baseline['upper'])}]" in form
+    assert 'value="shop"' in form and monitors(alice) == []
+
+
+def test_the_form_creates_a_monitor(alice: Caller, editor: Visitor) -> None:
+    send(alice, verdicts(100, 10), app="shop")
+
+    assert editor.post("alerts/new", **FORM, preview="1").status_code == 200
+    assert monitors(alice) == []
+    answer = editor.post("alerts/new", **FORM | {"direction": "rise", "mean_run": "500"})
+
+    assert answer["Location"] == editor.at("alerts")
+    (made,) = monitors(alice)
+    assert (made["name"], made["direction"], made["mean_run"]) == ("watched", "rise", 500)
+    assert made["scope"] == {"app": "shop"} and made["baseline"]["n_scores"] == 100
+    assert acts_of_people(alice.account) == ["monitor.created"]
+
+
+def test_a_form_says_how_many_scores_are_missing(alice: Caller, editor: Visitor) -> None:
+    send(alice, verdicts(30, 10), app="shop")
+    fields = FORM | {"name": "x"}
+
+    said = alice.post(MONITORS, {"name": "x", "evaluator": "exact-match", "scope": {"app": "shop"}}).json()
+    detail = said["errors"][0]["detail"]
+    assert "more are needed" in detail
+    assert detail in main_of(editor.text("alerts/new?evaluator=exact-match&app=shop"))
+    for more in ({}, {"preview": "1"}):
+        answer = editor.post("alerts/new", **fields | more)
+        assert answer.status_code == 422 and detail in main_of(answer.content.decode())
+    assert monitors(alice) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("evaluator", "nothing-like-it"),
+        ("evaluator", ""),
+        ("profile", "nobody's"),
+        ("direction", "sideways"),
+        ("mean_run", "1.5"),
+        ("mean_run", "7"),
+        ("name", ""),
+        ("app", "x" * 300),
+    ],
+)
+def test_what_is_wrong_is_said_at_its_field(alice: Caller, editor: Visitor, field: str, value: str) -> None:
+    send(alice, verdicts(100, 10), app="shop")
+
+    answer = editor.post("alerts/new", **FORM | {field: value})
+
+    assert answer.status_code == 422 and f'id="e-{field}"' in answer.content.decode()
+    assert monitors(alice) == []
+
+
+def test_monitors_are_paged(alice: Caller, editor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalsvc.console.pages.alerts.lists.ON_A_PAGE", 2)
+    send(alice, verdicts(100, 10))
+    for name in ("first", "second", "third"):
+        new_monitor(alice, name=name)
+    page = editor.text("alerts")
+    assert "third" in page and "second" in page and "first<" not in page
+
+    (older,) = re.findall(r'rel="next" href="([^"]*)"', page)
+    assert "first<" in editor.client.get(html.unescape(older)).content.decode()
+
+
+def test_pages_make_few_queries(alice: Caller, reader: Visitor) -> None:
+    opened = new_alarm(alice, app="shop")
+    assert reader.n_queries("alerts") <= 15 and reader.n_queries(f"alerts/{opened['id']}") <= 15
