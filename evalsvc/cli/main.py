@@ -23,7 +23,9 @@ from evalsvc.cli.nouns.lists import (
     open_page,
     show_history,
 )
+from evalsvc.cli.nouns.monitors import alarms_group, monitors_group
 from evalsvc.cli.nouns.reviews import reviews_group
+from evalsvc.cli.nouns.rules import rules_group
 from evalsvc.cli.running.command import run_configs
 from evalsvc.cli.service import manage_models, manage_service, start_service
 from evalsvc.cli.session import login, logout
@@ -31,6 +33,7 @@ from evalsvc.cli.session import login, logout
 COMMANDS = (
     *(login, logout, evaluate_samples, run_configs, watch_experiment, compare_configs, decide_gate, show_report),
     *(comparisons_group, reviews_group, benchmarks_group, import_group, export_group, completion),
+    *(rules_group, monitors_group, alarms_group),
     add_conversations,
     *(list_experiments, list_datasets, list_evaluators, list_profiles, list_gates, show_history, open_page),
     *(start_service, manage_service, manage_models),

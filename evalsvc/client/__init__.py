@@ -24,8 +24,10 @@ from evalsvc.client.resources.datasets import DatasetRecord, VersionRecord
 from evalsvc.client.resources.evaluations import EvaluationRecord
 from evalsvc.client.resources.experiments import ExperimentRecord, OutputRecord
 from evalsvc.client.resources.gates import GateRecord, RuleRecord
+from evalsvc.client.resources.monitors import AlarmRecord, MonitorRecord
 from evalsvc.client.resources.profiles import ProfileRecord
 from evalsvc.client.resources.reviews import ReviewRecord
+from evalsvc.client.resources.rules import BackfillRecord, RuleSpanRecord, ScoringRuleRecord
 from evalsvc.client.resources.saved_searches import SavedSearchRecord
 from evalsvc.client.results.comparison import Comparison
 from evalsvc.client.results.gaps import ComponentGaps, Gap
@@ -42,8 +44,10 @@ from evalsvc.client.showing.records import Listing
 
 __all__ = [
     "AggregateTable",
+    "AlarmRecord",
     "ApiError",
     "AuthenticationError",
+    "BackfillRecord",
     "Client",
     "ClientError",
     "Comparison",
@@ -72,6 +76,7 @@ __all__ = [
     "Live",
     "Metric",
     "Metrics",
+    "MonitorRecord",
     "NotFoundError",
     "Output",
     "OutputRecord",
@@ -82,8 +87,10 @@ __all__ = [
     "Row",
     "RowScore",
     "RuleRecord",
+    "RuleSpanRecord",
     "SampleResult",
     "SavedSearchRecord",
+    "ScoringRuleRecord",
     "ServerError",
     "Standing",
     "UnreachableError",

@@ -13,6 +13,8 @@ from scripts.docs import anchor
 
 CHECKOUT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*CHECKOUT.glob("*.md"), *CHECKOUT.glob("docs/**/*.md")])
+# Pages about these have commands between their calls.
+_noun = re.compile(r"evalsvc (rules|monitors|alarms) ").match
 _fence = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # What differs from run to run: an excerpt shows that the key is there, and of which type.
 VOLATILE = {"id", "created_at", "public_id", "evaluation_id", "criterion_id", "evaluator_profile_public_id",
@@ -30,7 +32,7 @@ class Block:
     @property
     def is_call(self) -> bool:
         """Say whether it calls the service."""
-        return self.language == "sh" and "curl" in self.text
+        return (self.language == "sh" and "curl" in self.text) or (self.language == "bash" and bool(_noun(self.text)))
 
 
 @dataclass(frozen=True)

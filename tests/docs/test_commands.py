@@ -15,10 +15,11 @@ from tests.docs.pages import CHECKOUT, PAGES, Call, blocks, calls, differences
 pytestmark = pytest.mark.usefixtures("worker")
 
 END_OF_BLOCK = "\x1e"
-# A document shows plain `curl`; here a refused request must not pass for an answer.
-PRELUDE = """
+# A document shows plain `curl`; here a refused request must not pass for an answer. The command is that of this checkout.
+PRELUDE = f"""
 set -euo pipefail
-curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }
+curl() {{ command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }}
+evalsvc() {{ PYTHONPATH="{CHECKOUT}" "{sys.executable}" -m evalsvc.cli "$@"; }}
 """
 README = CHECKOUT / "README.md"
 # These begin with an account in which nothing is; who reads another page has done what the README shows.

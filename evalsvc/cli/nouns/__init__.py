@@ -1,1 +1,1 @@
-"""Commands by noun: comparisons, reviews and benchmarks."""
+"""Commands by noun: comparisons, reviews, benchmarks, rules, monitors and alarms."""

@@ -10,8 +10,10 @@ from evalsvc.client.resources.datasets import DatasetsApi
 from evalsvc.client.resources.evaluations import EvaluationsApi
 from evalsvc.client.resources.experiments import StoredExperiments
 from evalsvc.client.resources.gates import GatesApi
+from evalsvc.client.resources.monitors import AlarmsApi, MonitorsApi
 from evalsvc.client.resources.profiles import ProfilesApi
 from evalsvc.client.resources.reviews import ReviewsApi
+from evalsvc.client.resources.rules import RulesApi
 from evalsvc.client.resources.saved_searches import SavedSearchesApi
 from evalsvc.client.service.service import Service
 
@@ -73,3 +75,18 @@ class Resources(Service):
     def benchmarks(self) -> BenchmarksApi:
         """Frozen questions, and their answers over time."""
         return BenchmarksApi(self._transport)
+
+    @property
+    def rules(self) -> RulesApi:
+        """Rules that score live spans."""
+        return RulesApi(self._transport)
+
+    @property
+    def monitors(self) -> MonitorsApi:
+        """Histories that are watched for a change."""
+        return MonitorsApi(self._transport)
+
+    @property
+    def alarms(self) -> AlarmsApi:
+        """Changes that monitors have detected."""
+        return AlarmsApi(self._transport)
