@@ -28,6 +28,8 @@ PERIODIC = {
     "evalsvc.evaluations.recount_rollups": "recount_rollups",
     "evalsvc.telemetry.prune": "prune_telemetry",
     "evalsvc.comparisons.sweep": "sweep_comparisons",
+    "evalsvc.rules.sweep": "sweep_rules",
+    "evalsvc.rules.prune": "prune_rules",
     "evalsvc.monitors.advance": "advance_monitors",
     "evalsvc.events.deliver": "deliver_events",
     "evalsvc.events.prune": "prune_events",
