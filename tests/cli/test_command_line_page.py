@@ -27,7 +27,7 @@ def test_its_commands_answer_as_shown(web: str, judging: None, alice: Caller, tm
     env = os.environ | {"EVALSVC_URL": web, "EVALSVC_API_KEY": alice.key, "PYTHONPATH": str(CHECKOUT)}
 
     done = subprocess.run(
-        ["bash", "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=False
+        ["bash", "-c", program], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=240, check=False
     )
 
     assert done.returncode == 0, done.stderr
