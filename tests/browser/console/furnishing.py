@@ -97,9 +97,12 @@ def gated(caller: Any) -> Found:
 
 def alarmed(caller: Any) -> Found:
     """A monitor of an app, which has raised its alarm."""
-    send(caller, verdicts(100, 10), app="till")
-    made = new_monitor(caller, name="answers of the till", scope={"app": "till"})
-    send(caller, verdicts(60, 2), app="till")
+    # Of a history that no other page shows.
+    evaluator = "exact-match-normalised"
+    scored = {"evaluators": [{"evaluator": evaluator}], "app": "till"}
+    send(caller, verdicts(100, 10), **scored)
+    made = new_monitor(caller, name="answers of the till", evaluator=evaluator, scope={"app": "till"})
+    send(caller, verdicts(60, 2), **scored)
     advance()
     (alarm,) = alarms(caller, f"monitor_id={made['id']}")
     return {"alarm": alarm["id"]}
