@@ -106,6 +106,8 @@ class MonitorView(AccountView):
     )
     def patch(self, request: Request, id: int) -> Response:
         """Rename, pause or resume a monitor, or freeze a new baseline. Scores of a pause are not read."""
+        # A stranger learns nothing from a body that would be refused.
+        get_monitor(account=self.account, id=id)
         monitor = services.revise_monitor(
             account=self.account,
             epoch=self.caller.admission.epoch,
