@@ -174,7 +174,7 @@ def test_names_are_escaped(alice: Caller, reader: Visitor) -> None:
 def test_a_history_leads_to_a_form_with_its_baseline(alice: Caller, editor: Visitor) -> None:
     send(alice, verdicts(100, 10), app="shop")
     page = editor.text("histories/one?evaluator=exact-match&scope.app=shop")
-    (address,) = {html.unescape(one) for one in re.findall(r'href="([^"]*alerts/new[^"]*)"', page)}
+    (address,) = {html.unescape(href) for href in re.findall(r'href="([^"]*alerts/new[^"]*)"', page)}
 
     form = editor.client.get(address).content.decode()
 

@@ -12,7 +12,7 @@ from tests.factories import ok
 from tests.reviews.draws import HISTORY, answer_items, drawn, judged, send_scores
 
 
-def shown(reader: Visitor, criteria: Any) -> str:
+def read_truth_block(reader: Visitor, criteria: Any) -> str:
     return reader.text("histories/one", evaluator="external:judge", profile="", truth=criteria["id"])
 
 
@@ -22,7 +22,7 @@ def test_its_numbers_are_the_api_s(alice: Caller, reader: Visitor) -> None:
     answer_items(alice, drawn(alice, criteria, 50), criteria, ["pass", "pass", "fail", "pass", "pass"] * 10)
     truth = ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))["truth"]
 
-    page = shown(reader, criteria)
+    page = read_truth_block(reader, criteria)
 
     assert "What people would say" in page
     assert f"[{number_text(truth['lower'])}, {number_text(truth['upper'])}]" in page
@@ -33,6 +33,6 @@ def test_its_numbers_are_the_api_s(alice: Caller, reader: Visitor) -> None:
 def test_it_says_what_is_missing(alice: Caller, reader: Visitor) -> None:
     send_scores(alice, judged(40))
     criteria = new_criteria(alice)
-    assert "No review asks this criteria" in shown(reader, criteria)
+    assert "No review asks this criteria" in read_truth_block(reader, criteria)
     answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 5)
-    assert "15 more labels needed" in shown(reader, criteria)
+    assert "15 more labels needed" in read_truth_block(reader, criteria)

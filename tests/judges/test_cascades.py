@@ -68,7 +68,7 @@ def finish(caller: Caller, profile: str, output: str, **fields: Any) -> dict[str
     return dict(result["evaluation_result"])
 
 
-def told(result: dict[str, Any]) -> tuple[Any, ...]:
+def read_verdict(result: dict[str, Any]) -> tuple[Any, ...]:
     return result["pass"], result["verdict"], result["why"]
 
 
@@ -80,7 +80,7 @@ def test_what_is_decided_is_answered_at_once_and_asks_nobody(
 
     assert answer.status_code == 200
     (result,) = answer.json()["results"]
-    assert told(result["evaluation_result"]) == verdict
+    assert read_verdict(result["evaluation_result"]) == verdict
     assert "cascade" not in result["evaluation_result"]["additional_info"]["extra"]
     assert server.seen == []
 
@@ -93,11 +93,11 @@ def test_what_is_undecided_has_the_verdict_of_the_second_evaluator_and_its_own_s
 ) -> None:
     plain = make_profile(alice, "retrieval-hallucination")["name"]
     (alone,) = evaluate(alice, plain, output).json()["results"]
-    assert told(alone["evaluation_result"]) == (None, "undecided", "low_support")
+    assert read_verdict(alone["evaluation_result"]) == (None, "undecided", "low_support")
 
     result = finish(alice, cascading(alice, {"evaluator": "classifier", "criteria": facts}), output)
 
-    assert told(result) == (passed, "pass" if passed else "fail", None)
+    assert read_verdict(result) == (passed, "pass" if passed else "fail", None)
     assert result["score_raw"] == float(passed)
     extra = result["additional_info"]["extra"]
     assert extra["raw_score"] == alone["evaluation_result"]["score_raw"]
@@ -142,7 +142,7 @@ def test_an_error_of_the_second_evaluator_leaves_the_row_undecided(
     result = finish(alice, profile, WEAK_GOOD, app="broken")
 
     passed = {None: None, "pass": True, "fail": False}[setting]
-    assert told(result) == (passed, setting or "undecided", "low_support")
+    assert read_verdict(result) == (passed, setting or "undecided", "low_support")
     extra = result["additional_info"]["extra"]
     assert 0.3 <= extra["raw_score"] < 0.75
     failed = extra["cascade"]
@@ -158,7 +158,7 @@ def test_without_a_connection_the_row_stays_undecided(alice: Caller, facts: str)
 
     result = finish(alice, profile, WEAK_GOOD)
 
-    assert told(result) == (None, "undecided", "low_support")
+    assert read_verdict(result) == (None, "undecided", "low_support")
     assert result["additional_info"]["extra"]["cascade"]["error_code"] == "not_configured"
 
 
@@ -169,7 +169,7 @@ def test_one_that_is_busy_for_too_long_leaves_the_row_undecided(alice: Caller, s
 
     result = finish(alice, profile, WEAK_GOOD)
 
-    assert told(result) == (None, "undecided", "low_support")
+    assert read_verdict(result) == (None, "undecided", "low_support")
     assert result["additional_info"]["extra"]["cascade"]["error_code"] == "rate_limited"
 
 
@@ -232,7 +232,7 @@ def test_settings_may_be_written_in_its_place_and_into_a_request(alice: Caller, 
 
     (result,) = results(alice, request_id)
     result = result["evaluation_result"]
-    assert told(result) == (True, "pass", None)
+    assert read_verdict(result) == (True, "pass", None)
     assert result["additional_info"]["extra"]["cascade"]["criteria"] is None
 
 
@@ -297,7 +297,7 @@ def test_each_undecided_turn_of_a_conversation_is_asked_about(alice: Caller, ser
     work(alice, request_id := int(alice.post("/v1/evaluate", body, prefer="respond-async").json()["id"]))
 
     result = results(alice, request_id)[0]["evaluation_result"]
-    assert told(result) == (False, "fail", None)
+    assert read_verdict(result) == (False, "fail", None)
     extra = result["additional_info"]["extra"]
     assert [turn["pass"] for turn in extra["turns"]] == [True, True, False]
     assert extra["judge"]["calls"] == len(server.seen) == 2

@@ -68,7 +68,7 @@ def test_spans_of_before_are_left_to_a_backfill(alice: Caller) -> None:
     assert run(alice, rule)["n_scored"] == 2
     ok(alice.post(f"{RULES}/{rule['id']}/backfill", body), 202)
     assert run(alice, rule)["n_scored"] == 2
-    states = [(one["state"], one["n_scored"]) for one in ok(alice.get(f"{RULES}/{rule['id']}/backfill"))["backfills"]]
+    states = [(row["state"], row["n_scored"]) for row in ok(alice.get(f"{RULES}/{rule['id']}/backfill"))["backfills"]]
     assert states == [("finished", 0), ("finished", 1)]
 
 
@@ -107,7 +107,7 @@ def test_filters(alice: Caller, wanted: dict[str, Any], names: set[str]) -> None
 
     assert {row.request.output for row in list_evaluations(alice)} == names
     preview = ok(alice.post(f"{RULES}/preview", {"filter": wanted}))
-    assert {one["sample"]["output"] for one in preview["spans"]} == names
+    assert {row["sample"]["output"] for row in preview["spans"]} == names
 
 
 def test_what_cannot_be_scored_is_counted_with_its_reason(alice: Caller) -> None:
@@ -120,7 +120,7 @@ def test_what_cannot_be_scored_is_counted_with_its_reason(alice: Caller) -> None
         *(answered("x" * 60_000, **{f"input__{i}": "y" * 60_000 for i in range(1)}) for _ in range(1)),
     )
     after = run(alice, rule)
-    reasons = {one["reason"] for one in ok(alice.get(f"{RULES}/{rule['id']}/spans"))["spans"]}
+    reasons = {row["reason"] for row in ok(alice.get(f"{RULES}/{rule['id']}/spans"))["spans"]}
 
     assert after["n_scored"] == 2
     assert after["n_dropped"] == {"over_cap": 0, "no_output": 1, "unreadable": 1, "invalid": 0}
@@ -200,7 +200,7 @@ def test_draws_are_uniform_and_independent_between_rules() -> None:
     others = [draw_uniform(2, f"trace:{i}") for i in range(20_000)]
     both = sum(one < 0.3 and other < 0.3 for one, other in zip(draws, others, strict=True))
 
-    assert abs(sum(one < 0.1 for one in draws) / 20_000 - 0.1) < 0.01
+    assert abs(sum(draw < 0.1 for draw in draws) / 20_000 - 0.1) < 0.01
     assert abs(both / 20_000 - 0.09) < 0.01
 
 

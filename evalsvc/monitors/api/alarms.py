@@ -57,7 +57,7 @@ class ResolveAlarmView(AccountView):
 
     @extend_schema(operation_id="resolve_alarm", tags=["monitors"], request=None, responses=answers_with(AlarmAnswer))
     def post(self, request: Request, id: int) -> Response:
-        """Resolve an alarm. The monitor starts again from now, against the same baseline."""
+        """Resolve an alarm. The monitor starts again where it has read to, against the same baseline."""
         now = timezone.now()
         alarm = services.resolve_alarm(account=self.account, id=id, now=now, actor=self.caller.actor)
         return Response(AlarmAnswer(alarm=alarm_out(alarm)))
