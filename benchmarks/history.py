@@ -3,7 +3,7 @@
     python -m benchmarks.history               ratios, errors, agreement and reproducibility (about a minute)
     python -m benchmarks.history --tiny        the same with few repetitions and resamples; the figures say nothing
     python -m benchmarks.history --coverage    exact coverage for scores of 0 and 1
-    python -m benchmarks.history --drift       coverage for autocorrelated scores, simulated (some minutes)
+    python -m benchmarks.history --autocorrelated       coverage for autocorrelated scores, simulated (some minutes)
 
 The last line of the first two is one JSON object. Times are CPU times of this process; the ways take turns.
 """
@@ -252,7 +252,7 @@ def autoregression(phi: float, n: int, rng: np.random.Generator) -> Scores:
     return scores
 
 
-def drift_table(histories: int, n: int = 1000) -> str:
+def autocorrelation_table(histories: int, n: int = 1000) -> str:
     """Return the simulated coverage of two strategies for scores that remember the one before."""
     rows = ["| lag-1 correlation | `full-history` | `full-history-block` |", "|---:|---:|---:|"]
     for phi in (0.0, 0.3, 0.6, 0.9):
@@ -271,13 +271,15 @@ def drift_table(histories: int, n: int = 1000) -> str:
 def main(argv: list[str] | None = None) -> int:
     options = parser(__doc__, deadline=DEADLINE_SECONDS)
     options.add_argument("--coverage", action="store_true", help="print the exact coverage tables and stop")
-    options.add_argument("--drift", action="store_true", help="print the simulated table for autocorrelated scores")
+    options.add_argument(
+        "--autocorrelated", action="store_true", help="print the simulated table for autocorrelated scores"
+    )
     arguments = options.parse_args(argv)
     if arguments.coverage:
         print(coverage_tables())
         return 0
-    if arguments.drift:
-        print(drift_table(100 if arguments.tiny else 500))
+    if arguments.autocorrelated:
+        print(autocorrelation_table(100 if arguments.tiny else 500))
         return 0
     return run("history", compare, arguments)
 

@@ -1,4 +1,4 @@
-"""Intervals of a history: small and skewed, moved in the middle, in batches, several answers to one question."""
+"""Intervals of a history: small and skewed, in batches, several answers to one question."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 
 from benchmarks.simulations.populations import BOUNDED, Row, drawn
 from benchmarks.simulations.report import Figure, Missing, Table, repeats, share
-from evalsvc.stats.basics.results import AUTOCORRELATED, HistoryInterval
+from evalsvc.stats.basics.results import HistoryInterval
 from evalsvc.stats.histories.batches import batched_interval
-from evalsvc.stats.histories.drift import detect_drift
 from evalsvc.stats.histories.percentile import history_interval
 from evalsvc.stats.strategies.answers import interval_for
 
@@ -18,18 +17,12 @@ LEVEL, SIZES, RESAMPLED_BELOW = 0.95, (10, 20, 30, 100, 1000), 101
 
 
 def tables(scale: float, seed: int) -> Iterator[Table]:
-    """Yield coverage by strategy, the test for drift, and histories in batches."""
+    """Yield coverage by strategy, histories in batches, and what experiments promoted."""
     yield Table(
         "Histories of scores that are not 0 or 1.",
         "`auto` promises 94 % or more, `betting` 97.5 %; no history of equal scores counts for `studentized`, whose answer is then the advice.",
         ("scores", "n", "`full-history`", "`auto`", "`studentized`", "`betting`"),
         tuple(((name, str(n)), _strategies(name, n, scale, seed)) for name in BOUNDED for n in SIZES),
-    )
-    yield Table(
-        "A level that moves in the middle of 1000 scores.",
-        "Found in 90 % or more for a step from 0.90 to 0.80, called in at most 2 % where nothing moved.",
-        ("history", "`drift`", "`autocorrelated`", "rate now covered by all", "rate now covered since the change"),
-        tuple(((name,), _drift(steps, scale, seed)) for name, steps in STEPS.items()),
     )
     yield Table(
         "Histories in batches of 200, their rates apart by a standard deviation of 0.1.",
@@ -72,35 +65,6 @@ def _named(strategy: str, row: Row, seed: int = 0) -> HistoryInterval:
 
 def _covers(found: HistoryInterval, mean: float) -> bool:
     return found.lower is not None and found.upper is not None and found.lower <= mean <= found.upper
-
-
-STEPS = {
-    "steady at 0.90": (0.9, 0.9),
-    "0.90, then 0.85": (0.9, 0.85),
-    "0.90, then 0.80": (0.9, 0.8),
-    "0.95, then 0.80": (0.95, 0.8),
-}
-
-
-def _drift(steps: tuple[float, float], scale: float, seed: int) -> tuple[Figure, ...]:
-    before, after = steps
-    rng = np.random.default_rng([seed, round(100 * after)])
-    shares = np.where(np.arange(1000) < 500, before, after)
-    rows = [(rng.random(1000) < shares).astype(np.float64) for _ in range(repeats(1000, scale))]
-    changes = [detect_drift(row) for row in rows]
-    since = [row[found.changed_at :] if found else row for row, found in zip(rows, changes, strict=True)]
-    plain = [history_interval(row, LEVEL) for row in rows]
-    is_steady, is_promised = before == after, steps == (0.9, 0.8)
-    return (
-        share(
-            (found is not None for found in changes),
-            least=0.9 if is_promised else None,
-            most=0.02 if is_steady else None,
-        ),
-        share(AUTOCORRELATED in found.warnings for found in plain),
-        share(_covers(found, after) for found in plain),
-        share(_covers(history_interval(row, LEVEL), after) for row in since),
-    )
 
 
 def _batches(groups: int, size: int, spread: float | None, scale: float, seed: int) -> tuple[Figure, ...]:

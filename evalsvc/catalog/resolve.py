@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Collection
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from django.conf import settings as django_settings
 
@@ -77,6 +78,16 @@ class OwnCatalog:
     evaluators: dict[str, Evaluator] = field(default_factory=dict)
     profiles: dict[str, ProfileState] = field(default_factory=dict)
     disabled: set[str] = field(default_factory=set)
+    revised: dict[str, datetime] = field(default_factory=dict)
+    """When profiles were revised last, by name; archived ones too."""
+
+    def find_families(self, evaluators: Collection[str]) -> dict[str, Family]:
+        """Return the family of each of these ids and aliases, of disabled ones too; unknown ones are left out."""
+        families = {}
+        for name in evaluators:
+            with suppress(UnresolvedEvaluator):
+                families[name] = _find_evaluator(self, name)[1]
+        return families
 
 
 MAX_CACHED_ACCOUNTS = 1000
@@ -134,15 +145,6 @@ def resolve_evaluator(
     if evaluator_id in catalog.disabled:
         raise UnresolvedEvaluator("evaluator_disabled", f"Evaluator {evaluator!r} is switched off in this account.")
     return evaluator_id, family, spec, default, catalog
-
-
-def find_families(account_id: int, evaluators: Collection[str]) -> dict[str, Family]:
-    """Return the family of each of these ids and aliases, of disabled ones too; unknown ones are left out."""
-    catalog, families = load_own_catalog(account_id, None), {}
-    for name in evaluators:
-        with suppress(UnresolvedEvaluator):
-            families[name] = _find_evaluator(catalog, name)[1]
-    return families
 
 
 def evaluator_meant(account_id: int, name: str) -> tuple[str, str]:
@@ -234,9 +236,13 @@ def _read_own(account_id: int) -> OwnCatalog:
                 catalog.disabled.add(row.evaluator_id)
             for name in (row.evaluator_id, *row.aliases):
                 catalog.evaluators.setdefault(name, row)
-        revisions = ProfileRevision.objects.filter(account_id=account_id, profile__archived_at=None)
+        revisions = ProfileRevision.objects.filter(account_id=account_id)
         for revision in revisions.order_by("profile_id", "number").select_related("profile"):
             profile: Profile = revision.profile
+            if revision.number > 1:
+                catalog.revised[profile.name] = revision.created_at
+            if profile.archived_at is not None:
+                continue
             catalog.profiles[profile.name] = ProfileState(
                 profile.id, profile.name, profile.family, revision.number, revision.settings
             )

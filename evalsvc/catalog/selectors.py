@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping
-from datetime import datetime
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
@@ -70,12 +69,6 @@ def list_revisions(*, account: Account, filters: Mapping[str, Any]) -> QuerySet[
     if filters.get("get_last_revision"):
         rows = rows.filter(_is_last)
     return rows.order_by(F("account").asc(nulls_last=True), "profile__created_at", "profile_id", "-number")
-
-
-def revised_profiles(*, account: Account, since: datetime) -> dict[str, datetime]:
-    """Return when each of the account's own profiles was revised last, of those that were since then, by name."""
-    rows = ProfileRevision.objects.filter(account=account, created_at__gte=since, number__gt=1).order_by("created_at")
-    return dict(rows.values_list("profile__name", "created_at"))
 
 
 def spellings(name: str) -> list[str]:

@@ -42,6 +42,15 @@ def list_alarms(*, account: Account, state: str | None = None, monitor_id: str |
     return rows
 
 
+def list_alarms_of_history(*, account: Account, evaluator_id: str, profile_name: str, scope: object) -> QuerySet[Alarm]:
+    """Return the unresolved alarms of monitors of exactly this history and scope, newest first.
+
+    `scope` is as `IntervalOptions.scope_json` has it: `account`, or an object with one of app, project, tags.
+    """
+    rows = list_alarms(account=account, state=UNRESOLVED).order_by("-id")
+    return rows.filter(monitor__evaluator_id=evaluator_id, monitor__profile_name=profile_name, monitor__scope=scope)
+
+
 def get_alarm(*, account: Account, id: int) -> Alarm:
     """Return an alarm with its monitor; NotFound for missing and foreign alike."""
     alarm = list_alarms(account=account).filter(id=id).first()

@@ -19,6 +19,7 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
+from evalsvc.catalog.managed import managed_profiles
 from tests.admin.conftest import Person, member
 from tests.attacks.belongings import MARK, Belongings, belongings, body_of
 from tests.conftest import Caller
@@ -38,7 +39,6 @@ UNLINKED = {
     "console_experiment_live",  # while an experiment runs
     "console_experiment_act",  # while a config can be stopped or go on
     "console_evaluation_question",  # where a label form stands instead; tests/console/test_evaluation.py
-    "console_evaluation_example",  # where an evaluation is no label, as the newest here is; the same
     "console_compare_question",  # in an account without annotation criteria
     "console_invitation",  # for whoever is invited
     "console_search_share",  # while somebody has a search of their own; tests/console/test_searches.py
@@ -100,9 +100,12 @@ def shape_of(address: str) -> tuple[str, frozenset[str]]:
 
 
 def is_of_one(address: str) -> bool:
-    """Whether the path names one thing of the account's; evaluators are everybody's."""
+    """Whether the path names one thing of the account's; evaluators and built-in profiles are everybody's."""
     found = resolve(urlsplit(address).path)
-    return bool(found.kwargs.keys() - {"account"}) and found.url_name != "console_evaluator"
+    is_shared = found.url_name == "console_evaluator" or found.kwargs.get("id") in {
+        profile.id for profile in managed_profiles().values()
+    }
+    return bool(found.kwargs.keys() - {"account"}) and not is_shared
 
 
 def in_account(address: str, account: Any) -> str:

@@ -53,6 +53,22 @@ def test_open_alarms_come_first_in_a_sentence(alice: Caller, reader: Visitor) ->
     assert opened["summary"] in reader.text() and reader.at(f"alerts/{opened['id']}") in reader.text()
 
 
+def test_a_history_says_the_open_alarms_of_its_scope(alice: Caller, reader: Visitor) -> None:
+    """At the top of the page and as a line of its chart; the page of another scope has none."""
+    opened = new_alarm(alice, app="shop")
+    names = {"evaluator": opened["evaluator_id"], "profile": opened["profile_name"]}
+
+    page = main_of(reader.text("histories/one", **names))
+
+    assert opened["summary"] in page and reader.at(f"alerts/{opened['id']}") in page
+    assert ">change</text>" in page
+    other = main_of(reader.text("histories/one", **names, **{"scope.app": "shop"}))
+    assert opened["summary"] not in other and ">change</text>" not in other
+
+    ok(alice.post(f"{ALARMS}/{opened['id']}/resolve", {}))
+    assert opened["summary"] not in reader.text("histories/one", **names)
+
+
 def test_the_page_of_an_alarm_has_the_numbers_of_the_api(alice: Caller, reader: Visitor) -> None:
     opened = new_alarm(alice, app="shop")
 

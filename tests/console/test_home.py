@@ -8,8 +8,6 @@ import re
 import shlex
 from urllib.parse import parse_qs
 
-import pytest
-
 from evalsvc.codes import EVALUATION_ERRORS
 from evalsvc.experiments.reporting.words import interval
 from evalsvc.reports.words import number_text
@@ -17,7 +15,6 @@ from tests.conftest import Caller
 from tests.console.comparing import TWO, answered
 from tests.console.conftest import Visitor
 from tests.evaluations.deleting import evaluate, keep
-from tests.evaluations.histories import insert
 from tests.factories import make_connection, make_dataset, make_experiment, ok
 from tests.gates.shapes import ask
 from tests.reviews.shapes import review_of_outputs, say_pass
@@ -103,24 +100,6 @@ def test_failures_stand_with_their_remedy(alice: Caller, reader: Visitor) -> Non
     text = reader.text()
 
     assert "missing_input" in text and EVALUATION_ERRORS["missing_input"].remedy in text
-
-
-def test_what_moved_is_said(alice: Caller, reader: Visitor) -> None:
-    evaluate(alice)
-    insert(alice, [1.0] * 150 + [0.0, 1.0] * 50)
-
-    assert "The level has moved: the last" in reader.text()
-
-
-def test_it_says_in_how_many_histories_it_has_looked(
-    alice: Caller, reader: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    evaluate(alice)
-    assert "looked at in" not in reader.text()
-    monkeypatch.setattr("evalsvc.console.pages.home.reader.MAX_HISTORIES", 1)
-    ok(alice.evaluate("pii", output="fine", app="shop"))
-
-    assert "looked at in the 1 most evaluated of 2 histories" in reader.text()
 
 
 def test_labels_go_by_the_question_that_people_were_asked(alice: Caller, reader: Visitor) -> None:

@@ -91,17 +91,6 @@ def test_equal_scores_are_one_bar_and_no_axis_of_rounding() -> None:
 
 
 # --- Histories ---------------------------------------------------------------------------------------------------------
-def test_one_failure_at_the_end_is_no_drift_and_a_new_level_has_width(alice: Caller, reader: Visitor) -> None:
-    insert(alice, [1.0] * 200 + [0.0])
-    assert "The level has moved" not in reader.text("histories/one", **EXACT)
-
-    insert(alice, [0.0] * 11)
-    text = reader.text("histories/one", **EXACT)
-    moved = ok(alice.get("/v1/history?evaluator=exact-match"))["confidence_interval"]["drift"]
-    assert 0.0 == moved["lower"] < moved["upper"] < 0.5
-    assert f"0 since: [0, {number_text(moved['upper'])}]" in text
-
-
 def test_few_scores_are_led_to_a_strategy_that_answers(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0, 0.0, 1.0])
     keep(alice, 3, app="shop")

@@ -6,35 +6,12 @@ import numpy as np
 import pytest
 
 from evalsvc.evaluations.history.cache import HistorySnapshot
-from evalsvc.evaluations.history.interval import REACH, _may_have_moved, interval_values
+from evalsvc.evaluations.history.interval import interval_values
 from evalsvc.evaluations.history.packed import count_unjudged, unpack_verdicts
 
 
 def facts_of(verdicts: np.ndarray, *, revision: int = 3, source: int = 1) -> bytes:
     return (revision * 16 + source * 4 + 1 + verdicts).astype(np.int32).tobytes()
-
-
-@pytest.mark.parametrize("n", [50, 51, 63, 64, 200, 999, 1000])
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.83, 0.97])
-def test_the_look_by_blocks_misses_no_shift_and_seldom_calls_for_another(n: int, share: float) -> None:
-    rng = np.random.default_rng([n, int(share * 100)])
-    n_close = 0
-    for shift in (0.0, 0.1, 0.4):
-        for _ in range(60):
-            shares = np.where(np.arange(n) < rng.integers(1, n), max(share - shift, 0.0), share)
-            verdicts = (rng.random(n) < shares).astype(np.int32)
-            found = unpack_verdicts(facts_of(verdicts))
-            assert found is not None
-            if 0 < verdicts.sum() < n and _may_have_moved(found.row):
-                assert found.may_have_moved(REACH)
-            n_close += shift == 0.0 and n == 1000 and found.may_have_moved(REACH)
-    assert n_close <= 12
-
-
-def test_a_history_that_never_changed_has_not_moved() -> None:
-    for verdict in (0, 1):
-        found = unpack_verdicts(facts_of(np.full(80, verdict)))
-        assert found is not None and not found.may_have_moved(REACH)
 
 
 def test_the_row_the_source_and_the_passes() -> None:

@@ -88,30 +88,6 @@ def test_what_names_no_tag_is_refused(alice: Caller, name: Any) -> None:
     assert response.json()["errors"][0]["pointer"] == "/confidence_interval_strategy/cluster_by"
 
 
-def test_a_sorted_batch_raises_no_drift(alice: Caller) -> None:
-    send(alice, [sample(i, right=i >= 100) for i in range(250)])
-
-    found = asked(alice, FULL)
-    assert (found["n"], found["drift"]) == (250, None)
-    assert "drift" not in found["warnings"]
-
-
-def test_a_sorted_upload_raises_no_drift(alice: Caller) -> None:
-    rows = [{"evaluator_id": "tone", "log_id": f"l{i}", "score": float(i > 100)} for i in range(200)]
-    ok(alice.post("/v1/evaluations/batch", {"evaluations": rows}))
-
-    found = of_history(alice, path="/v1/history?evaluator=external:tone")
-    assert (found["n"], found["drift"]) == (200, None)
-
-
-def test_a_shift_between_batches_is_reported(alice: Caller) -> None:
-    for night in range(8):
-        send(alice, [sample(100 * night + i, right=i % 20 > (0 if night < 4 else 9)) for i in range(40)])
-
-    drift = asked(alice, FULL)["drift"]
-    assert (drift["before"], drift["after"], drift["n"]) == (0.95, 0.5, 160)
-
-
 def test_uploads_know_their_samples(alice: Caller) -> None:
     texts = [{"evaluated_model_input": f"q{i % 4}", "evaluated_model_output": f"o{i}"} for i in range(8)]
     rows = [{"evaluator_id": "tone", "score_raw": 0.5, **fields} for fields in texts]

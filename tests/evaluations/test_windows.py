@@ -313,26 +313,3 @@ def test_an_evaluator_without_a_default_names_the_profiles_that_have_scores(alic
         [{"pointer": "/profile", "detail": f"{wanted}none has scores yet."}],
         [{"pointer": "/profile", "detail": f"{wanted}with scores: patronus:compute-bleu."}],
     ]
-
-
-def test_a_shift_of_the_level_is_told_even_of_a_shuffled_import(alice: Caller) -> None:
-    days = [datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=i) for i in range(400)]
-    rows = [
-        {
-            "evaluator_id": "tone",
-            "log_id": f"l{i}",
-            "created_at": day.isoformat(),
-            "score": float(i % 10 > (0 if i < 200 else 4)),
-        }
-        for i, day in enumerate(days)
-    ]
-    shuffled = sorted(rows, key=lambda row: hash((row["log_id"], 7)))
-    ok(alice.post("/v1/evaluations/batch", {"evaluations": shuffled}))
-    history = ok(alice.get("/v1/history?evaluator=external:tone&strategy=full-history&limit=1000"))
-
-    times = [point["created_at"] for point in history["points"]]
-    assert times == sorted(times, reverse=True)
-    found = history["confidence_interval"]
-    assert "drift" in found["warnings"]
-    assert abs(datetime.fromisoformat(found["drift"]["changed_at"]) - days[200]) < timedelta(hours=12)
-    assert found["drift"]["lower"] < 0.5 < found["drift"]["upper"] < found["drift"]["before"]

@@ -71,7 +71,7 @@ class ExecutionFacts(AnswerShape):
     task_version: str | None
     model: str | None
     environment: dict[str, Json]
-    drift: list[LogicDrift]
+    drift: Annotated[list[LogicDrift], Meta(description="What of the logic was another then than when it was frozen.")]
     digest: str
     metrics: dict[str, MetricEstimate]
     changed: Annotated[list[str], Meta(description="What differs from the surroundings of the last one before it.")]

@@ -136,7 +136,6 @@ class IntervalBody(TypedDict, total=False):
     since: object
     include_experiments: str | None
     suggested_since: Mapping[str, int] | None
-    drift: Mapping[str, object] | None
     n_distinct: int | None
     rows: Mapping[str, object] | None
     cluster_by: str | None

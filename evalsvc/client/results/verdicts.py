@@ -27,9 +27,9 @@ class Interval(Plottable):
     with the warning `repeated_samples`, more than 5 % are repeats. `cluster_by` is the tag it clusters by. `sources`
     has for evaluations, experiments and imports the number of their scores (`n`) and their mean (`rate`). `scope`,
     `since` and `include_experiments` define the scores that were read; with the warning `mixed_revisions`,
-    `suggested_since` is a `since` with one revision only. `drift` is when the level shifted, and the interval since
-    then. A pass rate is that of the decided scores: `n_undecided` are neither passes nor fails, and where they are a
-    tenth or more, `pass_rate_bounds` is the rate with all of them as fails, and as passes.
+    `suggested_since` is a `since` with one revision only. A pass rate is that of the decided scores: `n_undecided` are
+    neither passes nor fails, and where they are a tenth or more, `pass_rate_bounds` is the rate with all of them as
+    fails, and as passes.
     """
 
     strategy: str
@@ -50,7 +50,6 @@ class Interval(Plottable):
     since: Any = None
     include_experiments: str | None = None
     suggested_since: Mapping[str, int] | None = None
-    drift: Mapping[str, Any] | None = None
     n_distinct: int | None = None
     rows: Mapping[str, Any] = field(default_factory=dict)
     cluster_by: str | None = None
@@ -81,7 +80,6 @@ class Interval(Plottable):
             since=body.get("since"),
             include_experiments=body.get("include_experiments"),
             suggested_since=body.get("suggested_since"),
-            drift=body.get("drift"),
             n_distinct=body.get("n_distinct"),
             rows=body.get("rows") or {},
             cluster_by=body.get("cluster_by"),

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
@@ -15,13 +13,12 @@ import numpy as np
 
 from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
 from evalsvc.evaluations.history.packed import Verdicts, count_unjudged, unpack_verdicts
-from evalsvc.evaluations.wire.interval_request import AUTO, EPOCH, IntervalOptions
+from evalsvc.evaluations.wire.interval_request import AUTO, IntervalOptions
 from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.stats.basics.results import HistoryInterval
 from evalsvc.stats.basics.rows import IntervalRows
 from evalsvc.stats.estimates.bounds import bound_pass_rate
 from evalsvc.stats.histories.batches import MIXED, batched_interval, homogeneity_p_value
-from evalsvc.stats.histories.drift import LEAST, detect_drift
 from evalsvc.stats.strategies.answers import interval_for
 from evalsvc.stats.strategies.of_histories import StrategyNotApplicable
 from evalsvc.stats.strategies.registry import history_rule
@@ -38,8 +35,6 @@ NO_RANGE = "All scores are equal and their range is unknown. Scores that are sen
 _NO_SCORES = np.empty(0)
 _NO_IDS = np.empty(0, np.int64)
 _NO_MARKS = np.empty(0, np.int32)
-# Just below where Kolmogorov's distribution leaves one in a hundred.
-REACH = 1.62
 
 
 @dataclass(frozen=True)
@@ -132,9 +127,6 @@ def answer_interval(
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
-    if (drift := _drift(ask, of, family, window, declared)) is not None:
-        answer["warnings"].append("drift")
-    answer["drift"] = drift
     return answer
 
 
@@ -311,52 +303,6 @@ def _collect_warnings(
         warning_codes.append("mixed_revisions")
         since = {"revision": newest}
     return warning_codes, since
-
-
-def _drift(
-    ask: IntervalOptions, of: str, family: Family | None, window: Window, declared: tuple[float, float] | None
-) -> dict[str, Any] | None:
-    """Return when the level of what was captured shifted, the means on either side, and the interval since then.
-
-    What experiments promoted is left out: where it begins, the source of the scores has changed, and not their level.
-    A shift lies between batches: the order of scores within one is not that of time.
-    """
-    window = exclude_experiments(window)
-    steady = window.verdicts is not None and not window.verdicts.may_have_moved(REACH)
-    if window.values.size < LEAST or steady or not _may_have_moved(window.values):
-        return None
-    drift = detect_drift(window.values[::-1], blocks=window.batches[::-1])
-    if drift is None:
-        return None
-    n_since = window.values.size - drift.changed_at
-    numbers = compute_interval(ask, of, family, window.select(slice(n_since)), declared=declared)
-    summary = {name: numbers[name] for name in ("median", "n")} | select_bounds(numbers)
-    moment = EPOCH + timedelta(milliseconds=int(window.ids[n_since - 1]) >> 22)
-    return {"changed_at": moment.isoformat(), "before": drift.before, "after": drift.after, **summary}
-
-
-def exclude_experiments(window: Window) -> Window:
-    """Return a window without the outputs of experiments."""
-    if window.verdicts is not None:
-        return window if window.verdicts.source != EXPERIMENT else window.select(slice(0))
-    mask = (window.marks & 3) != EXPERIMENT
-    if mask.all():
-        return window
-    return window.select(mask)
-
-
-def _may_have_moved(values: Any) -> bool:
-    """Return whether `detect_drift` may find a shift.
-
-    Its own test without what only makes it milder, in a few steps.
-    """
-    n = values.size
-    apart = values - values.sum() / n
-    sums = np.abs(np.cumsum(apart))
-    split = int(sums[:-1].argmax()) + 1
-    furthest = float(sums[split - 1])
-    residual = float(apart @ apart) - furthest**2 * n / (split * (n - split))
-    return residual <= 0.0 or furthest >= REACH * math.sqrt(residual / (n - 2) * n)
 
 
 def _build_null_interval(n: int, reason: str) -> dict[str, Any]:

@@ -7,16 +7,13 @@ elements gives up the interpreter's lock, which in a busy server costs more than
 
 from __future__ import annotations
 
-import math
 import sys
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 _WIDTH = 4
-_BLOCK = 32
 _JUDGED = bytes(byte for byte in range(256) if byte & 3)
 # The two highest bytes of a double that is 1.0; the others are zero.
 _TOP, _SECOND = 0x3F, 0xF0
@@ -44,41 +41,6 @@ class Verdicts:
             table[self.passed] = byte
             doubles[place::8] = self.packed.translate(table)
         return np.frombuffer(doubles)
-
-    def may_have_moved(self, reach: float) -> bool:
-        """Return whether the running sum might deviate by `reach` standard deviations, tested block by block.
-
-        With D the distance before a block, m its passes and f its fails, every distance within it lies between D - fp
-        and D + m(1 - p). The test therefore has no false negatives relative to a test at each position, and few false
-        positives.
-        """
-        n, share = len(self.packed), self.n_passed / len(self.packed)
-        deviation = math.sqrt(n * share * (1.0 - share))
-        if not deviation:
-            return False
-        distance, passed, count = 0.0, self.passed, self.packed.count
-        for first, last, limit in _limits(n, reach):
-            m = count(passed, first, last)
-            up, down = m * (1.0 - share), (last - first - m) * share
-            if max(distance + up, down - distance) >= limit * deviation:
-                return True
-            distance += up - down
-        return False
-
-
-@lru_cache(maxsize=2048)
-def _limits(n: int, reach: float) -> tuple[tuple[int, int, float], ...]:
-    """Return the blocks of n verdicts, and how far from its share each may lead, in standard deviations of the whole.
-
-    A shift at k takes n/(k(n - k)) of its squared distance from what the deviation is of: least where the block is
-    nearest to an end.
-    """
-    blocks = []
-    for first in range(0, n, _BLOCK):
-        last = min(first + _BLOCK, n)
-        nearest_end = max(1, min(first, n - last))
-        blocks.append((first, last, reach / math.sqrt(1.0 + reach**2 * n / (nearest_end * max(1, n - nearest_end)))))
-    return tuple(blocks)
 
 
 def count_unjudged(facts: bytes) -> int:

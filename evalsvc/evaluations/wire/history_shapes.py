@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from evalsvc.evaluations.wire.interval_request import MAX_TAGS
 from evalsvc.evaluations.wire.truth_shapes import Truth
-from evalsvc.rest.answering.shapes import AnswerShape, Json, KeyWarning, Moment, WrittenMoment
+from evalsvc.rest.answering.shapes import AnswerShape, Json, KeyWarning, Moment
 from evalsvc.stats.basics.results import Advice
 
 Of: TypeAlias = Literal["pass", "score"]
@@ -61,19 +61,6 @@ class SourceShare(AnswerShape):
 
     n: int
     rate: float | None
-
-
-class LevelShift(AnswerShape):
-    """When the level shifted, the means before and after, and the interval since then."""
-
-    changed_at: WrittenMoment
-    before: float
-    after: float
-    lower: float | None
-    median: float | None
-    upper: float | None
-    n: int
-    method: str | None
 
 
 class SinceRevision(AnswerShape):
@@ -157,7 +144,6 @@ class ConfidenceInterval(AnswerShape):
     suggested_since: Annotated[
         SinceRevision | None, Meta(description="With `mixed_revisions`: a `since` of one revision only.")
     ]
-    drift: LevelShift | None
 
 
 class ScorePoint(AnswerShape):

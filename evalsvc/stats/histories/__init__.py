@@ -1,1 +1,1 @@
-"""Histories: the bootstrap of their mean without resampling, drift, batches, and how often intervals cover."""
+"""Histories: the bootstrap of their mean without resampling, batches, and how often intervals cover."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,12 +17,16 @@ from evalsvc.console.pages.history.reader import HistoryReading
 from evalsvc.console.pages.history.words import format_strategy
 from evalsvc.digits import level_text
 from evalsvc.evaluations.history.course import HistoryStretch
+from evalsvc.monitors.answers import AlarmOut
 
 NAMES = {"pass": "Pass rate", "score": "Mean score"}
 
 
-def course_chart(question: HistoryQuery, reading: HistoryReading) -> SafeString:
-    """Draw parts as points with their intervals, and the running mean with its band: it ends in the page's number."""
+def course_chart(question: HistoryQuery, reading: HistoryReading, alarms: Iterable[AlarmOut]) -> SafeString:
+    """Draw parts as points with their intervals, and the running mean with its band: it ends in the page's number.
+
+    Lines mark where revisions begin, and the change points of alarms.
+    """
     interval = reading.interval or {}
     name = NAMES[interval.get("of", "score")]
     # Scores of one time would lie on top of each other.
@@ -40,7 +44,9 @@ def course_chart(question: HistoryQuery, reading: HistoryReading) -> SafeString:
         ]
 
     marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
-    marks += [Mark(x(reading.course.place_of(at), at), "level moved") for at in _iter_drift_times(interval)]
+    changes = [alarm.at for alarm in alarms if int(alarm.at.score_id) >= int(reading.course.ids[0])]
+    times = [datetime.fromisoformat(change.created_at) for change in changes]
+    marks += [Mark(x(reading.course.place_of(at), at), "change") for at in times]
     low, high = reading.limits or (None, None)
     across = Axis("Number of scores") if by_number else Axis("Time (UTC)", "time")
     parts = reading.course.parts if len(reading.course.parts) > 1 else ()
@@ -69,12 +75,6 @@ def _parts_text(reading: HistoryReading) -> str:
 
 def _format_stretch(one: HistoryStretch) -> str:
     return f"n = {one.n}, until {one.ended_at:%Y-%m-%d %H:%M} UTC"
-
-
-def _iter_drift_times(interval: dict[str, object]) -> Iterator[datetime]:
-    drift = interval.get("drift")
-    if isinstance(drift, dict):
-        yield datetime.fromisoformat(str(drift["changed_at"]))
 
 
 def distribution_chart(reading: HistoryReading) -> SafeString | None:

@@ -6,7 +6,7 @@ from django.core import signing
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from evalsvc.catalog.resolve import find_families
+from evalsvc.catalog.resolve import load_own_catalog
 from evalsvc.console.access import PageRequest
 from evalsvc.console.charts.bars import sparkline
 from evalsvc.console.charts.scales import seconds
@@ -47,7 +47,7 @@ def histories_table(request: PageRequest) -> PageTable:
     account = request.visitor.account
     pairs = list_histories(account=account, limit=PAGE + 1, after=_parse_cursor(request.GET.get("cursor", "")))
     page_pairs = pairs[:PAGE]
-    families = find_families(account.pk, {evaluator for evaluator, _ in page_pairs})
+    families = load_own_catalog(account.pk, None).find_families({evaluator for evaluator, _ in page_pairs})
     histories = read_histories(account.pk, page_pairs)
     names = scorer_names(account, {evaluator for evaluator, _ in page_pairs})
     ranges = get_declared_ranges(account, page_pairs)

@@ -20,10 +20,12 @@ from evalsvc.console.parts.scorers import question_id, scorer_names
 from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.monitors.answers import AlarmOut, alarm_out
+from evalsvc.monitors.selectors import list_alarms_of_history
 from evalsvc.reviews.models import Review
 from evalsvc.reviews.selectors import reviews_asking
 
-MAX_REVIEWS = 5
+MAX_ALARMS, MAX_REVIEWS = 3, 5
 MAX_FILE_ROWS = 50_000
 HEAD = ("id", "created_at", "score", "passed", "revision", "source", "app", "source_id")
 
@@ -43,8 +45,10 @@ def history_page(request: PageRequest) -> HttpResponse:
     reading = read_history(account, question)
     criteria = request.GET.get("truth", "")[:255].replace("\0", "")
     names, brush = scorer_names(account, [question.evaluator_id]), build_brush(account, question, reading)
+    alarms = _list_alarms(account, question)
     context = {
         "question": question,
+        "alarms": alarms,
         "name": names.get(question.evaluator_id, question.evaluator_id),
         "is_answered": question_id(question.evaluator_id) is not None,
         "reviews": _reviews(account, question),
@@ -52,7 +56,7 @@ def history_page(request: PageRequest) -> HttpResponse:
         "fields": [*question_fields(question, account), build_truth_field(account, criteria)],
         "truth": read_truth(account, question, criteria),
         "words": list(warning_words(reading.interval, has_range=reading.limits is not None)),
-        "course": course_chart(question, reading) if reading.scores else None,
+        "course": course_chart(question, reading, alarms) if reading.scores else None,
         "distribution": distribution_chart(reading),
         "brush": brush,
         "parts": parts_table(request, question, reading, brush),
@@ -81,6 +85,17 @@ def _reviews(account: Account, question: HistoryQuery) -> list[Review]:
     """Return the newest reviews in which people answer what the scores are of; no query for an evaluator's."""
     criteria_id = question_id(question.evaluator_id)
     return reviews_asking(account=account, criteria_id=criteria_id, limit=MAX_REVIEWS) if criteria_id else []
+
+
+def _list_alarms(account: Account, question: HistoryQuery) -> list[AlarmOut]:
+    """Return the unresolved alarms of monitors of the history in the scope of the page."""
+    rows = list_alarms_of_history(
+        account=account,
+        evaluator_id=question.evaluator_id,
+        profile_name=question.profile_name,
+        scope=question.ask.scope_json,
+    )
+    return [alarm_out(row) for row in rows[:MAX_ALARMS]]
 
 
 def _since_revision(request: PageRequest, reading: HistoryReading) -> str:

@@ -64,8 +64,6 @@ def format_strategy(interval: Mapping[str, Any]) -> str:
 def _format_option(name: str, interval: Mapping[str, Any]) -> str:
     if name == "autocorrelated":
         return _describe_autocorrelation(interval)
-    if name == "drift":
-        return describe_drift(interval)
     if name == "repeated_samples":
         return _describe_repeats(interval)
     return WARNINGS.get(name, name.replace("_", " "))
@@ -91,24 +89,6 @@ def _describe_autocorrelation(interval: Mapping[str, Any]) -> str:
     return (
         f"{pattern}, so that the interval is too narrow: about {factor} times this width is right. "
         f"The strategy {BLOCK} minds the order{when}."
-    )
-
-
-def describe_drift(interval: Mapping[str, Any]) -> str:
-    """Return when the level moved, from where to where, and how sure the new one is."""
-    drift, n_promoted = interval["drift"], interval["sources"]["experiment"]["n"]
-    at = drift["changed_at"][:16].replace("T", " ")
-    before, after, n_before = (
-        number_text(drift["before"], 3),
-        number_text(drift["after"], 3),
-        interval["n"] - n_promoted - drift["n"],
-    )
-    has_ends = drift["lower"] is not None and drift["upper"] is not None
-    ends = f": [{number_text(drift['lower'])}, {number_text(drift['upper'])}]" if has_ends else ""
-    without = f" {n_promoted} outputs of experiments are left out of this." if n_promoted else ""
-    return (
-        f"The level has moved: the last {drift['n']} differ from the {n_before} before. {before} up to {at} UTC, "
-        f"{after} since{ends}.{without}"
     )
 
 

@@ -1,23 +1,17 @@
-"""What the start page shows of an account: what was measured, what moved, and what waits for a person."""
+"""What the start page shows of an account: what was measured, which alarms are open, and what waits for a person."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.catalog.resolve import find_families
-from evalsvc.catalog.selectors import revised_profiles
+from evalsvc.catalog.resolve import load_own_catalog
 from evalsvc.console.pages.account.uses import list_spends
 from evalsvc.console.parts.scorers import scorer_names
-from evalsvc.evaluations.history.interval import answer_interval
-from evalsvc.evaluations.history.read import get_declared_ranges
-from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.rollups.counts import DayRange, FailureCount, PassRate
 from evalsvc.evaluations.rollups.read import read_days
-from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, IntervalOptions
 from evalsvc.events.selectors import EndpointHealth, list_endpoint_health
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.overview import ExperimentOverview, build_overviews
@@ -29,19 +23,8 @@ from evalsvc.monitors.answers import AlarmOut, alarm_out
 from evalsvc.monitors.models import Alarm
 from evalsvc.monitors.selectors import list_alarms
 from evalsvc.reviews.selectors import OpenReview, open_reviews
-from evaluators.base import Family
 
-MAX_HISTORIES, MAX_EXPERIMENTS, MAX_REVIEWS, MAX_GATES, MAX_ALARMS = 12, 6, 6, 8, 3
-PLAIN = IntervalOptions(strategy=DEFAULT_STRATEGY)
-
-
-@dataclass(frozen=True, slots=True)
-class Shift:
-    """A history with a detected change of level."""
-
-    evaluator_id: str
-    profile_name: str
-    interval: dict[str, Any]
+MAX_EXPERIMENTS, MAX_REVIEWS, MAX_GATES, MAX_ALARMS = 6, 6, 8, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +41,6 @@ class HomeReading:
     """When profiles were revised within these days, by name."""
     undecided: Set[str]
     """The evaluators whose scores may be undecided."""
-    moved: Sequence[Shift]
     failures: Sequence[FailureCount]
     experiments: Sequence[tuple[ExperimentPlan, ExperimentOverview]]
     """Those that run, then the newest."""
@@ -76,16 +58,6 @@ class HomeReading:
         return f"{name} · {profile_name}" if profile_name else name
 
     @property
-    def n_histories(self) -> int:
-        """How many histories have scores of these days."""
-        return len(_pairs(self.rates))
-
-    @property
-    def n_checked(self) -> int:
-        """In how many of them it was looked at whether the level has moved."""
-        return min(self.n_histories, MAX_HISTORIES)
-
-    @property
     def is_new(self) -> bool:
         """Whether nothing was measured recently and there is no experiment, so that the page shows the first steps."""
         return not self.rates and not self.experiments
@@ -96,16 +68,17 @@ def read_home(account: Account, now: datetime) -> HomeReading:
     days = DayRange.latest(14, now=now)
     rates, failures = read_days(account=account, days=days)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    families = find_families(account.pk, {rate.evaluator_id for rate in rates})
+    catalog = load_own_catalog(account.pk, None)
+    families = catalog.find_families({rate.evaluator_id for rate in rates})
+    first = datetime.combine(days.first, datetime.min.time(), UTC)
     plans = list_latest_plans(account=account, limit=MAX_EXPERIMENTS + 1)
     overviews = build_overviews(plans, concludes=True) if plans else {}
     return HomeReading(
         days=days,
         names=scorer_names(account, {rate.evaluator_id for rate in rates}),
         rates=rates,
-        revised=revised_profiles(account=account, since=datetime.combine(days.first, datetime.min.time(), UTC)),
+        revised={name: at for name, at in catalog.revised.items() if at >= first},
         undecided={name for name, family in families.items() if family.can_be_undecided},
-        moved=_find_shifts(account, rates, families),
         failures=failures,
         experiments=[(plan, overviews[plan.pk]) for plan in plans],
         reviews=open_reviews(account=account, limit=MAX_REVIEWS + 1),
@@ -119,20 +92,3 @@ def read_home(account: Account, now: datetime) -> HomeReading:
 def _list_open_alarms(account: Account) -> list[AlarmOut]:
     rows = list_alarms(account=account, state=Alarm.State.OPEN).order_by("-id")
     return [alarm_out(alarm) for alarm in rows[: MAX_ALARMS + 1]]
-
-
-def _pairs(rates: Sequence[PassRate]) -> list[tuple[str, str]]:
-    """Return each evaluator and profile once, the most evaluated first."""
-    return list(dict.fromkeys((rate.evaluator_id, rate.profile_name) for rate in rates))
-
-
-def _find_shifts(account: Account, rates: Sequence[PassRate], families: Mapping[str, Family]) -> list[Shift]:
-    """Return the shifts among the most evaluated histories, with one read for all of them."""
-    pairs = _pairs(rates)[:MAX_HISTORIES]
-    ranges = get_declared_ranges(account, pairs)
-    shifts = []
-    for pair, history in zip(pairs, read_histories(account.pk, pairs), strict=True):
-        interval = answer_interval(PLAIN, families.get(pair[0]), history, declared=ranges.get(pair))
-        if interval is not None and interval["drift"] is not None:
-            shifts.append(Shift(*pair, interval))
-    return shifts

@@ -10,7 +10,6 @@ from django.shortcuts import render
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.pages.account.uses import limit_uses, spends_table
 from evalsvc.console.pages.connections.words import format_cause
-from evalsvc.console.pages.history.words import describe_drift
 from evalsvc.console.pages.home import tables
 from evalsvc.console.pages.home.reader import MAX_ALARMS, MAX_EXPERIMENTS, HomeReading, read_home
 from evalsvc.console.pages.webhooks.words import Cause, get_cause_of_health, missing_words
@@ -29,7 +28,7 @@ FIRST = {
 
 @console_page()
 def home_page(request: PageRequest) -> HttpResponse:
-    """Show what experiments concluded, what was measured, what moved, and what waits for a person.
+    """Show open alarms, what experiments concluded, what was measured, and what waits for a person.
 
     A new account sees three steps to a score.
     """
@@ -55,20 +54,8 @@ def home_page(request: PageRequest) -> HttpResponse:
     if reading.is_new:
         context |= _first_steps(request)
     else:
-        context |= {"rates": tables.rates_table(request, reading), "moved": _format_shifts(reading)}
+        context |= {"rates": tables.rates_table(request, reading)}
     return render(request, "console/home/home.html", context)
-
-
-def _format_shifts(reading: HomeReading) -> list[tuple[str, str, str]]:
-    """Return each history that has moved: its name, what happened, and its page."""
-    return [
-        (
-            reading.get_display_name(shift.evaluator_id, shift.profile_name),
-            describe_drift(shift.interval),
-            page_address("console_history", evaluator=shift.evaluator_id, profile=shift.profile_name),
-        )
-        for shift in reading.moved
-    ]
 
 
 def _webhooks(reading: HomeReading) -> list[tuple[EndpointHealth, str, Cause]]:
