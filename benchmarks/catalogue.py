@@ -52,6 +52,12 @@ BENCHMARKS = {
         240,
         arguments=("--examples", "100", "--rounds", "2"),
     ),
+    "span_rules": Benchmark(
+        "5 rules over spans: what ingest and another account pay, how soon a verdict is there, and a backfill",
+        700,
+        only_now=True,
+        is_in_table=False,
+    ),
     "pipelines": Benchmark(
         "16 pipelines that share their first node, against the same without sharing",
         200,

@@ -1,7 +1,7 @@
 """Rules over the spans of an application: what they cost the one who sends, the one beside, and how soon a score is there.
 
     python -m benchmarks.span_rules                    5 rules of an inline evaluator, a backfill over 10^6 stored spans
-    python -m benchmarks.span_rules --quick            as little as shows that it runs; the figures say nothing
+    python -m benchmarks.span_rules --tiny             as little as shows that it runs; the figures say nothing
 
 One web process, one worker of the queue of rules with one process, and this process in the place of beat. Spans are sent
 with active rules and with paused ones in turns.
@@ -235,7 +235,7 @@ def percentile(values: list[float], share: float) -> float:
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    seconds, n_turns, n_stored = (4.0, 1, 2_000) if options.quick else (30.0, 4, options.spans)
+    seconds, n_turns, n_stored = (4.0, 1, 2_000) if options.tiny else (30.0, 4, options.spans)
     with service() as running:
         asyncio.run(create_rules(running, "paused"))
         turns = asyncio.run(take_turns(running, report, seconds, n_turns))
@@ -250,16 +250,13 @@ def measure(options: argparse.Namespace, report: Report) -> None:
         name = "another account's inline evaluate beside them: p99 ÷ with paused ones"
         report.add(Row(name, "x", figure([late]), Goal(2.0)))
         copy_spans(running.account_id, n_stored)
-        rate = asyncio.run(measure_backfill(running, report, n_stored, 8.0 if options.quick else 120.0))
+        rate = asyncio.run(measure_backfill(running, report, n_stored, 8.0 if options.tiny else 120.0))
         name = f"backfill over {n_stored} stored spans, 5 rules of one process: span and rule"
         report.add(Row(name, "1/s", figure([rate]), Goal(200.0, at_least=True)))
 
 
 def main(argv: list[str] | None = None) -> int:
     options = parser(__doc__, deadline=900)
-    options.add_argument(
-        "--quick", action="store_true", help="as little as shows that it runs; the figures say nothing"
-    )
     options.add_argument("--spans", type=int, default=1_000_000, help="stored spans before the backfill")
     return run("span_rules", measure, options.parse_args(argv))
 
