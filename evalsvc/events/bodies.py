@@ -7,6 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsvc.accounts.views import validate_strict
+from evalsvc.events.mails import SCHEME
 from evalsvc.events.models import EventEndpoint, EventType
 from evalsvc.outbound.failures import OutboundFailed
 from evalsvc.outbound.guard import check_url
@@ -43,7 +44,9 @@ class EventEndpointIn(serializers.Serializer[Any]):
     is_enabled = serializers.BooleanField(required=False)
 
     def validate_url(self, value: str) -> str:
-        """Reject a URL that nothing is sent to, together with any other errors."""
+        """Reject a URL that nothing is sent to, together with any other errors; e-mail's is checked with its format."""
+        if value.startswith(SCHEME):
+            return value
         try:
             check_url(value)
         except OutboundFailed as failed:

@@ -1,4 +1,4 @@
-"""The bodies of deliveries: our own, and those that Slack, PagerDuty and Teams read.
+"""The bodies of deliveries: our own, those that Slack, PagerDuty and Teams read, and the words of e-mails.
 
 Slack: incoming webhooks, `text` and blocks. PagerDuty: Events API v2, where the alarm's id is the `dedup_key`. Teams: a
 workflow that posts an adaptive card when a webhook request is received.
@@ -54,6 +54,9 @@ def write_body(event: OutboxEvent, format: str, *, routing_key: str = HIDDEN_KEY
             body = _build_teams(build_message(event))
         case EventEndpoint.Format.PAGERDUTY:
             body = _build_pagerduty(event, build_message(event), routing_key)
+        case EventEndpoint.Format.EMAIL:
+            message = build_message(event)
+            body = {"subject": message.title, "text": message.text, "link": message.link}
         case _:
             body = _build_standard(event)
     return orjson.dumps(body, option=orjson.OPT_SORT_KEYS | orjson.OPT_UTC_Z)

@@ -51,6 +51,7 @@ class EventEndpoint(TenantModel):
         SLACK = "slack", "Slack: incoming webhook"
         PAGERDUTY = "pagerduty", "PagerDuty: Events API v2"
         TEAMS = "teams", "Teams: workflow with an adaptive card"
+        EMAIL = "email", "E-mail to members of the account"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     url = models.CharField(max_length=2048)

@@ -19,6 +19,7 @@ from prometheus_client import Counter
 
 from evalsvc.accounts.services import record_audit
 from evalsvc.events.formats import write_body
+from evalsvc.events.mails import NotSent, list_members, parse_recipients, send_event
 from evalsvc.events.models import EventDelivery, EventEndpoint, EventType
 from evalsvc.events.outbox import record_event
 from evalsvc.infra.encryption import NoEncryptionKeys, UnreadableSecret
@@ -77,6 +78,8 @@ class SignedDelivery:
     keys: Sequence[bytes]
     options: Mapping[str, str]
     """What the body has of the endpoint's secrets."""
+    recipients: Sequence[str] = ()
+    """Of an e-mail: those that are members now."""
 
 
 def deliver_due(now: datetime) -> int:
@@ -99,6 +102,8 @@ def build_body(delivery: EventDelivery) -> bytes:
 def send_delivery(letter: SignedDelivery) -> Attempt:
     """Send one delivery within a few seconds; redirects are not followed, and only the status is stored."""
     delivery = letter.delivery
+    if delivery.endpoint.format == EventEndpoint.Format.EMAIL:
+        return _send_mail(letter)
     body = write_body(delivery.event, delivery.endpoint.format, **letter.options)
     headers = signed_headers(letter.keys, delivery.event_id, int(time.time()), body)
     try:
@@ -109,6 +114,13 @@ def send_delivery(letter: SignedDelivery) -> Attempt:
         is_final = failed.code in (OutboundFailed.REFUSED_ADDRESS, OutboundFailed.BAD_URL)
         return Attempt(error=f"{failed.code}: {failed.detail}"[:200], is_final=is_final)
     return Attempt(status=answer.status)
+
+
+def _send_mail(letter: SignedDelivery) -> Attempt:
+    try:
+        return Attempt(status=send_event(letter.delivery, letter.recipients))
+    except NotSent as exc:
+        return Attempt(error=f"mail: {exc}"[:200], is_final=exc.is_final)
 
 
 def delay_after(n_attempts: int) -> timedelta:
@@ -146,7 +158,10 @@ def _read(ids: Sequence[int], now: datetime) -> tuple[list[SignedDelivery], list
         try:
             if delivery.endpoint.is_enabled:
                 endpoint = delivery.endpoint
-                letters.append(SignedDelivery(delivery, endpoint_keys(endpoint, now), read_options(endpoint)))
+                recipients = _read_recipients(endpoint)
+                letters.append(
+                    SignedDelivery(delivery, endpoint_keys(endpoint, now), read_options(endpoint), recipients)
+                )
             else:
                 unsendable.append((delivery, Attempt(error="disabled: The endpoint is switched off.", is_final=True)))
         except (UnreadableSecret, NoEncryptionKeys):
@@ -154,6 +169,15 @@ def _read(ids: Sequence[int], now: datetime) -> tuple[list[SignedDelivery], list
                 (delivery, Attempt(error="secret: The endpoint's secret cannot be decrypted; rotate it."))
             )
     return letters, unsendable
+
+
+def _read_recipients(endpoint: EventEndpoint) -> list[str]:
+    if endpoint.format != EventEndpoint.Format.EMAIL:
+        return []
+    addresses = parse_recipients(endpoint.url)
+    with role_scope(SYSTEM):
+        members = list_members(endpoint.account, addresses)
+    return [address for address in addresses if address in members]
 
 
 def _note(delivery: EventDelivery, attempt: Attempt, now: datetime) -> None:

@@ -17,6 +17,7 @@ from evalsvc.catalog.resolve import may_fail
 from evalsvc.events.connection_events import watch_connections
 from evalsvc.events.fanout import create_deliveries
 from evalsvc.events.formats import ACTIONS
+from evalsvc.events.mails import SCHEME, check_recipients
 from evalsvc.events.models import TEST, EventDelivery, EventEndpoint, OutboxEvent
 from evalsvc.events.selectors import get_delivery, get_endpoint, list_deliveries
 from evalsvc.events.sender import deliver_due
@@ -41,7 +42,8 @@ def create_endpoint(*, account: Account, fields: Mapping[str, Any], actor: str) 
     plain = new_webhook_key()
     row = EventEndpoint(account=account, **{name: value for name, value in fields.items() if name != ROUTING_KEY})
     row.routing_key = _seal_routing_key(row, fields)
-    _check_format(row)
+    with account_scope(account.pk):
+        _check_format(row)
     row.secret, row.last4 = seal_webhook_key(plain, of=row.id), plain[-5:-1]
     with account_scope(account.pk):
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
@@ -156,7 +158,13 @@ def _seal_routing_key(row: EventEndpoint, fields: Mapping[str, Any]) -> bytes | 
 
 
 def _check_format(row: EventEndpoint) -> None:
-    """Refuse an endpoint of PagerDuty without its key, or for events that are not of an alarm."""
+    """Refuse an address of another format, and one of PagerDuty without its key or for events not of an alarm."""
+    if row.format == EventEndpoint.Format.EMAIL:
+        if errors := check_recipients(row.account, row.url):
+            raise Invalid(*errors)
+        return
+    if row.url.startswith(SCHEME):
+        raise Invalid(FieldError("/format", "An address with `mailto:` has the format `email`."))
     if row.format != EventEndpoint.Format.PAGERDUTY:
         return
     errors = []
@@ -170,7 +178,7 @@ def _check_format(row: EventEndpoint) -> None:
 
 
 def _check(account: Account, fields: Mapping[str, Any]) -> None:
-    if "url" in fields:
+    if "url" in fields and not fields["url"].startswith(SCHEME):
         try:
             check_url(fields["url"])
         except OutboundFailed as failed:

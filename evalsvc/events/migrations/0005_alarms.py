@@ -40,6 +40,7 @@ class Migration(migrations.Migration):
                     ("slack", "Slack: incoming webhook"),
                     ("pagerduty", "PagerDuty: Events API v2"),
                     ("teams", "Teams: workflow with an adaptive card"),
+                    ("email", "E-mail to members of the account"),
                 ],
                 db_default="standard",
                 default="standard",

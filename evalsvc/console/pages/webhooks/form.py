@@ -77,8 +77,11 @@ def read_webhook(request: PageRequest) -> dict[str, Any]:
     }
     if post.get("max_score", "").strip():
         rules["max_score"] = post["max_score"].strip()
+    key = post.get("routing_key", "").strip()
     return {
         "url": post.get("url", "").strip(),
+        "format": post.get("format", EventEndpoint.Format.STANDARD),
+        **({"routing_key": key} if key else {}),
         "event_types": [type for type in EventType.values if type in post],
         "per_hour": post.get("per_hour", "").strip() or "100",
         "rules": rules,
@@ -94,7 +97,14 @@ def _values(row: EventEndpoint | None) -> Mapping[str, str]:
         return {}
     rules = {name: ", ".join(row.rules.get(name, ())) for name in LISTS}
     limit = {"max_score": f"{row.rules['max_score']:g}"} if "max_score" in row.rules else {}
-    return {"url": row.url, "per_hour": str(row.per_hour), **dict.fromkeys(row.event_types, "on"), **rules, **limit}
+    return {
+        "url": row.url,
+        "format": row.format,
+        "per_hour": str(row.per_hour),
+        **dict.fromkeys(row.event_types, "on"),
+        **rules,
+        **limit,
+    }
 
 
 def _form(request: PageRequest, row: EventEndpoint | None, errors: Mapping[str, str]) -> HttpResponse:
@@ -117,8 +127,13 @@ def _form(request: PageRequest, row: EventEndpoint | None, errors: Mapping[str, 
 
 ADDRESS = (
     FormField(
-        "url", "Address", help="Events are sent there, as to https://hooks.example.com/evalsvc.", is_required=True
+        "url",
+        "Address",
+        help="Events are sent there, as to https://hooks.example.com/evalsvc; e-mails as to mailto:ada@example.com.",
+        is_required=True,
     ),
+    FormField("format", "Format", "select", EventEndpoint.Format.STANDARD, EventEndpoint.Format.choices),
+    FormField("routing_key", "Routing key", help="Of PagerDuty only; it is stored encrypted and not shown again."),
     FormField("per_hour", "Maximum deliveries per hour", value="100", help="Further ones are skipped and listed."),
 )  # fmt: skip
 RULES = (
