@@ -26,8 +26,8 @@ from evalsvc.tenancy.scope import account_scope, current_role
 
 ROWS_AT_ONCE = 50
 ASYNC = Prefer(0, True, "")
-# A dropped span is written again in a later version, or by a backfill that has room for it. What it was counted
-# as comes back with it.
+# A dropped span is written again in a later version, with the logs that have its texts, or by a backfill that has room
+# for it. What it was counted as comes back with it.
 INSERT = """
 WITH sent AS (
   SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
@@ -44,7 +44,7 @@ WITH sent AS (
   SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
     ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability
   WHERE r.request_id IS NULL
-    AND (r.ended_at < excluded.ended_at OR (r.reason = 'over_cap' AND excluded.request_id IS NOT NULL))
+    AND (r.ended_at < excluded.ended_at OR (r.reason IN ('over_cap', 'no_output') AND excluded.request_id IS NOT NULL))
   RETURNING r.trace_id, r.span_id, r.reason
 )
 SELECT w.reason, p.reason FROM written w LEFT JOIN previous p USING (trace_id, span_id)

@@ -26,6 +26,7 @@ PAGE, PORTION = 500, 100
 """Spans that are looked at by their ids, and spans that are read at once."""
 PORTION_BYTES = 4 * 1024 * 1024
 REVISIT_HOURS = 1
+LATE_LOGS_HOURS = 1 / 12
 CLAIM = """
 UPDATE rules_rule SET token = %(token)s, lease_expires_at = clock_timestamp() + %(seconds)s * interval '1 second'
 WHERE id = %(rule)s AND (lease_expires_at IS NULL OR lease_expires_at < clock_timestamp() OR token = %(held)s)
@@ -52,6 +53,15 @@ SELECT s.id FROM rules_rulespan r JOIN telemetry_span s
 WHERE r.rule_id = %s AND r.reason IN ('no_output', 'unreadable') AND s.ended_at > r.ended_at
   AND r.id >= {HOUR_AGO}
 LIMIT %s
+"""  # noqa: S608  an expression of ours
+
+# Exporters send spans and logs apart, so the texts of a span may arrive after it.
+LATE_LOGS = f"""
+SELECT s.id FROM telemetry_logrecord l
+JOIN rules_rulespan r ON r.rule_id = %s AND r.trace_id = l.trace_id AND r.span_id = l.span_id
+JOIN telemetry_span s ON s.account_id = r.account_id AND s.trace_id = r.trace_id AND s.span_id = r.span_id
+WHERE l.account_id = %s AND r.reason = 'no_output' AND l.id > r.id AND l.id >= {HOUR_AGO}
+GROUP BY s.id ORDER BY s.id DESC LIMIT %s
 """  # noqa: S608  an expression of ours
 
 
@@ -167,12 +177,14 @@ class RuleWorker:
         return [ref for ref in refs if (ref.trace_id, ref.span_id) not in done]
 
     def _score_replaced(self) -> None:
-        """Read dropped spans again that a later version has replaced since."""
+        """Read dropped spans again that a later version has replaced since, or whose logs have come."""
         account_id = self._rule.account_id
         with account_scope(account_id):
             with connections[current_role()].cursor() as cursor:
                 cursor.execute(REPLACED, [self._rule.pk, REVISIT_HOURS, PORTION])
                 ids = [id for (id,) in cursor.fetchall()]
+                cursor.execute(LATE_LOGS, [self._rule.pk, account_id, LATE_LOGS_HOURS, PORTION])
+                ids += [id for (id,) in cursor.fetchall()]
             spans = list(Span.objects.filter(self._condition, account=account_id, id__in=ids))
             candidates = read_candidates(account_id, spans)
         self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])

@@ -44,7 +44,7 @@ MODELS = (
     *("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "ai.response.model", "ai.model.id"),
     *("langfuse.observation.model.name", "embedding.model_name", "model_name"),
 )
-PROVIDERS = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "ai.model.provider")
+PROVIDERS = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system", "ai.model.provider")
 USERS = (
     *("user.id", "enduser.id", "langfuse.user.id", "ai.telemetry.metadata.userId"),
     "traceloop.association.properties.user_id",
@@ -62,7 +62,7 @@ KIND_WORDS = {
     **dict.fromkeys(("evaluator", "evaluation", "eval"), "evaluator"),
     **dict.fromkeys(("reranker", "rerank"), "reranker"),
     "guardrail": "guardrail",
-    **dict.fromkeys(("chain", "workflow", "task", "invoke_workflow", "span", "prompt"), "chain"),
+    **dict.fromkeys(("chain", "workflow", "task", "invoke_workflow", "agent_step", "span", "prompt"), "chain"),
 }
 """The kind of a span by what the conventions call it."""
 

@@ -12,6 +12,7 @@ from scripts import bootstrap
 from tests.conftest import CHECKOUT
 
 RECORDERS = Path(__file__).parent / "recorders"
+DISTRO = ("opentelemetry-distro==0.66b2", "opentelemetry-exporter-otlp==1.45.2")
 PINS = {
     "langfuse": ("langfuse==5.0.4",),
     "autoevals": ("autoevals==0.4.1", "httpx"),
@@ -36,6 +37,18 @@ PINS = {
         *("openai==3.57.0", "anthropic==2.14.0", "opentelemetry-sdk==1.45.2"),
         *("opentelemetry-instrumentation-genai-openai==1.3b0", "openinference-instrumentation-openai==0.1.66"),
     ),
+    "openinference": (
+        *("openinference-instrumentation-openai==0.1.66", "openinference-instrumentation-langchain==0.1.80"),
+        *("openai==3.57.0", "langchain==1.5.2", "langchain-openai==1.7.4", *DISTRO),
+    ),
+    "openllmetry": ("opentelemetry-instrumentation-openai==0.62.4", "openai==3.57.0", *DISTRO),
+    "genai_openai": ("opentelemetry-instrumentation-genai-openai==1.3b0", "openai==3.57.0", *DISTRO),
+    # Of its own requirements: openai 3 has no httpx, and later releases of opentelemetry-util-genai lack a module.
+    "openai_v2": (
+        *("opentelemetry-instrumentation-openai-v2==2.4b0", "opentelemetry-util-genai==0.4b0"),
+        *("openai==2.54.0", *DISTRO),
+    ),
+    "logfire": ("logfire==5.4.0", "pydantic-ai-slim[openai]==2.68.0"),
     "phoenix": ("arize-phoenix-client==3.5.0", "arize-phoenix-evals==3.9.4", "pandas==3.1.1"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from typing import Any
 
@@ -220,6 +221,21 @@ def test_a_mapping_by_pointers(alice: Caller) -> None:
 
     assert (row.request.input, row.request.output, row.request.gold) == ("Who?", "Ada.", "Ada.")
     assert (row.request.contexts, row.passed) == (["no", "Ada."], True)
+
+
+def test_a_span_whose_texts_come_later_in_logs_is_scored_once(alice: Caller) -> None:
+    rule, ids = new_rule(alice), {"traceId": new_id(), "spanId": new_id(8)}
+    pairs = [attribute("gen_ai.operation.name", "chat")]
+    send(alice, span(ids["traceId"], spanId=ids["spanId"], attributes=pairs))
+    before = run(alice, rule)
+    said = {"kvlistValue": {"values": [attribute("content", MAIL)]}}
+    choice = {"kvlistValue": {"values": [{"key": "message", "value": said}]}}
+    ok(alice.post("/v1/logs", raw=json.dumps(logs(log(**ids, eventName="gen_ai.choice", body=choice)))))
+    after = [run(alice, rule) for _ in range(2)]
+
+    assert (before["n_scored"], before["n_dropped"]["no_output"]) == (0, 1)
+    assert [(row["n_scored"], row["n_dropped"]["no_output"]) for row in after] == [(1, 0), (1, 0)]
+    assert [row.request.output for row in list_evaluations(alice)] == [MAIL]
 
 
 def test_texts_in_logs_of_patronus(alice: Caller) -> None:

@@ -9,6 +9,9 @@ import pytest
 
 from evalsvc.telemetry.attributes import find_kind
 from evalsvc.telemetry.reader import read_span
+from tests.conftest import Caller
+from tests.factories import ok
+from tests.telemetry.otlp import attribute, log, logs, new_id
 
 WEATHER = '{"city": "Bern"}'
 
@@ -25,7 +28,7 @@ def openinference() -> dict[str, Any]:
         "llm.output_messages.0.message.role": "assistant",
         "llm.output_messages.0.message.content": "It is sent.",
         "llm.model_name": "small-1",
-        "llm.provider": "openai",
+        "llm.system": "openai",
         "llm.token_count.prompt": 12,
         "llm.token_count.completion": 3,
         "llm.cost.total": 0.25,
@@ -252,6 +255,25 @@ def test_messages_in_events_of_a_span() -> None:
     assert (logged.input, logged.output) == ("Where is order 7?", "It is sent.")
 
 
+def test_messages_in_an_event_whose_name_is_a_field_of_the_log(alice: Caller) -> None:
+    """As opentelemetry-instrumentation-openai-v2 2.4b0 sends them, and genai-openai 1.3b0 with EVENT_ONLY."""
+    asked = {"kvlistValue": {"values": [attribute("content", "Where is order 7?")]}}
+    said = {"kvlistValue": {"values": [attribute("role", "assistant"), attribute("content", "It is sent.")]}}
+    choice = {"kvlistValue": {"values": [attribute("index", 0), {"key": "message", "value": said}]}}
+    ids = {"traceId": new_id(), "spanId": new_id(8)}
+    records = [
+        log(**ids, eventName="gen_ai.user.message", body=asked),
+        log(**ids, eventName="gen_ai.choice", body=choice),
+    ]
+    ok(alice.post("/v1/logs", raw=json.dumps(logs(*records))))
+    stored = ok(alice.get(f"/v1/traces/{ids['traceId']}"))["logs"]
+    content = read_span(
+        {"gen_ai.operation.name": "chat"}, logs=[(record["log_attributes"], record["body"]) for record in stored]
+    )
+
+    assert (content.input, content.output) == ("Where is order 7?", "It is sent.")
+
+
 def test_a_function_that_patronus_traces_has_its_texts_in_a_log() -> None:
     body = {"function.name": "ask", "function.arguments": {"question": "Who?"}, "function.output": "Ada."}
     content = read_span({}, logs=[({"pat.log.type": "trace"}, body)])
@@ -311,6 +333,7 @@ def test_a_tool_has_its_arguments_and_its_result() -> None:
         ({"ai.operationId": "ai.streamText"}, "chain"),
         ({"ai.operationId": "ai.streamText.doStream"}, "llm"),
         ({"ai.operationId": "ai.toolCall"}, "tool"),
+        ({"gen_ai.operation.name": "agent_step"}, "chain"),
         ({"pat.span.type": "eval"}, "evaluator"),
         ({"openinference.span.kind": 7}, ""),
         ({}, ""),

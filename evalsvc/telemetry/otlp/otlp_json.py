@@ -190,6 +190,7 @@ class OtlpLogRecord(AttributedMessage):
     flags: int = 0
     trace_id: Any = None
     span_id: Any = None
+    event_name: str | None = None
 
 
 class OfLibrary(Message):

@@ -225,6 +225,9 @@ def log_row(shared: dict[str, Any], log: Any, seen: Counter[bytes]) -> dict[str,
     """Return a log's columns; `seen` counts the digests of those without an id."""
     reader = ValueReader()
     attributes = reader.attributes(log.attributes)
+    if log.event_name:
+        # The name of an event was an attribute before it got a field; readers and filters know the attribute.
+        attributes.setdefault("event.name", column_text(log.event_name))
     occurred, observed = to_int(log.time_unix_nano), to_int(log.observed_time_unix_nano)
     log_id = attributes.get("pat.log.id")
     row = {
