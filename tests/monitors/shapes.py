@@ -40,13 +40,17 @@ def new_monitor(caller: Caller, **fields: Any) -> Any:
 
 
 def advance(portion: int = 2000) -> int:
-    """Let every monitor read what is committed; return how many scores that were."""
+    """Let every monitor read all that is committed, in as many rounds as it takes; return how many scores that were."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id()::text")
         (own,) = cursor.fetchone()
         # Something else, such as an ANALYZE of the server, may still run in an older transaction.
         wait_until(lambda: is_over(cursor, int(own)))
-    return advance_monitors(timezone.now(), portion=portion)
+    # A round ends after a while; the next one goes on where it has ended.
+    n = 0
+    while n_read := advance_monitors(timezone.now(), portion=portion):
+        n += n_read
+    return n
 
 
 def is_over(cursor: Any, xact: int) -> bool:

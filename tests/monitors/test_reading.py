@@ -112,6 +112,20 @@ def test_a_replay_raises_the_same_alarms(alice: Caller) -> None:
         assert describe(row.pk) == (seen, first)
 
 
+def test_a_round_ends_after_a_while(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round that takes too long leaves the rest to the next one; nothing is lost, and the alarm is the same."""
+    row = start(alice)
+    insert(alice, DROP)
+    advance()
+    seen = describe(row.pk)
+    rewind(row)
+    monkeypatch.setattr("evalsvc.monitors.progress.ROUND_SECONDS", 0.0)
+    assert advance_monitors(timezone.now(), portion=30) == 30
+    assert get(row.pk).n_scores == 30
+    assert advance(portion=30) == len(DROP) - 30
+    assert describe(row.pk) == seen
+
+
 def describe(id: int) -> tuple[list[tuple[int, str, Any]], Any]:
     rows = Alarm.objects.using(SYSTEM).filter(monitor_id=id).order_by("id")
     row = get(id)
