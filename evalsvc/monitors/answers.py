@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from evalsvc.digits import digits_text, percent_text
 from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.monitors.selectors import find_unresolved
+from evalsvc.monitors.silence import Silence, find_silences
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, build_shape
 
 
@@ -47,6 +55,17 @@ class MonitorOut(MonitorPreview):
     alarm_id: str | None
     n_scores: int
     n_units: int
+    n_undecided: Annotated[
+        int, Meta(description="Of the scores read, those without a verdict, which a rate leaves out.")
+    ]
+    warnings: Annotated[
+        list[str],
+        Meta(
+            description="`no_verdicts`: the newest evaluations, 20 or more in a row, are undecided or have failed, so"
+            " that there is nothing to compare with the baseline."
+        ),
+    ]
+    silence: Annotated[str | None, Meta(description="The warning in words, with the numbers; else null.")]
     baseline_at: Moment
     advanced_at: Moment | None
     created_at: Moment
@@ -142,14 +161,21 @@ def preview_out(monitor: Monitor) -> MonitorPreview:
     return build_shape(monitor, MonitorPreview, baseline=_baseline_out(monitor))
 
 
-def monitor_out(monitor: Monitor, alarm_id: int | None) -> MonitorOut:
-    """Return a monitor as the API shows it."""
+def list_monitors_out(monitors: Sequence[Monitor]) -> list[MonitorOut]:
+    """Return monitors as the API shows them."""
+    alarms, silences = find_unresolved(monitors), find_silences(monitors)
+    return [_monitor_out(monitor, alarms.get(monitor.pk), silences.get(monitor.pk)) for monitor in monitors]
+
+
+def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None) -> MonitorOut:
     return build_shape(
         monitor,
         MonitorOut,
         id=str(monitor.pk),
         baseline=_baseline_out(monitor),
         alarm_id=None if alarm_id is None else str(alarm_id),
+        warnings=[] if silence is None else ["no_verdicts"],
+        silence=None if silence is None else str(silence),
     )
 
 
@@ -195,7 +221,7 @@ def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
 
 def format_mean(monitor: Monitor, value: float) -> str:
     """Return a rate in percent, or a mean score."""
-    return f"{100 * value:.1f} %" if monitor.estimand == Monitor.Estimand.PASS_RATE else f"{value:.3g}"
+    return percent_text(value) if monitor.estimand == Monitor.Estimand.PASS_RATE else digits_text(value, 3)
 
 
 def _write_moment(written: str) -> str:

@@ -34,7 +34,7 @@ class FrozenBaseline:
         monitor.unit, monitor.baseline = self.unit, self.numbers
         monitor.mark_xact = monitor.run_xact = self.start.xact
         monitor.mark_id = monitor.run_id = self.start.id
-        monitor.n_scores = monitor.n_units = 0
+        monitor.n_scores = monitor.n_units = monitor.n_undecided = 0
         monitor.progress = engine.start(monitor)
 
 

@@ -49,7 +49,7 @@ class Monitor(TenantModel):
     baseline_scores = models.PositiveIntegerField(help_text="How many scores a baseline is of, at most.")
     baseline = models.JSONField(help_text="Frozen: its numbers, those of its slices, and what the engine needs.")
     state = models.CharField(max_length=6, choices=State.choices, default=State.ACTIVE)
-    progress = models.JSONField(help_text="The engine's state, and the units that are not complete yet.")
+    progress = models.JSONField(help_text="The engine's state, incomplete units, and for how long it is silent.")
     mark_xact = XactField(null=True, editable=False)
     mark_id = models.BigIntegerField(editable=False)
     run_xact = XactField(null=True, editable=False)
@@ -57,6 +57,7 @@ class Monitor(TenantModel):
     """Where the engine was started last; alarms look back as far as this."""
     n_scores = models.PositiveBigIntegerField(default=0, help_text="Read since the baseline was frozen.")
     n_units = models.PositiveBigIntegerField(default=0)
+    n_undecided = models.PositiveBigIntegerField(db_default=0, help_text="Of the scores read, those without a verdict.")
     baseline_at = models.DateTimeField(db_default=Now(), help_text="When the baseline was frozen.")
     advanced_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())

@@ -23,6 +23,7 @@ from evalsvc.monitors.scores import (
     read_news,
     read_run,
 )
+from evalsvc.monitors.silence import count_silence
 from evalsvc.monitors.units import UnitBuffer, UnitValue
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
@@ -86,6 +87,7 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
     units = list(buffer.add(scores))
     monitor.n_scores += len(scores)
     monitor.n_units += len(units)
+    count_silence(monitor, scores)
     is_alarmed = Alarm.objects.filter(monitor=monitor).exclude(state=Alarm.State.RESOLVED).exists()
     while (index := engine.advance_state(monitor, [unit.value for unit in units])) is not None:
         unit, units = units[index], units[index + 1 :]

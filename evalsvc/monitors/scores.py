@@ -13,12 +13,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import BigIntegerField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.fields import TextField
 from django.db.models.fields.json import KeyTextTransform
 
 from evalsvc.evaluations.history.read import filter_window
-from evalsvc.evaluations.models import Evaluation, HistoryScore
+from evalsvc.evaluations.history.scope import Window
+from evalsvc.evaluations.models import Evaluation, EvaluationTag, HistoryScore
 from evalsvc.monitors.models import Monitor
 from evalsvc.tenancy.scope import current_role
 
@@ -106,6 +107,17 @@ def read_tags(account_id: int, evaluation_ids: list[int]) -> dict[int, dict[str,
     """Return the tags of evaluations that have some."""
     rows = Evaluation.objects.filter(account_id=account_id, id__in=evaluation_ids, request__tags__isnull=False)
     return {id: tags for id, tags in rows.values_list("id", "request__tags") if tags}
+
+
+def filter_evaluations(rows: QuerySet[Evaluation], window: Window) -> QuerySet[Evaluation]:
+    """Narrow evaluations to a monitor's window, as `filter_window` does scores; those of experiments are left out."""
+    lookups = {"app": "app", "project": "project_id"}
+    rows = rows.filter(experiment_id=None, **{lookups[name]: window[name] for name in lookups if name in window})
+    for key, value in window.get("tags", {}).items():
+        digest = Func(F("account_id"), Value(key), Value(value), function="tag_digest", output_field=BigIntegerField())
+        tags = EvaluationTag.objects.filter(account_id=OuterRef("account_id"), evaluation_id=OuterRef("id"))
+        rows = rows.filter(Exists(tags.filter(digest=digest)))
+    return rows
 
 
 def _is_after(position: Position) -> Q:

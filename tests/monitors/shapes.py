@@ -34,6 +34,13 @@ def send(caller: Caller, passes: list[bool], **shared: Any) -> None:
         assert {row["status"] for row in ok(caller.post("/v1/evaluate/batch", body))["rows"]} == {200}
 
 
+def fail(caller: Caller, n: int, **shared: Any) -> None:
+    """Evaluate samples without what the evaluator needs, so that each is an error."""
+    samples = [{"task_input": f"question {next(_samples)}", "output": "a"} for _ in range(n)]
+    body = {"evaluators": [{"evaluator": "exact-match"}], "capture": "all", "samples": samples} | shared
+    assert {row["status"] for row in ok(caller.post("/v1/evaluate/batch", body))["rows"]} == {200}
+
+
 def new_monitor(caller: Caller, **fields: Any) -> Any:
     """Create a monitor through the API and return it."""
     return ok(caller.post(MONITORS, BODY | fields), 201)["monitor"]

@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Caller
 from tests.evaluations.histories import insert
 from tests.factories import make_profile, ok
-from tests.monitors.shapes import BODY, MONITORS, advance, alarms, monitor, new_monitor, send, verdicts
+from tests.monitors.shapes import BODY, MONITORS, advance, alarms, fail, monitor, new_monitor, send, verdicts
 
 
 def refusals(response: Any) -> dict[str, str]:
@@ -160,3 +160,50 @@ def test_a_rise_of_a_mean_score(alice: Caller) -> None:
     (alarm,) = alarms(alice)
     assert alarm["after"] == pytest.approx(0.75, abs=0.01)
     assert "rose from 0.275 to 0.75" in alarm["summary"]
+
+
+def test_undecided_scores_are_counted(alice: Caller) -> None:
+    """They are left out of the pass rate; a monitor that reads nothing else says so."""
+    insert(alice, [1.0, 1.0, 0.0, 1.0] * 25)
+    made = new_monitor(alice)
+    assert (made["n_undecided"], made["warnings"], made["silence"]) == (0, [], None)
+    for passed in (None, True, None):
+        insert(alice, [0.5] * 19, passed=passed)
+    advance()
+    shown = monitor(alice, made["id"])
+    assert (shown["n_scores"], shown["n_units"], shown["n_undecided"]) == (57, 19, 38)
+    assert shown["warnings"] == []
+
+    insert(alice, [0.5], passed=None)
+    advance()
+    shown = monitor(alice, made["id"])
+    assert shown["warnings"] == ["no_verdicts"]
+    assert shown["silence"] == "Nothing to compare: since the last score with a verdict, 20 undecided."
+    ok(alice.patch(f"{MONITORS}/{made['id']}", {"state": "paused"}))
+    assert monitor(alice, made["id"])["warnings"] == []
+    ok(alice.patch(f"{MONITORS}/{made['id']}", {"state": "active"}))
+
+    insert(alice, [1.0])
+    advance()
+    assert monitor(alice, made["id"])["warnings"] == []
+    changed = ok(alice.patch(f"{MONITORS}/{made['id']}", {"rebaseline": True}))["monitor"]
+    assert changed["n_undecided"] == 0
+
+
+def test_failures_leave_nothing_to_compare(alice: Caller) -> None:
+    send(alice, verdicts(100, 10), app="shop")
+    made = new_monitor(alice, scope={"app": "shop"})
+    elsewhere = new_monitor(alice)
+    send(alice, verdicts(10, None), app="shop")
+    advance()
+    fail(alice, 15, app="shop")
+    fail(alice, 30, app="shop", capture="fails-only")
+    assert monitor(alice, made["id"])["warnings"] == []
+    fail(alice, 15, app="other")
+    assert monitor(alice, made["id"])["warnings"] == []
+    assert monitor(alice, elsewhere["id"])["silence"].endswith(" 20 failed.")
+    insert(alice, [0.5] * 6, passed=None, app="shop")
+    advance()
+    shown = monitor(alice, made["id"])
+    assert shown["silence"].endswith(" 6 undecided and 15 failed.")
+    assert [row["warnings"] for row in ok(alice.get(MONITORS))["monitors"]] == [["no_verdicts"]] * 2

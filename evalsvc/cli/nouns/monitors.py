@@ -208,14 +208,17 @@ def _find(client: Client, text: str) -> str:
 
 
 def _finish(monitor: MonitorRecord, report: Report) -> None:
-    report.finish({"monitor": monitor.raw}, [monitor_line(monitor), *history_lines(monitor)])
+    silence = [f"  {monitor.silence}"] if monitor.silence else []
+    report.finish({"monitor": monitor.raw}, [monitor_line(monitor), *history_lines(monitor), *silence])
 
 
 def monitor_line(monitor: MonitorRecord) -> str:
     """Return a monitor with its alarm."""
     alarm = f", alarm {monitor.alarm_id}" if monitor.alarm_id else ""
-    counts = f"{monitor.n_scores} scores read"
-    return f"{monitor.name}: {monitor.state}, {counts}{alarm}; monitor {monitor.id}"
+    undecided = f", {monitor.n_undecided} of them undecided" if monitor.n_undecided else ""
+    counts = f"{monitor.n_scores} scores read{undecided}"
+    silent = ", nothing to compare" if monitor.silence else ""
+    return f"{monitor.name}: {monitor.state}, {counts}{silent}{alarm}; monitor {monitor.id}"
 
 
 def history_lines(monitor: MonitorPreviewRecord) -> Iterator[str]:

@@ -33,7 +33,10 @@ class MonitorPreviewRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class MonitorRecord(MonitorPreviewRecord):
-    """A monitor. `alarm_id` is its alarm that is not resolved; the counts are from the baseline on."""
+    """A monitor. `alarm_id` is its alarm that is not resolved; the counts are from the baseline on.
+
+    `silence` says in words that the newest evaluations are undecided or have failed: there is nothing to compare.
+    """
 
     id: str
     name: str
@@ -41,6 +44,9 @@ class MonitorRecord(MonitorPreviewRecord):
     alarm_id: str | None = None
     n_scores: int = 0
     n_units: int = 0
+    n_undecided: int = 0
+    warnings: Sequence[str] = ()
+    silence: str | None = None
     baseline_at: str = ""
     advanced_at: str | None = None
     created_at: str = ""
