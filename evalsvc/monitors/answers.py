@@ -43,7 +43,8 @@ class MonitorPreview(AnswerShape):
     direction: str
     mean_run: int
     unit: str
-    baseline: MonitorBaseline
+    limit: Annotated[float | None, Meta(description="Fixed, in place of a baseline: alarm when the mean is beyond it.")]
+    baseline: Annotated[MonitorBaseline | None, Meta(description="Null with a `limit`.")]
 
 
 class MonitorOut(MonitorPreview):
@@ -105,8 +106,8 @@ class AlarmSlice(AnswerShape):
 class AlarmEvidence(AnswerShape):
     """What was detected.
 
-    The change was at the score `at`, between `lower` and `upper` with 95 % confidence: from `before` (the baseline) to
-    `after`, the mean of the `n_units` units since then. `slices` moved most in the direction of the
+    The change was at the score `at`, between `lower` and `upper` with 95 % confidence: from `before` (the baseline, or
+    the limit) to `after`, the mean of the `n_units` units since then. `slices` moved most in the direction of the
     alarm; `examples` are evaluations after the change, the worst first.
     """
 
@@ -179,7 +180,9 @@ def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None
     )
 
 
-def _baseline_out(monitor: Monitor) -> MonitorBaseline:
+def _baseline_out(monitor: Monitor) -> MonitorBaseline | None:
+    if monitor.limit is not None:
+        return None
     names = MonitorBaseline.__struct_fields__
     return MonitorBaseline(**{name: value for name, value in monitor.baseline.items() if name in names})
 
@@ -212,10 +215,13 @@ def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
     """Return since when, from what to what and on how many units, in two sentences."""
     what = Monitor.Estimand(monitor.estimand).label.lower()
     before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
-    verb = "rose" if evidence.after > evidence.before else "dropped"
     n = f"{evidence.n_units} {monitor.unit}{'' if evidence.n_units == 1 else 's'}"
     start, end = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
     when = f"It changed between {start} and {end} (95 % confidence interval)."
+    if monitor.limit is not None:
+        side = "below" if monitor.direction == Monitor.Direction.DROP else "above"
+        return f"The {what} is {side} its limit of {before}: {after} on {n}. {when}"
+    verb = "rose" if evidence.after > evidence.before else "dropped"
     return f"The {what} {verb} from {before} to {after} on {n}. {when}"
 
 

@@ -39,10 +39,11 @@ class FrozenBaseline:
 
 
 def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float]) -> FrozenBaseline:
-    """Return the baseline of the newest scores of a monitor's history.
+    """Return the baseline of the newest scores of a monitor's history, or of its limit.
 
     `unit` is that of the monitor, or `auto`: the session where the monitor names one, else the sample, unless the
-    design effect of the scores is at most 1.1. Raises Invalid where the scores are too few.
+    design effect of the scores is at most 1.1. Raises Invalid where the scores are too few. A limit needs none: with
+    too few to measure the design effect, the unit is the session or the sample.
     """
     horizon = get_horizon()
     rows = [row for row in read_baseline(monitor, horizon) if row.get_value(monitor.estimand) is not None]
@@ -50,7 +51,11 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
     grouped = Monitor.Unit.SESSION if monitor.cluster_by is not None else Monitor.Unit.SAMPLE
     effect = _measure_effect(monitor, rows, grouped)
     if unit == AUTO:
-        unit = grouped if effect > INDEPENDENT else Monitor.Unit.SCORE
+        is_measured = monitor.limit is None or len(_list_values(monitor, rows, grouped)) >= LEAST_UNITS
+        unit = Monitor.Unit.SCORE if is_measured and effect <= INDEPENDENT else grouped
+    slices = dump_slices(measure_slices(monitor, rows))
+    if monitor.limit is not None:
+        return FrozenBaseline(str(unit), _measure_limit(monitor.limit, value_range) | {"slices": slices}, horizon)
     values = _list_values(monitor, rows, unit)
     try:
         numbers = engine.measure(values, value_range)
@@ -62,9 +67,16 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
         "design_effect": effect,
         "first_score_id": str(rows[0].id),
         "last_score_id": str(rows[-1].id),
-        "slices": dump_slices(measure_slices(monitor, rows)),
+        "slices": slices,
     }
     return FrozenBaseline(str(unit), numbers, horizon)
+
+
+def _measure_limit(limit: float, value_range: tuple[float, float]) -> dict[str, Any]:
+    low, high = value_range
+    if not low < limit < high:
+        raise Invalid(FieldError("/limit", f"The limit must lie between {low:g} and {high:g}, and be neither."))
+    return engine.limit(limit, value_range)
 
 
 def _list_values(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> list[float]:

@@ -20,6 +20,7 @@ class MonitorBody(Struct, forbid_unknown_fields=True):
     """A new monitor; `scope` and `cluster_by` as in `confidence_interval_strategy`.
 
     Without an `estimand` it watches the pass rate of evaluators whose verdict is the answer, else the mean score.
+    With a `limit` there is no baseline: `baseline_scores` are only those that the unit is chosen by.
     """
 
     name: Name
@@ -31,6 +32,9 @@ class MonitorBody(Struct, forbid_unknown_fields=True):
     direction: Literal["drop", "rise"] = "drop"
     mean_run: Annotated[int, Meta(ge=MEAN_RUNS[0], le=MEAN_RUNS[1])] = MEAN_RUN
     unit: Literal["auto", "session", "sample", "score"] = "auto"
+    limit: (
+        Annotated[float, Meta(description="Fixed, in place of a baseline: alarm when the mean is beyond it.")] | None
+    ) = None
     baseline_scores: BaselineScores = BASELINE_SCORES
 
 

@@ -46,6 +46,7 @@ class Monitor(TenantModel):
     direction = models.CharField(max_length=4, choices=Direction.choices)
     mean_run = models.PositiveIntegerField(help_text="Units between false alarms, on average at least.")
     unit = models.CharField(max_length=7, choices=Unit.choices)
+    limit = models.FloatField(null=True, help_text="Fixed, in place of the mean of a baseline.")
     baseline_scores = models.PositiveIntegerField(help_text="How many scores a baseline is of, at most.")
     baseline = models.JSONField(help_text="Frozen: its numbers, those of its slices, and what the engine needs.")
     state = models.CharField(max_length=6, choices=State.choices, default=State.ACTIVE)

@@ -44,6 +44,7 @@ def build_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now
         estimand=estimand,
         direction=body.direction,
         mean_run=body.mean_run,
+        limit=body.limit,
         baseline_scores=body.baseline_scores,
         baseline_at=now,
     )
@@ -77,6 +78,8 @@ def revise_monitor(
         if (value := getattr(changes, field)) is not UNSET:
             setattr(monitor, field, value)
     if changes.rebaseline:
+        if monitor.limit is not None:
+            raise Invalid(FieldError("/rebaseline", "The monitor has a fixed limit, and no baseline."))
         _rebaseline(account, epoch, monitor, now)
     elif was_paused and monitor.state == Monitor.State.ACTIVE:
         monitor.progress.pop(BUFFER, None)

@@ -207,3 +207,39 @@ def test_failures_leave_nothing_to_compare(alice: Caller) -> None:
     shown = monitor(alice, made["id"])
     assert shown["silence"].endswith(" 6 undecided and 15 failed.")
     assert [row["warnings"] for row in ok(alice.get(MONITORS))["monitors"]] == [["no_verdicts"]] * 2
+
+
+def test_a_limit_needs_no_baseline(alice: Caller) -> None:
+    made = new_monitor(alice, limit=0.8)
+    assert (made["limit"], made["baseline"], made["unit"]) == (0.8, None, "sample")
+    insert(alice, [1.0, 1.0, 1.0, 1.0, 0.0] * 20)
+    watched = new_monitor(alice, limit=0.8, unit="score")
+    insert(alice, [1.0, 1.0, 1.0, 1.0, 0.0] * 100)
+    advance()
+    assert alarms(alice) == []
+    insert(alice, [1.0, 0.0] * 100)
+    advance()
+    (alarm,) = alarms(alice, f"monitor_id={watched['id']}")
+    assert (alarm["before"], alarm["after"]) == (0.8, pytest.approx(0.5, abs=0.05))
+    assert alarm["summary"].startswith("The pass rate is below its limit of 80.0 %: ")
+    refused = alice.patch(f"{MONITORS}/{watched['id']}", {"rebaseline": True})
+    assert refusals(refused) == {"/rebaseline": "The monitor has a fixed limit, and no baseline."}
+    insert(alice, [1.0] * 200)
+    advance()
+    assert [row["reason"] for row in alarms(alice, f"monitor_id={watched['id']}")] == ["recovered"]
+
+
+def test_the_unit_of_a_limit_is_the_score_where_scores_are_independent(alice: Caller) -> None:
+    for sample in range(60):
+        insert(alice, [float(sample % 5 > 0)], sample_hash=sample)
+    assert new_monitor(alice, limit=0.5)["unit"] == "score"
+    for sample in range(60):
+        insert(alice, [float(sample % 3 > 0)] * 10, sample_hash=sample)
+    assert new_monitor(alice, limit=0.5)["unit"] == "sample"
+
+
+def test_a_limit_lies_within_the_range(alice: Caller) -> None:
+    for limit in (0, 1, -0.5, 80):
+        detail = "The limit must lie between 0 and 1, and be neither."
+        assert refusals(alice.post(MONITORS, BODY | {"limit": limit})) == {"/limit": detail}, limit
+    assert "/limit" in refusals(alice.post(MONITORS, BODY | {"limit": "high"}))

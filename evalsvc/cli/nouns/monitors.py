@@ -29,6 +29,7 @@ CREATE_EPILOG = """Examples:
 \b
 evalsvc monitors create "answers of the shop" -e exact-match --app shop
 evalsvc monitors create tone -e judge/polite --mean-run 10000 --cluster-by session
+evalsvc monitors create "nine of ten" -e exact-match --limit 0.9
 """
 
 
@@ -42,19 +43,20 @@ def history_options(command: Command) -> Command:
     @click.option("--cluster-by", metavar="TAG", help="Tag that names a session.")
     @click.option("--estimand", type=click.Choice(["pass_rate", "mean_score"]), help="What is watched.")
     @click.option("--direction", type=click.Choice(["drop", "rise"]), help="Of the change; by default a drop.")
+    @click.option("--limit", type=float, help="Of the mean or the rate, in place of a baseline: 0.9 for 90 %.")
     @click.option("--mean-run", type=click.IntRange(100), help="Units between two false alarms, on average; else 2000.")
     @click.option("--unit", type=click.Choice(["auto", "session", "sample", "score"]), help="What counts once.")
     @click.option("--baseline-scores", type=click.IntRange(50), help="The newest scores to compare with; else 1000.")
     @functools.wraps(command)
     def wrapper(
         *args: Any, name: str, evaluator: str, app: str | None, project: str | None, tags: tuple[str, ...],
-        cluster_by: str | None, estimand: str | None, direction: str | None, mean_run: int | None, unit: str | None,
-        baseline_scores: int | None, **kwargs: Any,
+        cluster_by: str | None, estimand: str | None, direction: str | None, limit: float | None,
+        mean_run: int | None, unit: str | None, baseline_scores: int | None, **kwargs: Any,
     ) -> Any:  # fmt: skip
         scope = drop_none(app=app, project=project, tags=read_key_values(tags, "--tag") or None)
         history = drop_none(
-            scope=scope or None, cluster_by=cluster_by, estimand=estimand, direction=direction, mean_run=mean_run,
-            unit=unit, baseline_scores=baseline_scores,
+            scope=scope or None, cluster_by=cluster_by, estimand=estimand, direction=direction, limit=limit,
+            mean_run=mean_run, unit=unit, baseline_scores=baseline_scores,
         )  # fmt: skip
         return command(*args, history={"name": name, "evaluator": evaluator, **history}, **kwargs)
 
@@ -225,9 +227,12 @@ def history_lines(monitor: MonitorPreviewRecord) -> Iterator[str]:
     """Yield what a monitor watches, and the baseline that it compares with."""
     what = monitor.estimand.replace("_", " ")
     yield f"  watches {monitor.evaluator_id} ({monitor.profile_name}) for a {monitor.direction} of the {what}"
-    baseline, ends = monitor.baseline, ends_text(monitor.baseline["lower"], monitor.baseline["upper"])
-    n = f"{baseline['n_scores']} scores, {baseline['n_units']} {monitor.unit}s"
-    yield f"  baseline {digits_text(baseline['mean'], 3)} {ends} at 95 %, n = {n}"
+    if (baseline := monitor.baseline) is None:
+        yield f"  limit {digits_text(monitor.limit or 0.0, 3)}, without a baseline"
+    else:
+        n = f"{baseline['n_scores']} scores, {baseline['n_units']} {monitor.unit}s"
+        ends = ends_text(baseline["lower"], baseline["upper"])
+        yield f"  baseline {digits_text(baseline['mean'], 3)} {ends} at 95 %, n = {n}"
     yield f"  mean run: {monitor.mean_run} {monitor.unit}s between two false alarms, at least"
 
 

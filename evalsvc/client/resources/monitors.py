@@ -18,7 +18,7 @@ ROWS_A_PAGE = 100
 
 @dataclass(frozen=True, kw_only=True)
 class MonitorPreviewRecord(ServiceObject):
-    """What a monitor watches, and the baseline that it compares with."""
+    """What a monitor watches, and the baseline that it compares with; None with a `limit`."""
 
     evaluator_id: str
     profile_name: str
@@ -28,7 +28,8 @@ class MonitorPreviewRecord(ServiceObject):
     direction: str = "drop"
     mean_run: int = 0
     unit: str = "score"
-    baseline: Mapping[str, Any] = field(default_factory=dict)
+    limit: float | None = None
+    baseline: Mapping[str, Any] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ class MonitorsApi:
         """Freeze the newest scores of a history as a baseline, and watch the scores from now on.
 
         `evaluator` is `evaluator` or `evaluator/profile`. `options` are `scope`, `estimand`, `direction`, `mean_run`,
-        `cluster_by`, `unit` and `baseline_scores`, as in the API.
+        `cluster_by`, `unit`, `limit` and `baseline_scores`, as in the API.
         """
         return _monitor(self._transport.post(PATH, _build_body(name, evaluator, options)))
 

@@ -13,6 +13,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name="monitor",
+            name="limit",
+            field=models.FloatField(help_text="Fixed, in place of the mean of a baseline.", null=True),
+        ),
+        migrations.AddField(
+            model_name="monitor",
             name="n_undecided",
             field=models.PositiveBigIntegerField(
                 db_default=0, help_text="Of the scores read, those without a verdict."

@@ -30,7 +30,7 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem
 MOST_HISTORIES = 100
 EXAMPLE = {"name": "answers of the shop", "evaluator": "exact-match", "scope": {"app": "shop"}}
 FIELDS = {"criteria": "profile", "scope": "app"}
-SHOWN = ("evaluator", "profile", "app", "estimand", "direction", "mean_run", "name")
+SHOWN = ("evaluator", "profile", "app", "estimand", "direction", "limit", "mean_run", "name")
 """The fields of the form; an error of the body that is of none of them stands above it."""
 MISSING = "baseline_scores"
 
@@ -78,12 +78,20 @@ def _parse_form(values: Mapping[str, str]) -> MonitorBody:
         "scope": {"app": texts["app"]} if texts["app"] else None,
         "estimand": texts["estimand"] or None,
         "direction": texts["direction"] or Monitor.Direction.DROP.value,
+        "limit": _parse_limit(texts["limit"]),
         "mean_run": int(mean_run),
     }
     try:
         return msgspec.convert(body, MonitorBody)
     except msgspec.ValidationError as exc:
         raise Invalid(locate_error(str(exc))) from None
+
+
+def _parse_limit(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise Invalid(FieldError("/limit", "Enter a number.")) from None
 
 
 def _get_field(pointer: str) -> str:
@@ -131,6 +139,7 @@ def _build_fields(account: Account) -> list[FormField]:
         FormField(
             "direction", "Alert on", "select", "drop", [(value, f"a {label.lower()}") for value, label in DIRECTIONS]
         ),
+        FormField("limit", "Limit", help="Such as 0.9 for 90 %. Default: none, the newest scores are the baseline."),
         FormField(
             "mean_run",
             "Units between false alarms",

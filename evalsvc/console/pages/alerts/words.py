@@ -44,8 +44,10 @@ def history_address(monitor: Monitor, *, split_at: datetime | None = None) -> st
 
 
 def baseline_number(shown: MonitorPreview) -> Number:
-    """Return a monitor's baseline with its interval."""
+    """Return a monitor's baseline with its interval, or its limit."""
     baseline = shown.baseline
+    if baseline is None:
+        return Number(shown.limit, aside="fixed limit")
     counted = "" if baseline.unit == Monitor.Unit.SCORE else f"{baseline.unit}s of {baseline.n_scores} scores"
     return Number(
         baseline.mean, baseline.lower, baseline.upper, n=baseline.n_units, level=LEVEL, covers="new_data", aside=counted
