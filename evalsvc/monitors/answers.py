@@ -43,6 +43,11 @@ class MonitorPreview(AnswerShape):
     direction: str
     mean_run: int
     unit: str
+    above: Annotated[
+        float | None,
+        Meta(description="Of `latency` (seconds) and `tokens`: more than these counts. Else null."),
+    ]
+    labels: Annotated[str | None, Meta(description="Id of the criteria that `agreement` is with. Else null.")]
     limit: Annotated[float | None, Meta(description="Fixed, in place of a baseline: alarm when the mean is beyond it.")]
     baseline: Annotated[MonitorBaseline | None, Meta(description="Null with a `limit`.")]
 
@@ -159,7 +164,7 @@ class AlarmPage(AnswerShape):
 
 def preview_out(monitor: Monitor) -> MonitorPreview:
     """Return a monitor that is not stored."""
-    return build_shape(monitor, MonitorPreview, baseline=_baseline_out(monitor))
+    return build_shape(monitor, MonitorPreview, labels=_labels_out(monitor), baseline=_baseline_out(monitor))
 
 
 def list_monitors_out(monitors: Sequence[Monitor]) -> list[MonitorOut]:
@@ -173,11 +178,16 @@ def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None
         monitor,
         MonitorOut,
         id=str(monitor.pk),
+        labels=_labels_out(monitor),
         baseline=_baseline_out(monitor),
         alarm_id=None if alarm_id is None else str(alarm_id),
         warnings=[] if silence is None else ["no_verdicts"],
         silence=None if silence is None else str(silence),
     )
+
+
+def _labels_out(monitor: Monitor) -> str | None:
+    return None if monitor.labels is None else str(monitor.labels)
 
 
 def _baseline_out(monitor: Monitor) -> MonitorBaseline | None:
@@ -213,7 +223,7 @@ def alarm_out(alarm: Alarm) -> AlarmOut:
 
 def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
     """Return since when, from what to what and on how many units, in two sentences."""
-    what = Monitor.Estimand(monitor.estimand).label.lower()
+    what = describe_estimand(monitor.estimand, monitor.above)
     before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
     n = f"{evidence.n_units} {monitor.unit}{'' if evidence.n_units == 1 else 's'}"
     start, end = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
@@ -225,9 +235,16 @@ def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
     return f"The {what} {verb} from {before} to {after} on {n}. {when}"
 
 
+def describe_estimand(estimand: str, above: float | None) -> str:
+    """Return what is watched in words, with the seconds or tokens above which an evaluation counts."""
+    what = str(Monitor.Estimand(estimand).label).lower()
+    unit = "s" if estimand == Monitor.Estimand.LATENCY else "tokens"
+    return what if above is None else f"{what} (over {digits_text(above, 3)} {unit})"
+
+
 def format_mean(monitor: Monitor, value: float) -> str:
     """Return a rate in percent, or a mean score."""
-    return percent_text(value) if monitor.estimand == Monitor.Estimand.PASS_RATE else digits_text(value, 3)
+    return percent_text(value) if monitor.estimand != Monitor.Estimand.MEAN_SCORE else digits_text(value, 3)
 
 
 def _write_moment(written: str) -> str:

@@ -12,12 +12,11 @@ from django.db.models import BigIntegerField, QuerySet, Value
 
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.monitors.models import Monitor
-from evalsvc.monitors.scores import ScoreRow, filter_evaluations
+from evalsvc.monitors.scores import FAILED, ScoreRow, filter_evaluations
 
 SILENCE = "silence"
 LEAST_SILENT = 20
 """Evaluations in a row without a value, from which on it is a warning."""
-FAILED = (Evaluation.Status.ERROR, Evaluation.Status.VALIDATION_ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class Silence:
     def __str__(self) -> str:
         counts = {"undecided": self.n_undecided, "failed": self.n_failed}
         parts = " and ".join(f"{n} {what}" for what, n in counts.items() if n)
-        return f"Nothing to compare: since the last score with a verdict, {parts}."
+        return f"Nothing to compare: since the last score with a value, {parts}."
 
 
 def count_silence(monitor: Monitor, rows: Sequence[ScoreRow]) -> None:
@@ -38,9 +37,8 @@ def count_silence(monitor: Monitor, rows: Sequence[ScoreRow]) -> None:
     stored: dict[str, Any] = monitor.progress.get(SILENCE, {"n": 0, "since": None})
     n, since = stored["n"], stored["since"]
     for row in rows:
-        has_value = row.get_value(monitor.estimand) is not None
-        n, since = (0, row.created_at.isoformat()) if has_value else (n + 1, since)
-        monitor.n_undecided += not has_value
+        n, since = (n + 1, since) if row.value is None else (0, row.created_at.isoformat())
+        monitor.n_undecided += row.value is None
     monitor.progress = monitor.progress | {SILENCE: {"n": n, "since": since}}
 
 
@@ -49,7 +47,12 @@ def find_silences(monitors: Iterable[Monitor]) -> dict[int, Silence]:
 
     Of failures at most 20 are counted, those since the last score with a value.
     """
-    active = [monitor for monitor in monitors if monitor.state == Monitor.State.ACTIVE]
+    # Failures are what an error rate is of; labels do not fail.
+    active = [
+        monitor
+        for monitor in monitors
+        if monitor.state == Monitor.State.ACTIVE and not monitor.is_of_evaluations and monitor.labels is None
+    ]
     if not active:
         return {}
     first, *others = [_select_failures(monitor) for monitor in active]

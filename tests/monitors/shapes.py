@@ -8,7 +8,9 @@ from typing import Any
 from django.db import connections
 from django.utils import timezone
 
+from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.progress import advance_monitors
+from evalsvc.monitors.scores import MARKS
 from evalsvc.tenancy.scope import SYSTEM
 from tests.conftest import Caller, wait_until
 from tests.factories import ok
@@ -72,6 +74,26 @@ def alarms(caller: Caller, query: str = "") -> Any:
 
 def monitor(caller: Caller, id: str) -> Any:
     return ok(caller.get(f"{MONITORS}/{id}"))["monitor"]
+
+
+def get(id: Any) -> Monitor:
+    """Return the row of a monitor."""
+    return Monitor.objects.using(SYSTEM).get(pk=id)
+
+
+def describe(id: int) -> tuple[list[tuple[int, str, Any]], Any]:
+    """Return the alarms of a monitor with their evidence, and how far it is."""
+    rows = Alarm.objects.using(SYSTEM).filter(monitor_id=id).order_by("id")
+    row = get(id)
+    # Marks are of the database's transactions, not of what was read.
+    progress = {name: value for name, value in row.progress.items() if name != MARKS}
+    return list(rows.values_list("score_id", "state", "evidence")), (progress, row.n_scores, row.n_units)
+
+
+def rewind(row: Monitor) -> None:
+    """Put a monitor back to what it was when it was created."""
+    Alarm.objects.using(SYSTEM).filter(monitor_id=row.pk).delete()
+    row.save(using=SYSTEM)
 
 
 def new_alarm(caller: Caller, **fields: Any) -> Any:

@@ -24,6 +24,7 @@ from evalsvc.client import Client
 from evalsvc.client.resources.monitors import AlarmRecord, MonitorPreviewRecord, MonitorRecord
 from evalsvc.digits import digits_text, ends_text
 
+ESTIMANDS = ["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"]
 CREATE_EPILOG = """Examples:
 
 \b
@@ -41,8 +42,12 @@ def history_options(command: Command) -> Command:
     @click.option("--project", help="Only the scores of this project.")
     @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Only the scores with this tag.")
     @click.option("--cluster-by", metavar="TAG", help="Tag that names a session.")
-    @click.option("--estimand", type=click.Choice(["pass_rate", "mean_score"]), help="What is watched.")
-    @click.option("--direction", type=click.Choice(["drop", "rise"]), help="Of the change; by default a drop.")
+    @click.option("--estimand", type=click.Choice(ESTIMANDS), help="What is watched.")
+    @click.option(
+        "--direction", type=click.Choice(["drop", "rise"]), help="Of the change; by default a drop, of errors a rise."
+    )
+    @click.option("--above", type=float, help="Seconds (latency) or tokens that count; else 95 % of the baseline.")
+    @click.option("--labels", metavar="CRITERIA", help="Id of the criteria that the agreement is with.")
     @click.option("--limit", type=float, help="Of the mean or the rate, in place of a baseline: 0.9 for 90 %.")
     @click.option("--mean-run", type=click.IntRange(100), help="Units between two false alarms, on average; else 2000.")
     @click.option("--unit", type=click.Choice(["auto", "session", "sample", "score"]), help="What counts once.")
@@ -50,13 +55,14 @@ def history_options(command: Command) -> Command:
     @functools.wraps(command)
     def wrapper(
         *args: Any, name: str, evaluator: str, app: str | None, project: str | None, tags: tuple[str, ...],
-        cluster_by: str | None, estimand: str | None, direction: str | None, limit: float | None,
-        mean_run: int | None, unit: str | None, baseline_scores: int | None, **kwargs: Any,
+        cluster_by: str | None, estimand: str | None, direction: str | None, above: float | None,
+        labels: str | None, limit: float | None,         mean_run: int | None, unit: str | None,
+        baseline_scores: int | None, **kwargs: Any,
     ) -> Any:  # fmt: skip
         scope = drop_none(app=app, project=project, tags=read_key_values(tags, "--tag") or None)
         history = drop_none(
-            scope=scope or None, cluster_by=cluster_by, estimand=estimand, direction=direction, limit=limit,
-            mean_run=mean_run, unit=unit, baseline_scores=baseline_scores,
+            scope=scope or None, cluster_by=cluster_by, estimand=estimand, direction=direction, above=above,
+            labels=labels, limit=limit, mean_run=mean_run, unit=unit, baseline_scores=baseline_scores,
         )  # fmt: skip
         return command(*args, history={"name": name, "evaluator": evaluator, **history}, **kwargs)
 
@@ -225,7 +231,8 @@ def monitor_line(monitor: MonitorRecord) -> str:
 
 def history_lines(monitor: MonitorPreviewRecord) -> Iterator[str]:
     """Yield what a monitor watches, and the baseline that it compares with."""
-    what = monitor.estimand.replace("_", " ")
+    above = "" if monitor.above is None else f" above {digits_text(monitor.above, 3)}"
+    what = monitor.estimand.replace("_", " ") + above
     yield f"  watches {monitor.evaluator_id} ({monitor.profile_name}) for a {monitor.direction} of the {what}"
     if (baseline := monitor.baseline) is None:
         yield f"  limit {digits_text(monitor.limit or 0.0, 3)}, without a baseline"

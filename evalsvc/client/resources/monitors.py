@@ -28,6 +28,8 @@ class MonitorPreviewRecord(ServiceObject):
     direction: str = "drop"
     mean_run: int = 0
     unit: str = "score"
+    above: float | None = None
+    labels: str | None = None
     limit: float | None = None
     baseline: Mapping[str, Any] | None = field(default_factory=dict)
 
@@ -94,7 +96,7 @@ class MonitorsApi:
         """Freeze the newest scores of a history as a baseline, and watch the scores from now on.
 
         `evaluator` is `evaluator` or `evaluator/profile`. `options` are `scope`, `estimand`, `direction`, `mean_run`,
-        `cluster_by`, `unit`, `limit` and `baseline_scores`, as in the API.
+        `cluster_by`, `unit`, `limit`, `above`, `labels` and `baseline_scores`, as in the API.
         """
         return _monitor(self._transport.post(PATH, _build_body(name, evaluator, options)))
 

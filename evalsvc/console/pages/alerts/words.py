@@ -33,7 +33,7 @@ def _describe_history(monitor: Monitor, names: Mapping[str, str]) -> str:
 def history_address(monitor: Monitor, *, split_at: datetime | None = None) -> str:
     """Return the URL of a monitor's history; with `split_at`, compared with what was before."""
     query: dict[str, object] = {"evaluator": monitor.evaluator_id, "profile": monitor.profile_name}
-    query |= {"of": OF[Monitor.Estimand(monitor.estimand)], "cluster_by": monitor.cluster_by}
+    query |= {"of": OF.get(Monitor.Estimand(monitor.estimand)), "cluster_by": monitor.cluster_by}
     for kind, value in monitor.scope.items() if isinstance(monitor.scope, Mapping) else ():
         if isinstance(value, Mapping):
             query |= {f"scope.{kind}.{key}": text for key, text in value.items()}
