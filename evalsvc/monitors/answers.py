@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from evalsvc.digits import digits_text, percent_text
 from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.monitors.selectors import find_unresolved
+from evalsvc.monitors.silence import Silence, find_silences
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, build_shape
 
 
@@ -35,7 +43,13 @@ class MonitorPreview(AnswerShape):
     direction: str
     mean_run: int
     unit: str
-    baseline: MonitorBaseline
+    above: Annotated[
+        float | None,
+        Meta(description="Of `latency` (seconds) and `tokens`: more than these counts. Else null."),
+    ]
+    labels: Annotated[str | None, Meta(description="Id of the criteria that `agreement` is with. Else null.")]
+    limit: Annotated[float | None, Meta(description="Fixed, in place of a baseline: alarm when the mean is beyond it.")]
+    baseline: Annotated[MonitorBaseline | None, Meta(description="Null with a `limit`.")]
 
 
 class MonitorOut(MonitorPreview):
@@ -47,6 +61,17 @@ class MonitorOut(MonitorPreview):
     alarm_id: str | None
     n_scores: int
     n_units: int
+    n_undecided: Annotated[
+        int, Meta(description="Of the scores read, those without a verdict, which a rate leaves out.")
+    ]
+    warnings: Annotated[
+        list[str],
+        Meta(
+            description="`no_verdicts`: the newest evaluations, 20 or more in a row, are undecided or have failed, so"
+            " that there is nothing to compare with the baseline."
+        ),
+    ]
+    silence: Annotated[str | None, Meta(description="The warning in words, with the numbers; else null.")]
     baseline_at: Moment
     advanced_at: Moment | None
     created_at: Moment
@@ -86,8 +111,8 @@ class AlarmSlice(AnswerShape):
 class AlarmEvidence(AnswerShape):
     """What was detected.
 
-    The change was at the score `at`, between `lower` and `upper` with 95 % confidence: from `before` (the baseline) to
-    `after`, the mean of the `n_units` units since then. `slices` moved most in the direction of the
+    The change was at the score `at`, between `lower` and `upper` with 95 % confidence: from `before` (the baseline, or
+    the limit) to `after`, the mean of the `n_units` units since then. `slices` moved most in the direction of the
     alarm; `examples` are evaluations after the change, the worst first.
     """
 
@@ -139,21 +164,35 @@ class AlarmPage(AnswerShape):
 
 def preview_out(monitor: Monitor) -> MonitorPreview:
     """Return a monitor that is not stored."""
-    return build_shape(monitor, MonitorPreview, baseline=_baseline_out(monitor))
+    return build_shape(monitor, MonitorPreview, labels=_labels_out(monitor), baseline=_baseline_out(monitor))
 
 
-def monitor_out(monitor: Monitor, alarm_id: int | None) -> MonitorOut:
-    """Return a monitor as the API shows it."""
+def list_monitors_out(monitors: Sequence[Monitor]) -> list[MonitorOut]:
+    """Return monitors as the API shows them."""
+    alarms, silences = find_unresolved(monitors), find_silences(monitors)
+    return [_monitor_out(monitor, alarms.get(monitor.pk), silences.get(monitor.pk)) for monitor in monitors]
+
+
+def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None) -> MonitorOut:
     return build_shape(
         monitor,
         MonitorOut,
         id=str(monitor.pk),
+        labels=_labels_out(monitor),
         baseline=_baseline_out(monitor),
         alarm_id=None if alarm_id is None else str(alarm_id),
+        warnings=[] if silence is None else ["no_verdicts"],
+        silence=None if silence is None else str(silence),
     )
 
 
-def _baseline_out(monitor: Monitor) -> MonitorBaseline:
+def _labels_out(monitor: Monitor) -> str | None:
+    return None if monitor.labels is None else str(monitor.labels)
+
+
+def _baseline_out(monitor: Monitor) -> MonitorBaseline | None:
+    if monitor.limit is not None:
+        return None
     names = MonitorBaseline.__struct_fields__
     return MonitorBaseline(**{name: value for name, value in monitor.baseline.items() if name in names})
 
@@ -184,18 +223,28 @@ def alarm_out(alarm: Alarm) -> AlarmOut:
 
 def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
     """Return since when, from what to what and on how many units, in two sentences."""
-    what = Monitor.Estimand(monitor.estimand).label.lower()
+    what = describe_estimand(monitor.estimand, monitor.above)
     before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
-    verb = "rose" if evidence.after > evidence.before else "dropped"
     n = f"{evidence.n_units} {monitor.unit}{'' if evidence.n_units == 1 else 's'}"
     start, end = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
     when = f"It changed between {start} and {end} (95 % confidence interval)."
+    if monitor.limit is not None:
+        side = "below" if monitor.direction == Monitor.Direction.DROP else "above"
+        return f"The {what} is {side} its limit of {before}: {after} on {n}. {when}"
+    verb = "rose" if evidence.after > evidence.before else "dropped"
     return f"The {what} {verb} from {before} to {after} on {n}. {when}"
+
+
+def describe_estimand(estimand: str, above: float | None) -> str:
+    """Return what is watched in words, with the seconds or tokens above which an evaluation counts."""
+    what = str(Monitor.Estimand(estimand).label).lower()
+    unit = "s" if estimand == Monitor.Estimand.LATENCY else "tokens"
+    return what if above is None else f"{what} (over {digits_text(above, 3)} {unit})"
 
 
 def format_mean(monitor: Monitor, value: float) -> str:
     """Return a rate in percent, or a mean score."""
-    return f"{100 * value:.1f} %" if monitor.estimand == Monitor.Estimand.PASS_RATE else f"{value:.3g}"
+    return percent_text(value) if monitor.estimand != Monitor.Estimand.MEAN_SCORE else digits_text(value, 3)
 
 
 def _write_moment(written: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from evalsvc.monitors import engine
 from evalsvc.monitors.evidence import dump_slices, measure_slices
 from evalsvc.monitors.models import Monitor
-from evalsvc.monitors.scores import Position, ScoreRow, get_horizon, read_baseline
+from evalsvc.monitors.scores import Position, ScoreRow, get_start, read_baseline, read_measures
 from evalsvc.monitors.units import UnitBuffer
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.formulas.clusters import number_clusters
@@ -19,6 +20,9 @@ from evalsvc.stats.monitors.baselines import LEAST_UNITS, NotEnough, cluster_des
 from evalsvc.stats.monitors.dependence import INDEPENDENT
 
 AUTO = "auto"
+QUANTILE, LEVEL = "quantile", 0.95
+"""Stored with a baseline whose own quantile says which evaluations are slow, or have many tokens."""
+EXCEEDANCES = (Monitor.Estimand.LATENCY, Monitor.Estimand.TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +38,31 @@ class FrozenBaseline:
         monitor.unit, monitor.baseline = self.unit, self.numbers
         monitor.mark_xact = monitor.run_xact = self.start.xact
         monitor.mark_id = monitor.run_id = self.start.id
-        monitor.n_scores = monitor.n_units = 0
+        monitor.n_scores = monitor.n_units = monitor.n_undecided = 0
         monitor.progress = engine.start(monitor)
 
 
 def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float]) -> FrozenBaseline:
-    """Return the baseline of the newest scores of a monitor's history.
+    """Return the baseline of the newest scores of a monitor's history, or of its limit.
 
     `unit` is that of the monitor, or `auto`: the session where the monitor names one, else the sample, unless the
-    design effect of the scores is at most 1.1. Raises Invalid where the scores are too few.
+    design effect of the scores is at most 1.1. Raises Invalid where the scores are too few. A limit needs none: with
+    too few to measure the design effect, the unit is the session or the sample.
     """
-    horizon = get_horizon()
-    rows = [row for row in read_baseline(monitor, horizon) if row.get_value(monitor.estimand) is not None]
+    start = get_start(monitor)
+    is_chosen = monitor.estimand in EXCEEDANCES and (monitor.above is None or QUANTILE in (monitor.baseline or {}))
+    if is_chosen:
+        monitor.above = _choose_above(read_measures(monitor, start))
+    rows = [row for row in read_baseline(monitor, start) if row.value is not None]
     _check_values(monitor, rows, value_range)
     grouped = Monitor.Unit.SESSION if monitor.cluster_by is not None else Monitor.Unit.SAMPLE
     effect = _measure_effect(monitor, rows, grouped)
     if unit == AUTO:
-        unit = grouped if effect > INDEPENDENT else Monitor.Unit.SCORE
+        is_measured = monitor.limit is None or len(_list_values(monitor, rows, grouped)) >= LEAST_UNITS
+        unit = Monitor.Unit.SCORE if is_measured and effect <= INDEPENDENT else grouped
+    slices = dump_slices(measure_slices(monitor, rows))
+    if monitor.limit is not None:
+        return FrozenBaseline(str(unit), _measure_limit(monitor.limit, value_range) | {"slices": slices}, start)
     values = _list_values(monitor, rows, unit)
     try:
         numbers = engine.measure(values, value_range)
@@ -62,21 +74,37 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
         "design_effect": effect,
         "first_score_id": str(rows[0].id),
         "last_score_id": str(rows[-1].id),
-        "slices": dump_slices(measure_slices(monitor, rows)),
+        "slices": slices,
     }
-    return FrozenBaseline(str(unit), numbers, horizon)
+    if is_chosen:
+        numbers[QUANTILE] = LEVEL
+    return FrozenBaseline(str(unit), numbers, start)
+
+
+def _choose_above(measures: Sequence[float]) -> float:
+    """Return the 95 % quantile of a baseline: the smallest value that at most a twentieth of it exceeds."""
+    if not measures:
+        return 0.0
+    return sorted(measures)[math.ceil(LEVEL * len(measures)) - 1]
+
+
+def _measure_limit(limit: float, value_range: tuple[float, float]) -> dict[str, Any]:
+    low, high = value_range
+    if not low < limit < high:
+        raise Invalid(FieldError("/limit", f"The limit must lie between {low:g} and {high:g}, and be neither."))
+    return engine.limit(limit, value_range)
 
 
 def _list_values(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> list[float]:
-    buffer = UnitBuffer(unit, monitor.estimand)
+    buffer = UnitBuffer(unit)
     units = [*buffer.add(rows), *(buffer.finish(rows[-1]) if rows else ())]
     return [item.value for item in units]
 
 
 def _measure_effect(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> float:
     """Return the design effect of the units of scores; 1 where no two scores share one."""
-    buffer = UnitBuffer(unit, monitor.estimand)
-    values = [value for row in rows if (value := row.get_value(monitor.estimand)) is not None]
+    buffer = UnitBuffer(unit)
+    values = [row.value for row in rows]
     keys = [buffer.get_key(row) or f"score {row.id}" for row in rows]
     if len(set(keys)) == len(keys):
         return 1.0
@@ -85,7 +113,7 @@ def _measure_effect(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> fl
 
 def _check_values(monitor: Monitor, rows: Sequence[ScoreRow], value_range: tuple[float, float]) -> None:
     low, high = value_range
-    if any(not low <= value <= high for row in rows if (value := row.get_value(monitor.estimand)) is not None):
+    if any(row.value is not None and not low <= row.value <= high for row in rows):
         raise Invalid(FieldError("/estimand", f"Some scores lie outside their range, {low:g} to {high:g}."))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 from rest_framework import serializers
@@ -20,6 +21,7 @@ class MonitorBody(Struct, forbid_unknown_fields=True):
     """A new monitor; `scope` and `cluster_by` as in `confidence_interval_strategy`.
 
     Without an `estimand` it watches the pass rate of evaluators whose verdict is the answer, else the mean score.
+    With a `limit` there is no baseline: `baseline_scores` are only those that the unit is chosen by.
     """
 
     name: Name
@@ -27,10 +29,20 @@ class MonitorBody(Struct, forbid_unknown_fields=True):
     criteria: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
     scope: Any = None
     cluster_by: Any = None
-    estimand: Literal["pass_rate", "mean_score"] | None = None
-    direction: Literal["drop", "rise"] = "drop"
+    estimand: (
+        Literal["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"] | None
+    ) = None
+    direction: Literal["drop", "rise"] | None = None
+    above: Annotated[
+        Annotated[float, Meta(ge=0)] | None,
+        Meta(description="Of `latency` and `tokens`: the seconds or tokens that are exceeded by what counts."),
+    ] = None
+    labels: Annotated[UUID | None, Meta(description="Of `agreement`: the id of the criteria of the labels.")] = None
     mean_run: Annotated[int, Meta(ge=MEAN_RUNS[0], le=MEAN_RUNS[1])] = MEAN_RUN
     unit: Literal["auto", "session", "sample", "score"] = "auto"
+    limit: Annotated[
+        float | None, Meta(description="Fixed, in place of a baseline: the alarm is for a mean beyond it.")
+    ] = None
     baseline_scores: BaselineScores = BASELINE_SCORES
 
 

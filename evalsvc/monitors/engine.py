@@ -16,6 +16,7 @@ from evalsvc.stats.monitors import (
     Direction,
     MonitorState,
     advance,
+    limit_baseline,
     locate_change,
     measure_baseline,
     start_monitor,
@@ -41,6 +42,11 @@ def measure(values: Sequence[float], value_range: tuple[float, float]) -> dict[s
         "lower": max(value_range[0], lower),
         "upper": min(value_range[1], upper),
     }
+
+
+def limit(value: float, value_range: tuple[float, float]) -> dict[str, Any]:
+    """Return what is stored of a fixed limit in place of a baseline."""
+    return {ENGINE: limit_baseline(value, value_range=value_range).to_json()}
 
 
 def start(monitor: Monitor) -> dict[str, Any]:

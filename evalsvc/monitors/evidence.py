@@ -21,10 +21,9 @@ def measure_slices(monitor: Monitor, rows: Sequence[ScoreRow]) -> dict[SlicePair
     tags = read_tags(monitor.account_id, [row.source_id for row in rows])
     values: dict[SlicePair, list[float]] = defaultdict(list)
     for row in rows:
-        value = row.get_value(monitor.estimand)
-        if value is not None:
+        if row.value is not None:
             for pair in _list_slices(row, tags.get(row.source_id, {}), monitor.cluster_by):
-                values[pair].append(value)
+                values[pair].append(row.value)
     return {pair: (len(group), sum(group) / len(group)) for pair, group in values.items()}
 
 
@@ -50,7 +49,7 @@ def compare_slices(monitor: Monitor, rows: Sequence[ScoreRow]) -> list[dict[str,
 def select_examples(monitor: Monitor, rows: Iterable[ScoreRow]) -> list[str]:
     """Return the ids of evaluations that are worst in the monitor's direction, the newest first among equals."""
     sign = 1.0 if monitor.direction == Monitor.Direction.DROP else -1.0
-    valued = [(sign * value, -row.id, row) for row in rows if (value := row.get_value(monitor.estimand)) is not None]
+    valued = [(sign * row.value, -row.id, row) for row in rows if row.value is not None]
     return [str(row.source_id) for _, _, row in sorted(valued)[:MOST_EXAMPLES]]
 
 

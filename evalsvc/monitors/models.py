@@ -25,6 +25,11 @@ class Monitor(TenantModel):
     class Estimand(models.TextChoices):
         PASS_RATE = "pass_rate", "Pass rate"
         MEAN_SCORE = "mean_score", "Mean score"
+        UNDECIDED_RATE = "undecided_rate", "Share of undecided scores"
+        ERROR_RATE = "error_rate", "Error rate"
+        LATENCY = "latency", "Share of slow evaluations"
+        TOKENS = "tokens", "Share of evaluations with many tokens"
+        AGREEMENT = "agreement", "Agreement with labels"
 
     class Direction(models.TextChoices):
         DROP = "drop", "Drop"
@@ -42,14 +47,17 @@ class Monitor(TenantModel):
     scope = models.JSONField(help_text="As it was sent: `account`, or an object with one of app, project, tags.")
     window = models.JSONField(help_text="The scope as the database selects it (`scope_window`).")
     cluster_by = models.CharField(max_length=255, null=True, help_text="The tag that names a session.")
-    estimand = models.CharField(max_length=10, choices=Estimand.choices)
+    estimand = models.CharField(max_length=20, choices=Estimand.choices)
     direction = models.CharField(max_length=4, choices=Direction.choices)
     mean_run = models.PositiveIntegerField(help_text="Units between false alarms, on average at least.")
     unit = models.CharField(max_length=7, choices=Unit.choices)
+    above = models.FloatField(null=True, help_text="Seconds or tokens from which on an evaluation counts: exclusive.")
+    labels = models.UUIDField(null=True, help_text="The criteria of the labels that agreement is with.")
+    limit = models.FloatField(null=True, help_text="Fixed, in place of the mean of a baseline.")
     baseline_scores = models.PositiveIntegerField(help_text="How many scores a baseline is of, at most.")
     baseline = models.JSONField(help_text="Frozen: its numbers, those of its slices, and what the engine needs.")
     state = models.CharField(max_length=6, choices=State.choices, default=State.ACTIVE)
-    progress = models.JSONField(help_text="The engine's state, and the units that are not complete yet.")
+    progress = models.JSONField(help_text="The engine's state, incomplete units, and for how long it is silent.")
     mark_xact = XactField(null=True, editable=False)
     mark_id = models.BigIntegerField(editable=False)
     run_xact = XactField(null=True, editable=False)
@@ -57,6 +65,7 @@ class Monitor(TenantModel):
     """Where the engine was started last; alarms look back as far as this."""
     n_scores = models.PositiveBigIntegerField(default=0, help_text="Read since the baseline was frozen.")
     n_units = models.PositiveBigIntegerField(default=0)
+    n_undecided = models.PositiveBigIntegerField(db_default=0, help_text="Of the scores read, those without a verdict.")
     baseline_at = models.DateTimeField(db_default=Now(), help_text="When the baseline was frozen.")
     advanced_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -69,6 +78,11 @@ class Monitor(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_of_evaluations(self) -> bool:
+        """Whether it reads evaluations by their ids: failed ones are in no history."""
+        return self.estimand == self.Estimand.ERROR_RATE
 
 
 class Alarm(TenantModel):

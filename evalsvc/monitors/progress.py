@@ -16,13 +16,17 @@ from evalsvc.monitors.alarms import close_alarm, open_alarm
 from evalsvc.monitors.evidence import compare_slices, select_examples
 from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.scores import (
+    MARKS,
     Position,
     ScoreRow,
+    find_end,
     get_horizon,
+    get_start,
     list_monitors_with_news,
     read_news,
     read_run,
 )
+from evalsvc.monitors.silence import count_silence
 from evalsvc.monitors.units import UnitBuffer, UnitValue
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
@@ -59,11 +63,12 @@ def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = P
         horizon = get_horizon()
         if int(horizon.xact) < int(monitor.mark_xact):
             log.warning("monitor restarted id=%s: the database was restored and numbers its transactions again", id)
-            restart(monitor, horizon)
-        scores = read_news(monitor, horizon, limit=portion)
+            restart(monitor, get_start(monitor))
+        end = find_end(monitor, horizon)
+        scores = read_news(monitor, end, limit=portion)
         _read(monitor, scores, now)
         # What is not of the monitor's scope need not be looked at again.
-        mark = scores[-1].position if len(scores) == portion else horizon
+        mark = scores[-1].position if len(scores) == portion else end
         monitor.mark_xact, monitor.mark_id = mark.xact, mark.id
         monitor.advanced_at = now
         monitor.save()
@@ -72,6 +77,7 @@ def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = P
 
 def restart(monitor: Monitor, position: Position) -> None:
     """Start the engine of a monitor again, and let it read from a position on; baseline and open units stay."""
+    monitor.progress.pop(MARKS, None)
     monitor.mark_xact, monitor.mark_id = position.xact, position.id
     _start_run(monitor, position)
 
@@ -82,10 +88,11 @@ def _start_run(monitor: Monitor, position: Position) -> None:
 
 
 def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
-    buffer = UnitBuffer(monitor.unit, monitor.estimand, monitor.progress.get(BUFFER))
+    buffer = UnitBuffer(monitor.unit, monitor.progress.get(BUFFER))
     units = list(buffer.add(scores))
     monitor.n_scores += len(scores)
     monitor.n_units += len(units)
+    count_silence(monitor, scores)
     is_alarmed = Alarm.objects.filter(monitor=monitor).exclude(state=Alarm.State.RESOLVED).exists()
     while (index := engine.advance_state(monitor, [unit.value for unit in units])) is not None:
         unit, units = units[index], units[index + 1 :]
@@ -101,7 +108,7 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
 def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
     """Open an alarm with its evidence, from the scores that the engine has read; it looks for the recovery then."""
     scores = read_run(monitor, alarmed.score.position, limit=LOOK_BACK)
-    units = list(UnitBuffer(monitor.unit, monitor.estimand).add(scores)) or [alarmed]
+    units = list(UnitBuffer(monitor.unit).add(scores)) or [alarmed]
     change = engine.locate(monitor, [unit.value for unit in units])
     rows = {name: units[getattr(change, name)].score for name in ("at", "lower", "upper")}
     changed = rows["at"].order

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import datetime
 
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from msgspec import UNSET
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.selectors import list_criteria
 from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY, ResolvedEvaluator, UnresolvedEvaluator, resolve
 from evalsvc.evaluations.history.read import get_declared_range
 from evalsvc.evaluations.history.scope import scope_window
@@ -17,19 +21,22 @@ from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
 from evalsvc.events.models import EventType
 from evalsvc.monitors.alarms import close_alarm, record_alarm_event
-from evalsvc.monitors.baselines import freeze_baseline
+from evalsvc.monitors.baselines import EXCEEDANCES, freeze_baseline
 from evalsvc.monitors.bodies import MonitorBody, MonitorChanges
 from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.progress import BUFFER, restart
-from evalsvc.monitors.scores import Position, get_horizon
+from evalsvc.monitors.scores import Position, get_start
 from evalsvc.monitors.selectors import get_alarm, get_monitor
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_MONITORS = 200
+OF_VERDICTS = (Monitor.Estimand.PASS_RATE, Monitor.Estimand.UNDECIDED_RATE, Monitor.Estimand.AGREEMENT)
+RISING = (Monitor.Estimand.UNDECIDED_RATE, Monitor.Estimand.ERROR_RATE, *EXCEEDANCES)
 
 
 def build_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now: datetime) -> Monitor:
     """Return the monitor that a body describes, with its baseline, unsaved. Raises Invalid with what is missing."""
+    _check_fields(body)
     ask = _read_scope(body)
     evaluator_id, profile_name, run = _resolve(account, epoch, body)
     estimand = body.estimand or _choose_estimand(run)
@@ -42,8 +49,11 @@ def build_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now
         window=scope_window(account.pk, ask, pointer=""),
         cluster_by=ask.cluster_by,
         estimand=estimand,
-        direction=body.direction,
+        direction=body.direction or _choose_direction(estimand),
+        above=body.above,
+        labels=_read_labels(account, body),
         mean_run=body.mean_run,
+        limit=body.limit,
         baseline_scores=body.baseline_scores,
         baseline_at=now,
     )
@@ -77,10 +87,12 @@ def revise_monitor(
         if (value := getattr(changes, field)) is not UNSET:
             setattr(monitor, field, value)
     if changes.rebaseline:
+        if monitor.limit is not None:
+            raise Invalid(FieldError("/rebaseline", "The monitor has a fixed limit, and no baseline."))
         _rebaseline(account, epoch, monitor, now)
     elif was_paused and monitor.state == Monitor.State.ACTIVE:
         monitor.progress.pop(BUFFER, None)
-        restart(monitor, get_horizon())
+        restart(monitor, get_start(monitor))
     monitor.save()
     action = "monitor.rebaselined" if changes.rebaseline else "monitor.changed"
     record_audit(account=account, actor=actor, action=action, target=str(monitor.pk), state=monitor.state)
@@ -139,16 +151,51 @@ def _read_scope(body: MonitorBody) -> IntervalOptions:
 
 def _resolve(account: Account, epoch: str | None, body: MonitorBody) -> tuple[str, str, ResolvedEvaluator | None]:
     if body.evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
+        if body.estimand == "error_rate":
+            raise Invalid(FieldError("/estimand", "Scores made elsewhere come without errors."))
         return body.evaluator, body.criteria or "", None
     try:
         run = resolve(account_id=account.pk, epoch=epoch, evaluator=body.evaluator, profile=body.criteria)
     except UnresolvedEvaluator as exc:
         field = "evaluator" if exc.code in ("unknown_evaluator", "evaluator_disabled") else "criteria"
         raise Invalid(FieldError(f"/{field}", exc.message)) from None
-    if body.estimand == "pass_rate" and not run.has_verdict:
+    if body.estimand in OF_VERDICTS and not run.has_verdict:
         detail = f"Profile {run.profile.name!r} has no threshold. {NO_THRESHOLD_REMEDY}"
         raise Invalid(FieldError("/estimand", detail))
     return run.evaluator_id, run.profile.name, run
+
+
+def _check_fields(body: MonitorBody) -> None:
+    errors = []
+    is_exceedance = body.estimand in EXCEEDANCES
+    if body.above is not None and not is_exceedance:
+        errors.append(FieldError("/above", "It is of the estimands `latency` and `tokens`."))
+    if body.limit is not None and is_exceedance and body.above is None:
+        errors.append(FieldError("/above", "Required with a `limit`: no baseline says what is usual."))
+    if (body.labels is not None) != (body.estimand == "agreement"):
+        errors.append(FieldError("/labels", "It is of the estimand `agreement`, and required there."))
+    if body.labels is not None and isinstance(body.scope, dict) and "app" not in body.scope:
+        errors.append(FieldError("/scope", "Labels are watched in the whole account or in an app."))
+    if errors:
+        raise Invalid(*errors)
+
+
+def _read_labels(account: Account, body: MonitorBody) -> uuid.UUID | None:
+    if body.labels is None:
+        return None
+    criteria = list_binary_criteria(account).filter(pk=body.labels).first()
+    if criteria is None:
+        raise Invalid(FieldError("/labels", "The account has no binary criteria with this id."))
+    return criteria.pk
+
+
+def list_binary_criteria(account: Account) -> QuerySet[AnnotationCriteria]:
+    """Return the criteria whose labels pass or fail."""
+    return list_criteria(account=account).filter(annotation_type=AnnotationCriteria.Type.BINARY)
+
+
+def _choose_direction(estimand: str) -> str:
+    return Monitor.Direction.RISE if estimand in RISING else Monitor.Direction.DROP
 
 
 def _choose_estimand(run: ResolvedEvaluator | None) -> str:
@@ -158,7 +205,7 @@ def _choose_estimand(run: ResolvedEvaluator | None) -> str:
 
 def _get_range(monitor: Monitor, run: ResolvedEvaluator | None) -> tuple[float, float]:
     """Return between which values the scores lie. Raises Invalid where that is not known."""
-    if monitor.estimand == Monitor.Estimand.PASS_RATE:
+    if monitor.estimand != Monitor.Estimand.MEAN_SCORE:
         return 0.0, 1.0
     names = monitor.evaluator_id, monitor.profile_name
     value_range = run.family.value_range if run is not None else get_declared_range(monitor.account, *names)

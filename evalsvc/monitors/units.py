@@ -40,8 +40,8 @@ class UnitBuffer:
     order, however it is divided into rounds.
     """
 
-    def __init__(self, unit: str, estimand: str, stored: Mapping[str, Any] | None = None) -> None:
-        self.unit, self.estimand = unit, estimand
+    def __init__(self, unit: str, stored: Mapping[str, Any] | None = None) -> None:
+        self.unit = unit
         stored = stored or {}
         self.clock: float = stored.get("clock", float("-inf"))
         self.units = {key: _OpenUnit(**fields) for key, fields in stored.get("units", ())}
@@ -55,8 +55,7 @@ class UnitBuffer:
     def add(self, rows: Iterable[ScoreRow]) -> Iterator[UnitValue]:
         """Add scores in the order of reading; yield units as they are completed."""
         for row in rows:
-            value = row.get_value(self.estimand)
-            if value is None:
+            if (value := row.value) is None:
                 continue
             self.clock = max(self.clock, (row.created_at - EPOCH).total_seconds())
             yield from self._complete(row)

@@ -6,7 +6,8 @@ from typing import Any
 
 from tests.caller import Caller
 from tests.cli.inside import invoke, told
-from tests.monitors.shapes import new_alarm, send, verdicts
+from tests.evaluations.histories import insert
+from tests.monitors.shapes import advance, new_alarm, send, verdicts
 from tests.rules.shapes import answered, new_rule, run
 from tests.rules.shapes import send as send_spans
 
@@ -107,6 +108,21 @@ def test_a_monitor_is_previewed_created_and_steered(shell: dict[str, str], alice
     assert invoke("monitors", "show", "answers", env=shell).stdout.splitlines()[0].endswith(f"monitor {monitor['id']}")
     assert told(invoke("monitors", "delete", "answers", "--json", env=shell))["monitor_id"] == monitor["id"]
     assert invoke("monitors", "list", "--state", "active", env=shell).stdout == ""
+
+
+def test_a_monitor_of_slow_evaluations_with_a_limit(shell: dict[str, str], alice: Caller) -> None:
+    slow = ("slow", "-e", "exact-match", "--estimand", "latency", "--above", "2", "--limit", "0.05")
+    lines = invoke("monitors", "create", *slow, env=shell).stdout.splitlines()
+
+    assert lines[1].endswith(" for a rise of the latency above 2")
+    assert lines[2] == "  limit 0.05, without a baseline"
+    insert(alice, [0.5] * 30, passed=None)
+    undecided = told(invoke("monitors", "create", "few", "-e", "exact-match", "--limit", "0.9", "--json", env=shell))
+    insert(alice, [0.5] * 30, passed=None)
+    advance()
+    shown = invoke("monitors", "show", undecided["monitor"]["id"], env=shell).stdout.splitlines()
+    assert ", 30 scores read, 30 of them undecided, nothing to compare; " in shown[0]
+    assert shown[-1] == "  Nothing to compare: since the last score with a value, 30 undecided."
 
 
 def test_a_monitor_of_too_few_scores_or_two_scopes_is_refused(shell: dict[str, str], alice: Caller) -> None:

@@ -57,6 +57,7 @@ def test_a_monitor_is_previewed_created_and_steered(client: Client, alice: Calle
     preview = client.monitors.preview("answers", "exact-match", scope={"app": "shop"}, mean_run=500)
     monitor = client.monitors.create("answers", "exact-match", scope={"app": "shop"}, mean_run=500)
 
+    assert preview.baseline is not None and monitor.baseline is not None
     assert (preview.baseline["mean"], preview.unit, preview.mean_run) == (0.9, "score", 500)
     assert (monitor.name, monitor.state, monitor.alarm_id, monitor.scope) == (
         "answers",
@@ -69,8 +70,12 @@ def test_a_monitor_is_previewed_created_and_steered(client: Client, alice: Calle
     assert [found.id for found in client.monitors.list(state="paused", evaluator=monitor.evaluator_id)] == [monitor.id]
     assert client.monitors.resume(monitor).state == "active"
     send(alice, verdicts(100, 2), app="shop")
-    assert client.monitors.rebaseline(monitor, baseline_scores=100).baseline["mean"] == 0.5
-    assert client.monitors.get(monitor).baseline["n_scores"] == 100
+    again = client.monitors.rebaseline(monitor, baseline_scores=100)
+    assert again.baseline is not None and (again.baseline["mean"], again.baseline["n_scores"]) == (0.5, 100)
+    assert client.monitors.get(monitor).baseline == again.baseline
+    limit = client.monitors.create("slow", "exact-match", estimand="latency", above=2, limit=0.05)
+    assert (limit.baseline, limit.above, limit.limit, limit.n_undecided, limit.silence) == (None, 2.0, 0.05, 0, None)
+    client.monitors.delete(limit)
     with pytest.raises(NotFoundError):
         stranger.monitors.pause(monitor)
     client.monitors.delete(monitor)

@@ -10,9 +10,11 @@ import pytest
 
 from evalsvc.reports.words import number_text
 from tests.admin.conftest import HOSTILE_NAME, join
+from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.trail import acts_of_people
+from tests.evaluations.histories import insert
 from tests.factories import ok
 from tests.monitors.shapes import ALARMS, MONITORS, advance, monitor, new_alarm, new_monitor, send, verdicts
 
@@ -213,6 +215,44 @@ def test_the_form_creates_a_monitor(alice: Caller, editor: Visitor) -> None:
     assert (made["name"], made["direction"], made["mean_run"]) == ("watched", "rise", 500)
     assert made["scope"] == {"app": "shop"} and made["baseline"]["n_scores"] == 100
     assert acts_of_people(alice.account) == ["monitor.created"]
+
+
+def test_the_form_offers_limits_and_kinds(alice: Caller, editor: Visitor) -> None:
+    criteria = new_criteria(alice)
+    page = main_of(editor.text("alerts/new"))
+    assert "share of slow evaluations" in page and "agreement with labels" in page and criteria["name"] in page
+    fields = FORM | {"estimand": "latency", "direction": "", "above": "2.5", "limit": "0.05"}
+    shown = main_of(editor.post("alerts/new", **fields, preview="1").content.decode())
+    assert "Limit: share of slow evaluations (over 2.5 s)" in shown and 'class="value">0.05<' in shown
+
+    editor.post("alerts/new", **fields)
+
+    (made,) = monitors(alice)
+    assert (made["estimand"], made["direction"], made["above"], made["limit"]) == ("latency", "rise", 2.5, 0.05)
+    for name, text in (("above", "long"), ("limit", "5"), ("labels", criteria["id"])):
+        answer = editor.post("alerts/new", **fields | {name: text})
+        assert answer.status_code == 422 and f'id="e-{name}"' in answer.content.decode(), name
+    assert "fixed limit" in editor.text("alerts")
+
+
+def test_a_monitor_without_verdicts_says_so(alice: Caller, reader: Visitor) -> None:
+    made = new_monitor(alice, limit=0.9)
+    insert(alice, [0.5] * 25, passed=None)
+    advance()
+    page = main_of(reader.text("alerts"))
+    assert monitor(alice, made["id"])["silence"] in page and "25 undecided" in page
+
+
+def test_an_alarm_of_a_limit_has_no_baseline(alice: Caller, editor: Visitor) -> None:
+    new_monitor(alice, limit=0.9, unit="score")
+    send(alice, verdicts(60, 2))
+    advance()
+    (opened,) = ok(alice.get(ALARMS))["alarms"]
+    page = main_of(editor.text(f"alerts/{opened['id']}"))
+    assert "<dt>Limit</dt>" in page and "Freeze a new baseline" not in page
+    answer = editor.post(f"alerts/monitors/{opened['monitor_id']}/baseline")
+    assert answer.status_code == 422
+    assert editor.client.get(editor.at("alerts")).status_code == 200
 
 
 def test_a_form_says_how_many_scores_are_missing(alice: Caller, editor: Visitor) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 from django.db import connections
 from django.utils import timezone
 
+from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.progress import advance_monitors
+from evalsvc.monitors.scores import MARKS
 from evalsvc.tenancy.scope import SYSTEM
 from tests.conftest import Caller, wait_until
 from tests.factories import ok
@@ -34,19 +36,30 @@ def send(caller: Caller, passes: list[bool], **shared: Any) -> None:
         assert {row["status"] for row in ok(caller.post("/v1/evaluate/batch", body))["rows"]} == {200}
 
 
+def fail(caller: Caller, n: int, **shared: Any) -> None:
+    """Evaluate samples without what the evaluator needs, so that each is an error."""
+    samples = [{"task_input": f"question {next(_samples)}", "output": "a"} for _ in range(n)]
+    body = {"evaluators": [{"evaluator": "exact-match"}], "capture": "all", "samples": samples} | shared
+    assert {row["status"] for row in ok(caller.post("/v1/evaluate/batch", body))["rows"]} == {200}
+
+
 def new_monitor(caller: Caller, **fields: Any) -> Any:
     """Create a monitor through the API and return it."""
     return ok(caller.post(MONITORS, BODY | fields), 201)["monitor"]
 
 
 def advance(portion: int = 2000) -> int:
-    """Let every monitor read what is committed; return how many scores that were."""
+    """Let every monitor read all that is committed, in as many rounds as it takes; return how many scores that were."""
     with connections[SYSTEM].cursor() as cursor:
         cursor.execute("SELECT pg_current_xact_id()::text")
         (own,) = cursor.fetchone()
         # Something else, such as an ANALYZE of the server, may still run in an older transaction.
         wait_until(lambda: is_over(cursor, int(own)))
-    return advance_monitors(timezone.now(), portion=portion)
+    # A round ends after a while; the next one goes on where it has ended.
+    n = 0
+    while n_read := advance_monitors(timezone.now(), portion=portion):
+        n += n_read
+    return n
 
 
 def is_over(cursor: Any, xact: int) -> bool:
@@ -61,6 +74,26 @@ def alarms(caller: Caller, query: str = "") -> Any:
 
 def monitor(caller: Caller, id: str) -> Any:
     return ok(caller.get(f"{MONITORS}/{id}"))["monitor"]
+
+
+def get(id: Any) -> Monitor:
+    """Return the row of a monitor."""
+    return Monitor.objects.using(SYSTEM).get(pk=id)
+
+
+def describe(id: int) -> tuple[list[tuple[int, str, Any]], Any]:
+    """Return the alarms of a monitor with their evidence, and how far it is."""
+    rows = Alarm.objects.using(SYSTEM).filter(monitor_id=id).order_by("id")
+    row = get(id)
+    # Marks are of the database's transactions, not of what was read.
+    progress = {name: value for name, value in row.progress.items() if name != MARKS}
+    return list(rows.values_list("score_id", "state", "evidence")), (progress, row.n_scores, row.n_units)
+
+
+def rewind(row: Monitor) -> None:
+    """Put a monitor back to what it was when it was created."""
+    Alarm.objects.using(SYSTEM).filter(monitor_id=row.pk).delete()
+    row.save(using=SYSTEM)
 
 
 def new_alarm(caller: Caller, **fields: Any) -> Any:

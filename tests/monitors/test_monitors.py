@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import Caller
 from tests.evaluations.histories import insert
 from tests.factories import make_profile, ok
-from tests.monitors.shapes import BODY, MONITORS, advance, alarms, monitor, new_monitor, send, verdicts
+from tests.monitors.shapes import BODY, MONITORS, advance, alarms, fail, monitor, new_monitor, send, verdicts
 
 
 def refusals(response: Any) -> dict[str, str]:
@@ -160,3 +160,86 @@ def test_a_rise_of_a_mean_score(alice: Caller) -> None:
     (alarm,) = alarms(alice)
     assert alarm["after"] == pytest.approx(0.75, abs=0.01)
     assert "rose from 0.275 to 0.75" in alarm["summary"]
+
+
+def test_undecided_scores_are_counted(alice: Caller) -> None:
+    """They are left out of the pass rate; a monitor that reads nothing else says so."""
+    insert(alice, [1.0, 1.0, 0.0, 1.0] * 25)
+    made = new_monitor(alice)
+    assert (made["n_undecided"], made["warnings"], made["silence"]) == (0, [], None)
+    for passed in (None, True, None):
+        insert(alice, [0.5] * 19, passed=passed)
+    advance()
+    shown = monitor(alice, made["id"])
+    assert (shown["n_scores"], shown["n_units"], shown["n_undecided"]) == (57, 19, 38)
+    assert shown["warnings"] == []
+
+    insert(alice, [0.5], passed=None)
+    advance()
+    shown = monitor(alice, made["id"])
+    assert shown["warnings"] == ["no_verdicts"]
+    assert shown["silence"] == "Nothing to compare: since the last score with a verdict, 20 undecided."
+    ok(alice.patch(f"{MONITORS}/{made['id']}", {"state": "paused"}))
+    assert monitor(alice, made["id"])["warnings"] == []
+    ok(alice.patch(f"{MONITORS}/{made['id']}", {"state": "active"}))
+
+    insert(alice, [1.0])
+    advance()
+    assert monitor(alice, made["id"])["warnings"] == []
+    changed = ok(alice.patch(f"{MONITORS}/{made['id']}", {"rebaseline": True}))["monitor"]
+    assert changed["n_undecided"] == 0
+
+
+def test_failures_leave_nothing_to_compare(alice: Caller) -> None:
+    send(alice, verdicts(100, 10), app="shop")
+    made = new_monitor(alice, scope={"app": "shop"})
+    elsewhere = new_monitor(alice)
+    send(alice, verdicts(10, None), app="shop")
+    advance()
+    fail(alice, 15, app="shop")
+    fail(alice, 30, app="shop", capture="fails-only")
+    assert monitor(alice, made["id"])["warnings"] == []
+    fail(alice, 15, app="other")
+    assert monitor(alice, made["id"])["warnings"] == []
+    assert monitor(alice, elsewhere["id"])["silence"].endswith(" 20 failed.")
+    insert(alice, [0.5] * 6, passed=None, app="shop")
+    advance()
+    shown = monitor(alice, made["id"])
+    assert shown["silence"].endswith(" 6 undecided and 15 failed.")
+    assert [row["warnings"] for row in ok(alice.get(MONITORS))["monitors"]] == [["no_verdicts"]] * 2
+
+
+def test_a_limit_needs_no_baseline(alice: Caller) -> None:
+    made = new_monitor(alice, limit=0.8)
+    assert (made["limit"], made["baseline"], made["unit"]) == (0.8, None, "sample")
+    insert(alice, [1.0, 1.0, 1.0, 1.0, 0.0] * 20)
+    watched = new_monitor(alice, limit=0.8, unit="score")
+    insert(alice, [1.0, 1.0, 1.0, 1.0, 0.0] * 100)
+    advance()
+    assert alarms(alice) == []
+    insert(alice, [1.0, 0.0] * 100)
+    advance()
+    (alarm,) = alarms(alice, f"monitor_id={watched['id']}")
+    assert (alarm["before"], alarm["after"]) == (0.8, pytest.approx(0.5, abs=0.05))
+    assert alarm["summary"].startswith("The pass rate is below its limit of 80.0 %: ")
+    refused = alice.patch(f"{MONITORS}/{watched['id']}", {"rebaseline": True})
+    assert refusals(refused) == {"/rebaseline": "The monitor has a fixed limit, and no baseline."}
+    insert(alice, [1.0] * 200)
+    advance()
+    assert [row["reason"] for row in alarms(alice, f"monitor_id={watched['id']}")] == ["recovered"]
+
+
+def test_the_unit_of_a_limit_is_the_score_where_scores_are_independent(alice: Caller) -> None:
+    for sample in range(60):
+        insert(alice, [float(sample % 5 > 0)], sample_hash=sample)
+    assert new_monitor(alice, limit=0.5)["unit"] == "score"
+    for sample in range(60):
+        insert(alice, [float(sample % 3 > 0)] * 10, sample_hash=sample)
+    assert new_monitor(alice, limit=0.5)["unit"] == "sample"
+
+
+def test_a_limit_lies_within_the_range(alice: Caller) -> None:
+    for limit in (0, 1, -0.5, 80):
+        detail = "The limit must lie between 0 and 1, and be neither."
+        assert refusals(alice.post(MONITORS, BODY | {"limit": limit})) == {"/limit": detail}, limit
+    assert "/limit" in refusals(alice.post(MONITORS, BODY | {"limit": "high"}))

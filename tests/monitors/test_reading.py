@@ -17,14 +17,14 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
-from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.monitors.models import Monitor
 from evalsvc.monitors.progress import advance_monitor, advance_monitors
 from evalsvc.monitors.scores import read_news
 from evalsvc.tenancy.scope import SYSTEM
 from tests.conftest import Caller
 from tests.evaluations.histories import insert
 from tests.factories import ok
-from tests.monitors.shapes import MONITORS, advance, alarms, monitor, new_monitor
+from tests.monitors.shapes import MONITORS, advance, alarms, describe, get, monitor, new_monitor, rewind
 
 # Kills itself when all is written, and nothing is committed.
 KILLED = """
@@ -52,10 +52,6 @@ def start(caller: Caller, **fields: Any) -> Monitor:
     """Return the row of a monitor whose baseline passes nine times of ten."""
     insert(caller, ([1.0] * 9 + [0.0]) * 30)
     return get(new_monitor(caller, **fields)["id"])
-
-
-def get(id: Any) -> Monitor:
-    return Monitor.objects.using(SYSTEM).get(pk=id)
 
 
 @contextmanager
@@ -112,16 +108,18 @@ def test_a_replay_raises_the_same_alarms(alice: Caller) -> None:
         assert describe(row.pk) == (seen, first)
 
 
-def describe(id: int) -> tuple[list[tuple[int, str, Any]], Any]:
-    rows = Alarm.objects.using(SYSTEM).filter(monitor_id=id).order_by("id")
-    row = get(id)
-    return list(rows.values_list("score_id", "state", "evidence")), (row.progress, row.n_scores, row.n_units)
-
-
-def rewind(row: Monitor) -> None:
-    """Put a monitor back to what it was when it was created."""
-    Alarm.objects.using(SYSTEM).filter(monitor_id=row.pk).delete()
-    row.save(using=SYSTEM)
+def test_a_round_ends_after_a_while(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round that takes too long leaves the rest to the next one; nothing is lost, and the alarm is the same."""
+    row = start(alice)
+    insert(alice, DROP)
+    advance()
+    seen = describe(row.pk)
+    rewind(row)
+    monkeypatch.setattr("evalsvc.monitors.progress.ROUND_SECONDS", 0.0)
+    assert advance_monitors(timezone.now(), portion=30) == 30
+    assert get(row.pk).n_scores == 30
+    assert advance(portion=30) == len(DROP) - 30
+    assert describe(row.pk) == seen
 
 
 def test_a_killed_process_has_read_nothing(alice: Caller) -> None:
@@ -130,7 +128,7 @@ def test_a_killed_process_has_read_nothing(alice: Caller) -> None:
     insert(alice, DROP)
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "evalsvc.settings"}
     done = subprocess.run([sys.executable, "-c", KILLED], env=environment, capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stdout) == (-signal.SIGKILL, "1 alarm\n")
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, "1 alarm\n"), done.stderr
     assert get(row.pk).n_scores == 0
     assert alarms(alice) == []
     assert advance() == len(DROP)

@@ -24,11 +24,13 @@ from evalsvc.client import Client
 from evalsvc.client.resources.monitors import AlarmRecord, MonitorPreviewRecord, MonitorRecord
 from evalsvc.digits import digits_text, ends_text
 
+ESTIMANDS = ["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"]
 CREATE_EPILOG = """Examples:
 
 \b
 evalsvc monitors create "answers of the shop" -e exact-match --app shop
 evalsvc monitors create tone -e judge/polite --mean-run 10000 --cluster-by session
+evalsvc monitors create "nine of ten" -e exact-match --limit 0.9
 """
 
 
@@ -40,21 +42,27 @@ def history_options(command: Command) -> Command:
     @click.option("--project", help="Only the scores of this project.")
     @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Only the scores with this tag.")
     @click.option("--cluster-by", metavar="TAG", help="Tag that names a session.")
-    @click.option("--estimand", type=click.Choice(["pass_rate", "mean_score"]), help="What is watched.")
-    @click.option("--direction", type=click.Choice(["drop", "rise"]), help="Of the change; by default a drop.")
+    @click.option("--estimand", type=click.Choice(ESTIMANDS), help="What is watched.")
+    @click.option(
+        "--direction", type=click.Choice(["drop", "rise"]), help="Of the change; by default a drop, of errors a rise."
+    )
+    @click.option("--above", type=float, help="Seconds (latency) or tokens that count; else 95 % of the baseline.")
+    @click.option("--labels", metavar="CRITERIA", help="Id of the criteria that the agreement is with.")
+    @click.option("--limit", type=float, help="Of the mean or the rate, in place of a baseline: 0.9 for 90 %.")
     @click.option("--mean-run", type=click.IntRange(100), help="Units between two false alarms, on average; else 2000.")
     @click.option("--unit", type=click.Choice(["auto", "session", "sample", "score"]), help="What counts once.")
     @click.option("--baseline-scores", type=click.IntRange(50), help="The newest scores to compare with; else 1000.")
     @functools.wraps(command)
     def wrapper(
         *args: Any, name: str, evaluator: str, app: str | None, project: str | None, tags: tuple[str, ...],
-        cluster_by: str | None, estimand: str | None, direction: str | None, mean_run: int | None, unit: str | None,
+        cluster_by: str | None, estimand: str | None, direction: str | None, above: float | None,
+        labels: str | None, limit: float | None,         mean_run: int | None, unit: str | None,
         baseline_scores: int | None, **kwargs: Any,
     ) -> Any:  # fmt: skip
         scope = drop_none(app=app, project=project, tags=read_key_values(tags, "--tag") or None)
         history = drop_none(
-            scope=scope or None, cluster_by=cluster_by, estimand=estimand, direction=direction, mean_run=mean_run,
-            unit=unit, baseline_scores=baseline_scores,
+            scope=scope or None, cluster_by=cluster_by, estimand=estimand, direction=direction, above=above,
+            labels=labels, limit=limit, mean_run=mean_run, unit=unit, baseline_scores=baseline_scores,
         )  # fmt: skip
         return command(*args, history={"name": name, "evaluator": evaluator, **history}, **kwargs)
 
@@ -208,23 +216,30 @@ def _find(client: Client, text: str) -> str:
 
 
 def _finish(monitor: MonitorRecord, report: Report) -> None:
-    report.finish({"monitor": monitor.raw}, [monitor_line(monitor), *history_lines(monitor)])
+    silence = [f"  {monitor.silence}"] if monitor.silence else []
+    report.finish({"monitor": monitor.raw}, [monitor_line(monitor), *history_lines(monitor), *silence])
 
 
 def monitor_line(monitor: MonitorRecord) -> str:
     """Return a monitor with its alarm."""
     alarm = f", alarm {monitor.alarm_id}" if monitor.alarm_id else ""
-    counts = f"{monitor.n_scores} scores read"
-    return f"{monitor.name}: {monitor.state}, {counts}{alarm}; monitor {monitor.id}"
+    undecided = f", {monitor.n_undecided} of them undecided" if monitor.n_undecided else ""
+    counts = f"{monitor.n_scores} scores read{undecided}"
+    silent = ", nothing to compare" if monitor.silence else ""
+    return f"{monitor.name}: {monitor.state}, {counts}{silent}{alarm}; monitor {monitor.id}"
 
 
 def history_lines(monitor: MonitorPreviewRecord) -> Iterator[str]:
     """Yield what a monitor watches, and the baseline that it compares with."""
-    what = monitor.estimand.replace("_", " ")
+    above = "" if monitor.above is None else f" above {digits_text(monitor.above, 3)}"
+    what = monitor.estimand.replace("_", " ") + above
     yield f"  watches {monitor.evaluator_id} ({monitor.profile_name}) for a {monitor.direction} of the {what}"
-    baseline, ends = monitor.baseline, ends_text(monitor.baseline["lower"], monitor.baseline["upper"])
-    n = f"{baseline['n_scores']} scores, {baseline['n_units']} {monitor.unit}s"
-    yield f"  baseline {digits_text(baseline['mean'], 3)} {ends} at 95 %, n = {n}"
+    if (baseline := monitor.baseline) is None:
+        yield f"  limit {digits_text(monitor.limit or 0.0, 3)}, without a baseline"
+    else:
+        n = f"{baseline['n_scores']} scores, {baseline['n_units']} {monitor.unit}s"
+        ends = ends_text(baseline["lower"], baseline["upper"])
+        yield f"  baseline {digits_text(baseline['mean'], 3)} {ends} at 95 %, n = {n}"
     yield f"  mean run: {monitor.mean_run} {monitor.unit}s between two false alarms, at least"
 
 

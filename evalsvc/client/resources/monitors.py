@@ -18,7 +18,7 @@ ROWS_A_PAGE = 100
 
 @dataclass(frozen=True, kw_only=True)
 class MonitorPreviewRecord(ServiceObject):
-    """What a monitor watches, and the baseline that it compares with."""
+    """What a monitor watches, and the baseline that it compares with; None with a `limit`."""
 
     evaluator_id: str
     profile_name: str
@@ -28,12 +28,18 @@ class MonitorPreviewRecord(ServiceObject):
     direction: str = "drop"
     mean_run: int = 0
     unit: str = "score"
-    baseline: Mapping[str, Any] = field(default_factory=dict)
+    above: float | None = None
+    labels: str | None = None
+    limit: float | None = None
+    baseline: Mapping[str, Any] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitorRecord(MonitorPreviewRecord):
-    """A monitor. `alarm_id` is its alarm that is not resolved; the counts are from the baseline on."""
+    """A monitor. `alarm_id` is its alarm that is not resolved; the counts are from the baseline on.
+
+    `silence` says in words that the newest evaluations are undecided or have failed: there is nothing to compare.
+    """
 
     id: str
     name: str
@@ -41,6 +47,9 @@ class MonitorRecord(MonitorPreviewRecord):
     alarm_id: str | None = None
     n_scores: int = 0
     n_units: int = 0
+    n_undecided: int = 0
+    warnings: Sequence[str] = ()
+    silence: str | None = None
     baseline_at: str = ""
     advanced_at: str | None = None
     created_at: str = ""
@@ -87,7 +96,7 @@ class MonitorsApi:
         """Freeze the newest scores of a history as a baseline, and watch the scores from now on.
 
         `evaluator` is `evaluator` or `evaluator/profile`. `options` are `scope`, `estimand`, `direction`, `mean_run`,
-        `cluster_by`, `unit` and `baseline_scores`, as in the API.
+        `cluster_by`, `unit`, `limit`, `above`, `labels` and `baseline_scores`, as in the API.
         """
         return _monitor(self._transport.post(PATH, _build_body(name, evaluator, options)))
 

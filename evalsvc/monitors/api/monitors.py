@@ -10,10 +10,10 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.monitors import services
-from evalsvc.monitors.answers import MonitorAnswer, MonitorPage, MonitorPreview, monitor_out, preview_out
+from evalsvc.monitors.answers import MonitorAnswer, MonitorPage, MonitorPreview, list_monitors_out, preview_out
 from evalsvc.monitors.bodies import MonitorBody, MonitorChanges, MonitorsQuery
 from evalsvc.monitors.models import Monitor
-from evalsvc.monitors.selectors import find_unresolved, get_monitor, list_monitors
+from evalsvc.monitors.selectors import get_monitor, list_monitors
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import AnswerShape, answer_with, answers_with, reference
 from evalsvc.rest.bodies.parsers import decode, read_body
@@ -29,7 +29,8 @@ class MonitorPreviewAnswer(AnswerShape):
 
 
 def _answer(monitor: Monitor) -> MonitorAnswer:
-    return MonitorAnswer(monitor=monitor_out(monitor, find_unresolved([monitor]).get(monitor.pk)))
+    (shown,) = list_monitors_out([monitor])
+    return MonitorAnswer(monitor=shown)
 
 
 class MonitorsView(AccountView):
@@ -47,9 +48,7 @@ class MonitorsView(AccountView):
         rows = list_monitors(account=self.account, state=query.get("state"), evaluator=query.get("evaluator"))
         of = f"monitors:{self.account.pk}"
         monitors, cursor = page(rows, limit=query["limit"], cursor=query.get("cursor"), of=of)
-        alarms = find_unresolved(monitors)
-        shown = [monitor_out(monitor, alarms.get(monitor.pk)) for monitor in monitors]
-        return Response(MonitorPage(monitors=shown, next_cursor=cursor))
+        return Response(MonitorPage(monitors=list_monitors_out(monitors), next_cursor=cursor))
 
     @extend_schema(
         operation_id="create_monitor",

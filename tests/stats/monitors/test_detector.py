@@ -257,3 +257,34 @@ def test_a_monitor_on_the_edge_of_its_range_cannot_drop() -> None:
 
     assert index is None
     assert replace(state, wealth=()).evidence == 0
+
+
+def test_a_share_above_the_quantile_of_the_baseline_keeps_the_mean_run() -> None:
+    """The 95 % quantile of 300 latencies is as uncertain as a mean of 0 and 1: runs are followed to five times 2000."""
+    runs = []
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 300])
+        quiet = rng.lognormal(0.0, 0.5, 300)
+        above = np.sort(quiet)[284]
+        baseline = measure_baseline((quiet > above).astype(float))
+        state, index = start_monitor(baseline, direction="rise", mean_run=2000), None
+        while index is None and state.n < 10_000:
+            state, index = advance(baseline, state, (rng.lognormal(0.0, 0.5, 1000) > above).astype(float))
+        runs.append(min(state.n, 10_000))
+
+    assert np.mean(runs) >= 2000
+    assert np.mean(np.array(runs) < 200) <= 0.2
+
+
+@pytest.mark.parametrize("direction", ["drop", "rise"])
+def test_a_mean_on_its_limit_keeps_the_mean_run(direction: Direction) -> None:
+    limit = 0.9 if direction == "drop" else 0.05
+    baseline, runs = limit_baseline(limit), []
+    for seed in range(60):
+        state, index = start_monitor(baseline, direction=direction, mean_run=500), None
+        for piece in range(5):
+            if index is None:
+                state, index = advance(baseline, state, binary(limit, 1000, 1000 * seed + piece))
+        runs.append(state.n)
+
+    assert np.mean(runs) >= 500

@@ -19,10 +19,10 @@ from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, first_part, populate_fields, read_fields
 from evalsvc.evaluations.history.read import list_histories
-from evalsvc.monitors.answers import MonitorPreview, preview_out
+from evalsvc.monitors.answers import MonitorPreview, describe_estimand, preview_out
 from evalsvc.monitors.bodies import MEAN_RUN, MEAN_RUNS, MonitorBody
 from evalsvc.monitors.models import Monitor
-from evalsvc.monitors.services import build_monitor, create_monitor
+from evalsvc.monitors.services import build_monitor, create_monitor, list_binary_criteria
 from evalsvc.rest.bodies.located import locate_error
 from evalsvc.rest.bodies.scalars import is_bigint
 from evalsvc.rest.problems import FieldError, Invalid, Problem
@@ -30,7 +30,7 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem
 MOST_HISTORIES = 100
 EXAMPLE = {"name": "answers of the shop", "evaluator": "exact-match", "scope": {"app": "shop"}}
 FIELDS = {"criteria": "profile", "scope": "app"}
-SHOWN = ("evaluator", "profile", "app", "estimand", "direction", "mean_run", "name")
+SHOWN = ("evaluator", "profile", "app", "estimand", "direction", "above", "labels", "limit", "mean_run", "name")
 """The fields of the form; an error of the body that is of none of them stands above it."""
 MISSING = "baseline_scores"
 
@@ -77,13 +77,23 @@ def _parse_form(values: Mapping[str, str]) -> MonitorBody:
         "criteria": texts["profile"] or None,
         "scope": {"app": texts["app"]} if texts["app"] else None,
         "estimand": texts["estimand"] or None,
-        "direction": texts["direction"] or Monitor.Direction.DROP.value,
+        "direction": texts["direction"] or None,
+        "above": _parse_number("above", texts["above"]),
+        "labels": texts["labels"] or None,
+        "limit": _parse_number("limit", texts["limit"]),
         "mean_run": int(mean_run),
     }
     try:
         return msgspec.convert(body, MonitorBody)
     except msgspec.ValidationError as exc:
         raise Invalid(locate_error(str(exc))) from None
+
+
+def _parse_number(name: str, text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise Invalid(FieldError(f"/{name}", "Enter a number.")) from None
 
 
 def _get_field(pointer: str) -> str:
@@ -106,7 +116,7 @@ def _form(
         "refused": errors.get("", ""),
         "missing": errors.get(MISSING, ""),
         "preview": preview,
-        "what": Monitor.Estimand(preview.estimand).label.lower() if preview else "",
+        "what": describe_estimand(preview.estimand, preview.above) if preview else "",
         "number": baseline_number(preview) if preview else None,
         "call": ApiCall("POST", "/v1/monitors", body=EXAMPLE),
     }
@@ -129,8 +139,25 @@ def _build_fields(account: Account) -> list[FormField]:
             options=[("", "default of the evaluator"), *((value, label.lower()) for value, label in ESTIMANDS)],
         ),
         FormField(
-            "direction", "Alert on", "select", "drop", [(value, f"a {label.lower()}") for value, label in DIRECTIONS]
+            "direction",
+            "Alert on",
+            "select",
+            options=[("", "default of the metric"), *((value, f"a {label.lower()}") for value, label in DIRECTIONS)],
+            help="Default: a rise of undecided, failed, slow and long evaluations, else a drop.",
         ),
+        FormField(
+            "above",
+            "Slow or many tokens",
+            help="Seconds of the evaluator, or tokens of its judge. Default: more than 95 % of the baseline have.",
+        ),
+        FormField(
+            "labels",
+            "Labels",
+            "select",
+            options=[("", "none"), *((str(row.pk), row.name) for row in list_binary_criteria(account))],
+            help="Of people, for the agreement.",
+        ),
+        FormField("limit", "Limit", help="Such as 0.9 for 90 %. Default: none, the newest scores are the baseline."),
         FormField(
             "mean_run",
             "Units between false alarms",

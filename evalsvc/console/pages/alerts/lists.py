@@ -17,10 +17,10 @@ from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.numbers import Number
 from evalsvc.digits import percent_text
-from evalsvc.monitors.answers import AlarmOut, MonitorOut, alarm_out, monitor_out
+from evalsvc.monitors.answers import AlarmOut, MonitorOut, alarm_out, list_monitors_out
 from evalsvc.monitors.engine import get_evidence
 from evalsvc.monitors.models import Alarm, Monitor
-from evalsvc.monitors.selectors import UNRESOLVED, find_unresolved, list_alarms, list_monitors
+from evalsvc.monitors.selectors import UNRESOLVED, list_alarms, list_monitors
 from evalsvc.rest.answering.pagination import page
 
 ON_A_PAGE = 25
@@ -95,10 +95,9 @@ def build_alarm_rows(account: Account, alarms: Iterable[Alarm]) -> list[AlarmRow
 
 
 def _build_monitor_rows(account: Account, monitors: list[Monitor]) -> list[MonitorRow]:
-    alarms, histories = find_unresolved(monitors), describe_histories(account, monitors)
+    histories = describe_histories(account, monitors)
     rows = []
-    for monitor in monitors:
-        shown = monitor_out(monitor, alarms.get(monitor.pk))
+    for monitor, shown in zip(monitors, list_monitors_out(monitors), strict=True):
         number = baseline_number(shown)
         evidence = percent_text(get_evidence(monitor))
         rows.append(MonitorRow(shown, histories[monitor.pk], history_address(monitor), number, evidence))

@@ -47,6 +47,7 @@ def alarm_page(request: PageRequest, id: int) -> HttpResponse:
         "history": describe_histories(account, [alarm.monitor])[alarm.monitor_id],
         "history_href": history_address(alarm.monitor, split_at=ends["at"]),
         "ends": ends,
+        "has_limit": alarm.monitor.limit is not None,
         "before": _build_before(alarm, shown),
         "after": Number(shown.after, n=shown.n_units, aside=AFTER),
         "slices": PageTable("Slices that moved most", SLICES, [_slice_row(row) for row in shown.slices]),
@@ -61,7 +62,7 @@ def alarm_page(request: PageRequest, id: int) -> HttpResponse:
 
 def _build_before(alarm: Alarm, shown: AlarmOut) -> Number:
     """Return the mean of the baseline, with its interval unless the monitor has another baseline since."""
-    if alarm.monitor.baseline_at > alarm.opened_at:
+    if alarm.monitor.limit is None and alarm.monitor.baseline_at > alarm.opened_at:
         return Number(shown.before, aside="the baseline then; the monitor has a new one")
     return baseline_number(preview_out(alarm.monitor))
 

@@ -33,7 +33,7 @@ def _describe_history(monitor: Monitor, names: Mapping[str, str]) -> str:
 def history_address(monitor: Monitor, *, split_at: datetime | None = None) -> str:
     """Return the URL of a monitor's history; with `split_at`, compared with what was before."""
     query: dict[str, object] = {"evaluator": monitor.evaluator_id, "profile": monitor.profile_name}
-    query |= {"of": OF[Monitor.Estimand(monitor.estimand)], "cluster_by": monitor.cluster_by}
+    query |= {"of": OF.get(Monitor.Estimand(monitor.estimand)), "cluster_by": monitor.cluster_by}
     for kind, value in monitor.scope.items() if isinstance(monitor.scope, Mapping) else ():
         if isinstance(value, Mapping):
             query |= {f"scope.{kind}.{key}": text for key, text in value.items()}
@@ -44,8 +44,10 @@ def history_address(monitor: Monitor, *, split_at: datetime | None = None) -> st
 
 
 def baseline_number(shown: MonitorPreview) -> Number:
-    """Return a monitor's baseline with its interval."""
+    """Return a monitor's baseline with its interval, or its limit."""
     baseline = shown.baseline
+    if baseline is None:
+        return Number(shown.limit, aside="fixed limit")
     counted = "" if baseline.unit == Monitor.Unit.SCORE else f"{baseline.unit}s of {baseline.n_scores} scores"
     return Number(
         baseline.mean, baseline.lower, baseline.upper, n=baseline.n_units, level=LEVEL, covers="new_data", aside=counted
