@@ -77,13 +77,14 @@ def preview_rule(
             if len(spans) < PREVIEW_PORTION:
                 break
             below = spans[-1].pk
-    return [_preview(candidate, mapping, evaluators or STAND_IN) for candidate in found[:PREVIEW_SPANS]], n_read
+    return [preview_span(candidate, mapping, evaluators) for candidate in found[:PREVIEW_SPANS]], n_read
 
 
-def _preview(candidate: CandidateSpan, mapping: SpanMapping, evaluators: list[Any]) -> PreviewedSpan:
+def preview_span(candidate: CandidateSpan, mapping: SpanMapping, evaluators: list[Any] | None = None) -> PreviewedSpan:
+    """Return the sample that a mapping makes of a span, or why there is none."""
     try:
         sample = build_sample(mapping, candidate)
-        check_body(build_body(sample, candidate, evaluators=evaluators, app=None, tags={}))
+        check_body(build_body(sample, candidate, evaluators=evaluators or STAND_IN, app=None, tags={}))
     except Unmappable as exc:
         return PreviewedSpan(candidate.span, None, exc.reason, exc.detail)
     return PreviewedSpan(candidate.span, sample, None, None)
