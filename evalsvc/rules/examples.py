@@ -18,7 +18,7 @@ from evalsvc.datasets.selectors import get_version
 from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.bodies import Sampling, SpanFilter, SpanMapping
-from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, read_candidates
+from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, read_candidates, read_contents
 from evalsvc.rules.models import RuleSpan
 from evalsvc.rules.refs import FIELDS, PORTION, SpanRef, cut_portions
 from evalsvc.rules.samples import describe_problem
@@ -126,18 +126,18 @@ def add_matching_spans(
 
 def add_span(
     *, account: Account, dataset: Dataset | str, span: Span, actor: str
-) -> tuple[DatasetVersion, bool, SpanAdditions]:
-    """Add one span, as above: whatever it is, a person has asked for it."""
+) -> tuple[DatasetVersion, SpanAdditions]:
+    """Add one span that a person has chosen, as above; returns the newest version, and what became of the span."""
     additions = SpanAdditions(n_read=1)
     with account_scope(account.pk):
         target = lock_target(account, dataset)
-        for candidate in read_candidates(account.pk, [span]):
-            if _list_stored(account, target, [build_key(span.trace_id, span.span_id)]):
-                additions.n_unchanged += 1
-            else:
-                additions.add(preview_span(candidate, SpanMapping()), candidate)
-        version, is_new = _add(account, target, additions, actor)
-    return version, is_new, additions
+        (candidate,) = read_contents(account.pk, [span])
+        if _list_stored(account, target, [build_key(span.trace_id, span.span_id)]):
+            additions.n_unchanged = 1
+        else:
+            additions.add(preview_span(candidate, SpanMapping()), candidate)
+        version, _ = _add(account, target, additions, actor)
+    return version, additions
 
 
 def _add(account: Account, target: Dataset | str, additions: SpanAdditions, actor: str) -> tuple[DatasetVersion, bool]:
