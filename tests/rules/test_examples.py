@@ -71,7 +71,7 @@ def test_spans_without_a_sample_are_counted_as_a_preview_does(alice: Caller) -> 
         answered(None, gen_ai__input__messages="{broken"),
         answered("Bo.", pages=7),
     )
-    parts = {"mapping": {"contexts": "/attributes/pages"}}
+    parts: dict[str, Any] = {"mapping": {"contexts": "/attributes/pages"}}
     preview = ok(alice.post(f"{RULES}/preview", parts))["spans"]
     answer = add(alice, **parts)
     reasons = {row["span_id"]: row["reason"] for row in preview if row["reason"]}

@@ -74,10 +74,12 @@ class SpanExamplesView(AccountView):
         return Response(_build_answer(version_out(version), version.dataset_id, is_new, additions))
 
     def _find_dataset(self, body: SpanExamplesBody) -> Dataset | str:
-        if (body.dataset_name is None) == (body.dataset_id is None):
+        if body.dataset_id is not None and body.dataset_name is None:
+            return get_dataset(account=self.account, id=body.dataset_id)
+        if body.dataset_name is None or body.dataset_id is not None:
             field = "dataset_name" if body.dataset_name is None else "dataset_id"
             raise Invalid(FieldError(f"/{field}", "Send one of dataset_name, dataset_id."))
-        return body.dataset_name or get_dataset(account=self.account, id=body.dataset_id)
+        return body.dataset_name
 
 
 def _build_query(body: SpanExamplesBody) -> SpanQuery:
