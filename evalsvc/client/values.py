@@ -134,3 +134,8 @@ def to_evaluator_text(value: object) -> str | None:
     if isinstance(value, Mapping) and len(value) == 1:
         return to_evaluator_text(next(iter(value.values())))
     return json.dumps(to_json(value), ensure_ascii=False)
+
+
+def to_iso(moment: str | datetime) -> str:
+    """Return a time as bodies have it; a text stays as it is."""
+    return moment.isoformat() if isinstance(moment, datetime) else moment

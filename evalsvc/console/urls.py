@@ -20,6 +20,7 @@ from evalsvc.console.pages.playground import urls as playground
 from evalsvc.console.pages.profiles import urls as profiles
 from evalsvc.console.pages.rankings import urls as rankings
 from evalsvc.console.pages.reviews import urls as reviews
+from evalsvc.console.pages.rules import urls as rules
 from evalsvc.console.pages.signin import urls as signin
 from evalsvc.console.pages.traces import urls as traces
 from evalsvc.console.pages.webhooks import urls as webhooks
@@ -38,6 +39,7 @@ AREAS = [
     *profiles.urlpatterns,
     *playground.urlpatterns,
     *traces.urlpatterns,
+    *rules.urlpatterns,
     *kit.urlpatterns,
     *compare.urlpatterns,
     *datasets.urlpatterns,

@@ -8,12 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.datasets.extension import extend_dataset
-from evalsvc.datasets.importers.reader import read_examples
+from evalsvc.datasets.extension import add_to_target, lock_target
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.recorded import REASONS, LeftOut, build_record
 from evalsvc.datasets.selectors import get_version
-from evalsvc.datasets.services import create_dataset, validate_name
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.telemetry.sessions.recordings import Recording
 from evalsvc.tenancy.scope import account_scope
@@ -66,19 +64,14 @@ def add_conversations(
     is new, and what became of each. Raises Invalid where nothing can be added to a new dataset.
     """
     with account_scope(account.pk):
-        if isinstance(dataset, str):
-            name = validate_name(dataset)
-            dataset = Dataset.objects.filter(account=account, name=name).first() or name
-        if isinstance(dataset, Dataset):
-            # Two calls at once: the second waits, and finds what the first has added.
-            Dataset.objects.select_for_update().filter(account=account, pk=dataset.pk).first()
+        target = lock_target(account, dataset)
         ids = list(dict.fromkeys([*asked, *(recording.id for recording in recordings)]))
-        stored = _load_stored(account, dataset, ids) if isinstance(dataset, Dataset) else {}
+        stored = _load_stored(account, target, ids) if isinstance(target, Dataset) else {}
         additions = _collect(account, ids, {recording.id: recording for recording in recordings}, stored, options, now)
-        if isinstance(dataset, Dataset):
-            version, is_new = _extend(account, dataset, additions.records, actor)
-        else:
-            version, is_new = _create(account, dataset, additions, actor), True
+        if isinstance(target, str) and not additions.records:
+            why = additions.describe_left_out()
+            raise Invalid(FieldError("", f"No conversation can be added: {why}." if why else "No conversations match."))
+        version, is_new = add_to_target(account=account, target=target, examples=additions.records, actor=actor)
     return version, is_new, additions
 
 
@@ -136,20 +129,3 @@ def _choose(
 def _keep_annotations(record: dict[str, Any], example: Example) -> dict[str, Any]:
     """Return the example of a conversation that went on, with what people have added to the one before it."""
     return {**record, "expected": example.expected, "metadata": {**example.metadata, **record["metadata"]}}
-
-
-def _extend(
-    account: Account, dataset: Dataset, records: Sequence[Mapping[str, Any]], actor: str
-) -> tuple[DatasetVersion, bool]:
-    if not records:
-        return get_version(account=account, dataset_id=dataset.pk), False
-    return extend_dataset(account=account, dataset=dataset, examples=records, actor=actor)
-
-
-def _create(account: Account, name: str, additions: Additions, actor: str) -> DatasetVersion:
-    if not additions.records:
-        why = additions.describe_left_out()
-        detail = f"No conversation can be added: {why}." if why else "No conversations match."
-        raise Invalid(FieldError("", detail))
-    rows = read_examples(additions.records)
-    return create_dataset(account=account, name=name, rows=rows, format="json", actor=actor)

@@ -15,7 +15,7 @@ from evalsvc.datasets.importers.rows import ExampleRow, row_of_fields
 from evalsvc.datasets.limits import get_upload_limits
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version, list_examples
-from evalsvc.datasets.services import add_version
+from evalsvc.datasets.services import add_version, create_dataset, validate_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope
 
@@ -37,6 +37,31 @@ def extend_dataset(
             raise Invalid(FieldError("/examples", f"The dataset has {newest.n_examples} examples: upload a version."))
         rows = list_examples(account=account, version=newest).iterator(chunk_size=500)
         return _added(account, newest, _join_rows(rows, added), actor)
+
+
+def lock_target(account: Account, dataset: Dataset | str) -> Dataset | str:
+    """Return a dataset, locked until the end of the transaction; the checked name, where none of that name exists.
+
+    Two calls at once: the second waits, and finds what the first has added. Within the account's scope.
+    """
+    if isinstance(dataset, str):
+        name = validate_name(dataset)
+        dataset = Dataset.objects.filter(account=account, name=name).first() or name
+    if isinstance(dataset, Dataset):
+        Dataset.objects.select_for_update().filter(account=account, pk=dataset.pk).first()
+    return dataset
+
+
+def add_to_target(
+    *, account: Account, target: Dataset | str, examples: Sequence[Mapping[str, Any]], actor: str
+) -> tuple[DatasetVersion, bool]:
+    """Add examples to a locked dataset, or create the one that is named; the newest version, and whether it is new."""
+    if isinstance(target, str):
+        rows = read_examples(examples, limits=get_upload_limits())
+        return create_dataset(account=account, name=target, rows=rows, format="json", actor=actor), True
+    if not examples:
+        return get_version(account=account, dataset_id=target.pk), False
+    return extend_dataset(account=account, dataset=target, examples=examples, actor=actor)
 
 
 def edit_dataset(

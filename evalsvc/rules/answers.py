@@ -10,6 +10,7 @@ from msgspec import Meta
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, build_enum, build_shape
 from evalsvc.rules.bodies import Sampling
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
+from evalsvc.rules.readers import read_sampling
 from evalsvc.rules.scorer import COUNTERS
 from evalsvc.rules.selectors import PreviewedSpan
 from evalsvc.tenancy.scope import EPOCH
@@ -131,7 +132,7 @@ def build_rule(rule: Rule) -> RuleOut:
         rule,
         RuleOut,
         id=str(rule.pk),
-        sampling=Sampling(rule.rate, rule.sample_by),  # type: ignore[arg-type]
+        sampling=read_sampling(rule),
         n_dropped=DroppedSpans(**{str(reason): getattr(rule, column) for reason, column in COUNTERS.items()}),
         complete_until=EPOCH + timedelta(milliseconds=rule.watermark >> 22),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 from rest_framework import serializers
 
+from evalsvc.datasets.models import MAX_NAME
 from evalsvc.evaluations.wire.request import KnownRef
 from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.telemetry.attributes import KIND_WORDS
@@ -15,6 +17,8 @@ from evalsvc.telemetry.attributes import KIND_WORDS
 MOST_EVALUATORS = 20
 MOST_ATTRIBUTES = 20
 LARGEST_CAP = 1_000_000
+MAX_EXAMPLES = 500
+"""That one call adds to a dataset."""
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
 Names = Name | Annotated[list[Name], Meta(min_length=1, max_length=50)]
 Pointer = Annotated[str, Meta(pattern="^/", max_length=500)]
@@ -103,6 +107,19 @@ class BackfillBody(Struct, forbid_unknown_fields=True):
 
     since: Annotated[datetime, Meta(tz=True)]
     until: Annotated[datetime, Meta(tz=True)]
+
+
+class SpanExamplesBody(Struct, forbid_unknown_fields=True):
+    """What POST /v1/datasets/spans takes: which stored spans, and the dataset that gets them."""
+
+    dataset_name: Annotated[str, Meta(min_length=1, max_length=MAX_NAME)] | None = None
+    dataset_id: uuid.UUID | None = None
+    filter: SpanFilter | None = None
+    mapping: SpanMapping | None = None
+    sampling: Sampling | None = None
+    since: Annotated[datetime, Meta(tz=True)] | None = None
+    until: Annotated[datetime, Meta(tz=True)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MAX_EXAMPLES)] = 100
 
 
 class RulesQuery(serializers.Serializer[object]):

@@ -69,8 +69,12 @@ def _list(values: Any) -> Sequence[Any]:
 def read_candidates(account_id: int, spans: Sequence[Span]) -> list[CandidateSpan]:
     """Return spans with what they say, without those that an evaluator has sent. Within the account's scope."""
     own = find_own(account_id, spans)
-    kept = [span for span in spans if span.pk not in own]
-    candidates = [CandidateSpan(span, read_span(span.attributes, span.events, name=span.name)) for span in kept]
+    return read_contents(account_id, [span for span in spans if span.pk not in own])
+
+
+def read_contents(account_id: int, spans: Sequence[Span]) -> list[CandidateSpan]:
+    """Return all spans with what they say, also in their logs. Within the account's scope."""
+    candidates = [CandidateSpan(span, read_span(span.attributes, span.events, name=span.name)) for span in spans]
     silent = [row.span for row in candidates if row.content.output is None and not row.content.tool_calls]
     logs = _load_logs(account_id, silent)
     return [_add_logs(candidate, logs) for candidate in candidates]

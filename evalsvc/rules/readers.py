@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.rules.bodies import SpanFilter, SpanMapping
+from evalsvc.rules.bodies import Sampling, SpanFilter, SpanMapping
 from evalsvc.rules.models import Rule
 from evalsvc.rules.samples import RULE_TAG
 
@@ -31,3 +31,8 @@ def read_parts(rule: Rule) -> RuleParts:
         rule.evaluators,
         {**rule.tags, RULE_TAG: rule.name},
     )
+
+
+def read_sampling(rule: Rule) -> Sampling:
+    """Return which share of the traces or sessions a rule draws."""
+    return Sampling(rule.rate, "session" if rule.sample_by == Rule.Unit.SESSION else "trace")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from evalsvc.accounts.models import Account
 from evalsvc.rest.edge.time_limit import in_time
@@ -18,7 +18,8 @@ from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
 
 PREVIEW_SPANS = 10
-PREVIEW_READS, PREVIEW_PORTION = 500, 50
+PREVIEW_PORTIONS = (50, 450)
+"""Spans that are read at once: few are enough where most match."""
 STAND_IN = [{"evaluator": "exact-match"}]
 """An evaluator for the preview of a rule that names none yet."""
 
@@ -36,6 +37,12 @@ class PreviewedSpan:
 def list_rules(*, account: Account) -> QuerySet[Rule]:
     """Return the rules of an account."""
     return Rule.objects.filter(account=account)
+
+
+def list_rules_with_activity(*, account: Account) -> QuerySet[Rule]:
+    """Return the rules of an account, each with `last_span_at`: when it last scored or dropped a span, or None."""
+    newest = RuleSpan.objects.filter(account=account, rule=OuterRef("pk")).order_by("-id")
+    return list_rules(account=account).annotate(last_span_at=Subquery(newest.values("created_at")[:1]))
 
 
 def get_rule(*, account: Account, id: int, lock: bool = False) -> Rule:
@@ -66,24 +73,24 @@ def preview_rule(
     Raises Problem `search_too_slow`. Within the account's scope.
     """
     found: list[CandidateSpan] = []
-    n_read, below = 0, None
+    n_read = 0
+    rows = Span.objects.filter(build_condition(wanted), account=account).order_by("-id")
     with in_time(TIMEOUT_SECONDS, what="The preview"):
-        while len(found) < PREVIEW_SPANS and n_read < PREVIEW_READS:
-            rows = Span.objects.filter(build_condition(wanted), account=account)
-            rows = rows if below is None else rows.filter(id__lt=below)
-            spans = list(rows.order_by("-id")[:PREVIEW_PORTION])
+        for portion in PREVIEW_PORTIONS:
+            spans = list(rows[:portion])
             n_read += len(spans)
             found += [row for row in read_candidates(account.pk, spans) if is_match(wanted, row)]
-            if len(spans) < PREVIEW_PORTION:
+            if len(spans) < portion or len(found) >= PREVIEW_SPANS:
                 break
-            below = spans[-1].pk
-    return [_preview(candidate, mapping, evaluators or STAND_IN) for candidate in found[:PREVIEW_SPANS]], n_read
+            rows = rows.filter(id__lt=spans[-1].pk)
+    return [preview_span(candidate, mapping, evaluators) for candidate in found[:PREVIEW_SPANS]], n_read
 
 
-def _preview(candidate: CandidateSpan, mapping: SpanMapping, evaluators: list[Any]) -> PreviewedSpan:
+def preview_span(candidate: CandidateSpan, mapping: SpanMapping, evaluators: list[Any] | None = None) -> PreviewedSpan:
+    """Return the sample that a mapping makes of a span, or why there is none."""
     try:
         sample = build_sample(mapping, candidate)
-        check_body(build_body(sample, candidate, evaluators=evaluators, app=None, tags={}))
+        check_body(build_body(sample, candidate, evaluators=evaluators or STAND_IN, app=None, tags={}))
     except Unmappable as exc:
         return PreviewedSpan(candidate.span, None, exc.reason, exc.detail)
     return PreviewedSpan(candidate.span, sample, None, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import connections
@@ -15,16 +14,16 @@ from django.db.models.functions import Now
 from evalsvc.rules.candidates import build_condition, is_match, read_candidates
 from evalsvc.rules.horizon import read_horizon
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
-from evalsvc.rules.readers import read_parts
+from evalsvc.rules.readers import read_parts, read_sampling
+from evalsvc.rules.refs import FIELDS, PORTION, SpanRef, cut_portions
 from evalsvc.rules.sampling import is_drawn
 from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
 from evalsvc.telemetry.models import Span
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
 
 LEASE_SECONDS, LONGEST_SECONDS = 60, 20.0
-PAGE, PORTION = 500, 100
-"""Spans that are looked at by their ids, and spans that are read at once."""
-PORTION_BYTES = 4 * 1024 * 1024
+PAGE = 500
+"""Spans that are looked at by their ids."""
 REVISIT_HOURS = 1
 LATE_LOGS_HOURS = 1 / 12
 CLAIM = """
@@ -63,21 +62,6 @@ JOIN telemetry_span s ON s.account_id = r.account_id AND s.trace_id = r.trace_id
 WHERE l.account_id = %s AND r.reason = 'no_output' AND l.id > r.id AND l.id >= {HOUR_AGO}
 GROUP BY s.id ORDER BY s.id DESC LIMIT %s
 """  # noqa: S608  an expression of ours
-
-
-@dataclass(frozen=True, slots=True)
-class SpanRef:
-    """A span by what sampling and paging need of it."""
-
-    id: int
-    trace_id: str
-    span_id: str
-    conversation_id: str | None
-    started_at: Any
-    n_bytes: int
-
-
-FIELDS = ("id", "trace_id", "span_id", "conversation_id", "started_at", "n_bytes")
 
 
 def list_due_rules() -> list[tuple[int, int]]:
@@ -120,6 +104,7 @@ class RuleWorker:
         self._rule, self._token, self._until = rule, token, until
         self._filter = read_parts(rule).filter
         self._condition = build_condition(self._filter)
+        self._sampling = read_sampling(rule)
         self._scorer = Scorer(rule, token, enqueue)
 
     def run(self) -> bool:
@@ -157,12 +142,13 @@ class RuleWorker:
 
     def _score_refs(self, refs: Sequence[SpanRef]) -> None:
         """Score those that are drawn and not done, a portion at a time, and keep the lease."""
-        drawn = [ref for ref in refs if is_drawn(self._rule, ref.trace_id, ref.conversation_id)]
-        for portion in _cut_portions(self._drop_done(drawn)):
+        drawn = [ref for ref in refs if is_drawn(self._rule.pk, self._sampling, ref.trace_id, ref.conversation_id)]
+        for portion in cut_portions(self._drop_done(drawn)):
             with account_scope(self._rule.account_id):
                 if _claim(self._rule.account_id, self._rule.pk, self._token, held=self._token) is None:
                     raise LostLease
-                spans = list(Span.objects.filter(account=self._rule.account_id, id__in=portion).order_by("id"))
+                ids = [ref.id for ref in portion]
+                spans = list(Span.objects.filter(account=self._rule.account_id, id__in=ids).order_by("id"))
                 candidates = read_candidates(self._rule.account_id, spans)
             self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])
 
@@ -219,16 +205,3 @@ class RuleWorker:
             if not is_full:
                 return False
         return True
-
-
-def _cut_portions(refs: Sequence[SpanRef]) -> list[list[int]]:
-    """Return the ids of spans in portions that are read at once."""
-    portions: list[list[int]] = []
-    n_bytes = 0
-    for ref in refs:
-        if not portions or len(portions[-1]) >= PORTION or n_bytes + ref.n_bytes > PORTION_BYTES:
-            portions.append([])
-            n_bytes = 0
-        portions[-1].append(ref.id)
-        n_bytes += ref.n_bytes
-    return portions

@@ -49,6 +49,15 @@ def get_trace(*, account: Account, trace_id: str, limit: int, offset: int) -> Tr
     return Trace(trace_id, *records, offset + n if has_more else None)
 
 
+def get_span(*, account: Account, trace_id: str, span_id: str) -> Span:
+    """Return a span by its ids; NotFound for missing and foreign alike."""
+    ids = {"trace_id": trace_id.lower(), "span_id": span_id.lower()}
+    span = None if "\0" in trace_id + span_id else Span.objects.filter(account=account, **ids).first()
+    if span is None:
+        raise NotFound
+    return span
+
+
 def fitting(spans: list[int], logs: list[int], limit: int) -> int:
     """Return how many spans and as many logs fit into an answer: at least one."""
     total = n = 0

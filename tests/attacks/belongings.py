@@ -133,6 +133,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("post", "/v1/event-deliveries/{id}/replay"): None,
     ("post", "/v1/datasets"): {"dataset_name": "new", "examples": [{"input": "x"}]},
     ("post", "/v1/datasets/conversations"): {"dataset_name": "new", "session_ids": ["mine"]},
+    ("post", "/v1/datasets/spans"): {"dataset_name": "new"},
     ("patch", "/v1/datasets/{id}"): {"name": "new"},
     ("delete", "/v1/datasets/{id}"): None,
     ("post", "/v1/datasets/{id}/versions"): {"examples": [{"input": "x"}]},

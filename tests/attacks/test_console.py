@@ -45,6 +45,7 @@ UNLINKED = {
     "console_search_unshare",  # while somebody has shared a search of their own; the same
     "console_withdrawal",  # while somebody is invited
     "console_webhook_again",  # while a delivery has failed
+    "console_span_dataset",  # for calls of LLMs; tests/console/test_traces.py
     "console_operator",  # for operators; tests/console/test_operator.py
 }
 # Routes that change nothing of the account: what a person sees, chooses and keeps for themself.

@@ -65,6 +65,34 @@ def test_a_rule_without_an_evaluator_or_with_an_unknown_field_is_refused(shell: 
     assert invoke("rules", "list", env=shell).stdout == ""
 
 
+def test_stored_spans_become_examples_of_a_dataset(shell: dict[str, str], alice: Caller) -> None:
+    spans = [answered("Ada.", kind="LLM", question="Who was first?"), answered(None, kind="LLM"), answered("step")]
+    send_spans(alice, *spans)
+    parts = ("--filter", "kind=llm", "--map", "input=/attributes/question", "--rate", "1")
+    done = invoke("rules", "dataset", "traffic", *parts, *RANGE, env=shell)
+    new_rule(alice, filter={"kind": "llm"})
+    again = told(invoke("rules", "dataset", "traffic", "--rule", "answers", "--json", env=shell))["spans"]
+    both = invoke("rules", "dataset", "traffic", "--rule", "answers", "--filter", "kind=llm", env=shell)
+
+    assert done.exit_code == 0, done.output
+    first, second, third = done.stdout.splitlines()
+    assert first == "1 added, 1 no_output; version 1 has 1 examples"
+    label = f"trace {spans[1]['traceId']}, span {spans[1]['spanId']}"
+    assert second == f"{label}: dropped (no output: The span has no output.)"
+    assert third.startswith(f"{shell['EVALSVC_URL']}/console/{alice.account.pk}/datasets/")
+    assert (again["n_added"], again["n_unchanged"], again["n_left_out"]) == (0, 1, {"no_output": 1})
+    assert (both.exit_code, "Pass --rule, or --filter and --map." in both.stderr) == (2, True)
+
+
+def test_a_long_search_is_continued(shell: dict[str, str], alice: Caller) -> None:
+    for output in ("a", "b", "c"):
+        send_spans(alice, answered(output))
+    first = invoke("rules", "dataset", "traffic", "--limit", "2", env=shell).stdout.splitlines()
+    until = first[1].removeprefix("Older spans are left: --until ")
+    rest = told(invoke("rules", "dataset", "traffic", "--until", until, "--json", env=shell))["spans"]
+    assert (first[0], rest["n_added"]) == ("2 added; version 1 has 2 examples", 1)
+
+
 def test_stored_spans_are_previewed_scored_and_listed(shell: dict[str, str], alice: Caller) -> None:
     send_spans(alice, answered("Ada.", kind="LLM"), answered(None, kind="LLM"))
     preview = invoke("rules", "preview", "--filter", "kind=llm", "-e", "pii", env=shell).stdout.splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -50,6 +51,21 @@ def test_a_rule_scores_live_and_stored_spans(client: Client, alice: Caller) -> N
     assert (finished.id, finished.state) == (backfill.id, "finished")
     assert len([span for span in client.rules.spans(rule) if span.request_id]) == 2
     assert {span.reason for span in client.rules.spans(rule, "no_output")} == {"no_output"}
+
+
+def test_stored_spans_become_examples(client: Client, alice: Caller) -> None:
+    stored = answered("Ada.", kind="LLM")
+    send_spans(alice, stored, answered("Grace.", kind="LLM"), answered(None, kind="LLM"), answered("step"))
+    options: dict[str, Any] = {"mapping": {"gold_answer": "/name"}, "sampling": {"rate": 1}}
+    added = client.datasets.add_spans("traffic", {"kind": "llm"}, since=datetime(2020, 1, 1, tzinfo=UTC), **options)
+    again = client.datasets.add_spans(client.datasets.get(added.dataset_id), {"kind": "llm"}, limit=1)
+
+    assert str(added) == "2 added, 1 no_output; version 1 has 2 examples"
+    assert (added.left_out[0]["reason"], added.next_until, added.n_read) == ("no_output", None, 4)
+    assert (again.n_added, again.n_unchanged, again.created) == (0, 2, False)
+    rows = {row["id"]: row for row in client.datasets.examples(added.dataset_id)}
+    row = rows[f"{stored['traceId']}-{stored['spanId']}"]
+    assert (row["input"], row["expected"]) == ("Who?", "answer")
 
 
 def test_a_monitor_is_previewed_created_and_steered(client: Client, alice: Caller, stranger: Client) -> None:

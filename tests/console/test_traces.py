@@ -207,3 +207,50 @@ def test_texts_of_other_conventions_are_shown(reader: Visitor, alice: Caller) ->
     assert "<h3>Input</h3>" in page and "Where is order 7?" in page
     assert "<h3>Output</h3>" in page and "It is sent." in page
     assert "small-1" in page and "12 input tokens, 3 output tokens" in page
+
+
+def call(trace: str, id: str, output: str | None = "Ada.") -> Any:
+    """A call of an LLM, which has no output where it is None."""
+    texts = {"openinference.span.kind": "LLM", "input.value": "Who?"} | ({"output.value": output} if output else {})
+    return made(trace, id, "ask", attributes=[attribute(name, text) for name, text in texts.items()])
+
+
+def test_a_call_of_an_llm_is_added_to_a_dataset(editor: Visitor, alice: Caller) -> None:
+    trace, (first, second, step) = new_id(), (new_id(8) for _ in range(3))
+    sent(alice, call(trace, first), call(trace, second), made(trace, step, "step"))
+    page = f"traces/{trace}"
+    assert [f"/spans/{id}/dataset" in editor.text(page) for id in (first, second, step)] == [True, True, False]
+    answer = editor.post(f"{page}/spans/{first}/dataset", name="calls")
+    (listed,) = alice.get("/v1/datasets").json()["datasets"]
+
+    assert answer["Location"] == f"{editor.at(page)}#span-{first}"
+    link = f'<a href="{editor.at("datasets/" + listed["id"])}">calls</a>'
+    assert f"Added to {link}: version 1 has 1 examples." in editor.text(page)
+    editor.post(f"{page}/spans/{first}/dataset", name="calls")
+    assert f"{link} already contains this span, in version 1." in editor.text(page)
+    editor.post(f"{page}/spans/{second}/dataset", name="calls")
+    rows = [json.loads(line) for line in body_of(alice.get(f"/v1/datasets/{listed['id']}/jsonl")).splitlines()]
+    assert [(row["input"], row["metadata"]["span_id"]) for row in rows] == [("Who?", first), ("Who?", second)]
+
+
+def test_a_call_without_an_output_is_not_added(editor: Visitor, alice: Caller) -> None:
+    trace, whole, empty = new_id(), new_id(8), new_id(8)
+    sent(alice, call(trace, whole), call(trace, empty, None))
+    address = f"traces/{trace}/spans/{empty}/dataset"
+    refused = editor.post(address, name="calls")
+    assert refused.status_code == 422 and "The span has no output." in refused.content.decode()
+    assert editor.post(f"traces/{trace}/spans/{whole}/dataset", name=" ").status_code == 422
+    assert alice.get("/v1/datasets").json()["datasets"] == []
+    editor.post(f"traces/{trace}/spans/{whole}/dataset", name="calls")
+    editor.post(address, name="calls")
+    assert re.search(r"Not added to <a [^>]*>calls</a>: The span has no output.", editor.text(f"traces/{trace}"))
+
+
+def test_a_call_is_added_by_editors_of_its_account_alone(reader: Visitor, stranger: Visitor, alice: Caller) -> None:
+    trace, id = new_id(), new_id(8)
+    sent(alice, call(trace, id))
+    address = f"traces/{trace}/spans/{id}/dataset"
+    assert "Add this call" not in reader.text(f"traces/{trace}")
+    assert reader.post(address, name="calls").status_code == 403
+    assert stranger.post(address, name="calls").status_code == 404
+    assert alice.get("/v1/datasets").json()["datasets"] == []

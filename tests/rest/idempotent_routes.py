@@ -26,6 +26,7 @@ from tests.monitors import shapes as monitors
 from tests.nightly.shapes import new_benchmark
 from tests.prompts.shapes import GREETING, revise
 from tests.reviews import shapes as reviews
+from tests.rules import shapes as rules
 from tests.telemetry.otlp import log, logs, new_id, span, traces
 from tests.telemetry.traced import Recorder, build_message, user
 
@@ -61,6 +62,11 @@ def conversations_route(caller: Caller) -> tuple[str, dict[str, Any]]:
     recorder.chat([user("Hi")], build_message("Hello"))
     caller.post("/v1/traces", traces(*recorder.spans))
     return "/v1/datasets/conversations", {"dataset_name": "talks", "session_ids": ["s1"]}
+
+
+def spans_route(caller: Caller) -> tuple[str, dict[str, Any]]:
+    rules.send(caller, rules.answered("Ada."))
+    return "/v1/datasets/spans", {"dataset_name": "traffic"}
 
 
 def of_config(verb: str, body: dict[str, Any]) -> Route:
@@ -233,6 +239,7 @@ ROUTES: dict[str, Route] = {
     "/v1/connections": lambda caller: ("/v1/connections", CONNECTION),
     "/v1/datasets": lambda caller: ("/v1/datasets", {"dataset_name": "new", "examples": [{"input": "x"}]}),
     "/v1/datasets/conversations": conversations_route,
+    "/v1/datasets/spans": spans_route,
     "/v1/datasets/{id}/versions": lambda caller: (
         f"/v1/datasets/{posts_of_datasets(caller)}/versions",
         {"examples": [{"input": "new"}]},

@@ -19,7 +19,7 @@ from evalsvc.cli.options import (
     read_key_values,
     report_options,
 )
-from evalsvc.cli.places import resolve_id
+from evalsvc.cli.places import console_address, resolve_id
 from evalsvc.cli.report import Report, shorten
 from evalsvc.client import Client
 from evalsvc.client.resources.rules import BackfillRecord, RuleSpanRecord, ScoringRuleRecord
@@ -35,43 +35,65 @@ CREATE_EPILOG = """Examples:
 evalsvc rules create addresses -e pii --filter kind=llm --filter service_name=shop
 evalsvc rules create tone -e judge/polite --rate 0.1 --by session --cap-per-hour 500
 """
+DATASET_EPILOG = """Examples:
+
+\b
+evalsvc rules dataset support --filter kind=llm --filter service_name=shop --rate 0.1
+evalsvc rules dataset support --rule addresses --since 2026-11-01T00:00Z --limit 500
+"""
 
 
-def part_options(command: Command) -> Command:
-    """Add the options for what a rule sends to its evaluators, and pass those that were given as `parts`."""
+def span_options(command: Command) -> Command:
+    """Add the options for which spans match and what is read of them, and pass those that were given as `parts`."""
 
-    @click.option("-e", "--evaluator", "evaluators", multiple=True, metavar="EVALUATOR[/PROFILE]", help="What scores.")
     @click.option("--filter", "conditions", multiple=True, metavar="FIELD=VALUE",
                   help="Which spans, such as kind=llm or attributes.tier=gold. All fields must hold; of a field that is"
                   " repeated, one value.")  # fmt: skip
     @click.option("--map", "mapped", multiple=True, metavar="FIELD=POINTER",
                   help="Where a span has a field, such as input=/attributes/question.")  # fmt: skip
     @functools.wraps(command)
-    def wrapper(
-        *args: Any, evaluators: tuple[str, ...], conditions: tuple[str, ...], mapped: tuple[str, ...], **kwargs: Any
-    ) -> Any:
-        parts = drop_none(
-            evaluators=evaluators or None,
-            filter=_build_filter(conditions) or None,
-            mapping=read_key_values(mapped, "--map") or None,
-        )
+    def wrapper(*args: Any, conditions: tuple[str, ...], mapped: tuple[str, ...], **kwargs: Any) -> Any:
+        parts = drop_none(filter=_build_filter(conditions) or None, mapping=read_key_values(mapped, "--map") or None)
         return command(*args, parts=parts, **kwargs)
 
     return wrapper  # type: ignore[return-value]  # functools.wraps keeps the name, not the type
 
 
-def score_options(command: Command) -> Command:
-    """Add the options for how many spans are scored and how their scores are kept, and pass them as `settings`."""
+def part_options(command: Command) -> Command:
+    """Add the options for what a rule sends to its evaluators, and pass those that were given as `parts`."""
+
+    @click.option("-e", "--evaluator", "evaluators", multiple=True, metavar="EVALUATOR[/PROFILE]", help="What scores.")
+    @span_options
+    @functools.wraps(command)
+    def wrapper(*args: Any, evaluators: tuple[str, ...], parts: dict[str, Any], **kwargs: Any) -> Any:
+        return command(*args, parts=drop_none(evaluators=evaluators or None) | parts, **kwargs)
+
+    return wrapper  # type: ignore[return-value]  # as above
+
+
+def draw_options(command: Command) -> Command:
+    """Add the options for which share is drawn, and pass those that were given as `sampling`."""
 
     @click.option("--rate", type=click.FloatRange(0, 1, min_open=True), help="Share of the traces that are drawn.")
     @click.option("--by", type=click.Choice(["trace", "session"]), help="What is drawn; by default traces.")
+    @functools.wraps(command)
+    def wrapper(*args: Any, rate: float | None, by: str | None, **kwargs: Any) -> Any:
+        return command(*args, sampling=drop_none(rate=rate, by=by), **kwargs)
+
+    return wrapper  # type: ignore[return-value]  # as above
+
+
+def score_options(command: Command) -> Command:
+    """Add the options for how many spans are scored and how their scores are kept, and pass them as `settings`."""
+
+    @draw_options
     @click.option("--cap-per-hour", type=click.IntRange(0), help="Spans in an hour at most; 0 for no cap.")
     @click.option("--app", help="App of the scores; by default the span's own.")
     @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Tag of the scores.")
     @functools.wraps(command)
-    def wrapper(*args: Any, rate: float | None, by: str | None, tags: tuple[str, ...], **kwargs: Any) -> Any:
+    def wrapper(*args: Any, sampling: dict[str, Any], tags: tuple[str, ...], **kwargs: Any) -> Any:
         settings = drop_none(
-            sampling=drop_none(rate=rate, by=by) or None,
+            sampling=sampling or None,
             cap_per_hour=kwargs.pop("cap_per_hour"),
             app=kwargs.pop("app"),
             tags=read_key_values(tags, "--tag") or None,
@@ -211,6 +233,34 @@ def rules_spans(rule: str, reason: str | None, limit: int | None, report: Report
     report.finish({"spans": [span.raw for span in spans]}, map(_span_line, spans))
 
 
+@rules_group.command("dataset", epilog=DATASET_EPILOG)
+@click.argument("dataset", metavar="NAME")
+@click.option("--rule", help="Take filter and mapping of this rule, by id or name.")
+@span_options
+@draw_options
+@click.option("--since", metavar="TIME", help="Spans that began then or later, in ISO 8601.")
+@click.option("--until", metavar="TIME", help="Spans that began before.")
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 500), help="So many, the newest.")
+@report_options
+@client_options
+def rules_dataset(
+    *, dataset: str, rule: str | None, parts: dict[str, Any], sampling: dict[str, Any], since: str | None,
+    until: str | None, limit: int, report: Report, client: Client,
+) -> None:  # fmt: skip
+    """Add the stored spans that match to the dataset NAME, each once; one that is not there is created."""
+    if rule is not None:
+        if parts:
+            raise CommandError("Pass --rule, or --filter and --map.")
+        record = client.rules.get(_find(client, rule))
+        parts = {"filter": record.filter, "mapping": record.mapping}
+    options = drop_none(sampling=sampling or None)
+    added = client.datasets.add_spans(dataset, **parts, since=since, until=until, limit=limit, **options)
+    lines = [str(added), *(f"{_span_label(row)}: {_format_reason(row)}" for row in added.left_out)]
+    if added.next_until:
+        lines.append(f"Older spans are left: --until {added.next_until}")
+    report.finish({"spans": added.raw}, [*lines, f"{console_address(client)}/datasets/{added.dataset_id}"])
+
+
 def _find(client: Client, text: str) -> str:
     remedy = "`evalsvc rules list` shows those that there are, `evalsvc rules create` makes one."
     return resolve_id(client.rules.list(), text, noun="rule", remedy=remedy)
@@ -255,13 +305,17 @@ def backfill_line(backfill: BackfillRecord) -> str:
 
 def _preview_line(span: Mapping[str, Any]) -> str:
     sample = json.dumps(span["sample"], ensure_ascii=False) if span["sample"] else _format_reason(span)
-    return shorten(f"{span['started_at']}  {span['name']}, trace {span['trace_id']}, span {span['span_id']}: {sample}")
+    return shorten(f"{span['started_at']}  {span['name']}, {_span_label(span)}: {sample}")
 
 
 def _span_line(span: RuleSpanRecord) -> str:
     drawn = f"request {span.request_id}" if span.request_id else _format_reason(span.raw)
     probability = digits_text(span.probability, 3)
-    return f"{span.created_at}  trace {span.trace_id}, span {span.span_id}: {drawn}, probability {probability}"
+    return f"{span.created_at}  {_span_label(span.raw)}: {drawn}, probability {probability}"
+
+
+def _span_label(span: Mapping[str, Any]) -> str:
+    return f"trace {span['trace_id']}, span {span['span_id']}"
 
 
 def _format_reason(span: Mapping[str, Any]) -> str:

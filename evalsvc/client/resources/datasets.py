@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from evalsvc.client.results.files import write_pieces
 from evalsvc.client.service.bodies import ExampleBody
 from evalsvc.client.service.transport import Transport, add_params
 from evalsvc.client.showing.records import Listing, ServiceObject, get_id
-from evalsvc.client.values import JsonObject, to_json_object, to_wire
+from evalsvc.client.values import JsonObject, to_iso, to_json_object, to_wire
 
 FORMATS = ("jsonl", "csv", "parquet")
 PathLike = str | Path
@@ -86,6 +87,35 @@ class ConversationsRecord(ServiceObject):
     def __str__(self) -> str:
         counts = {"added": len(self.added), "replaced": len(self.replaced), "unchanged": len(self.unchanged)}
         counts |= {"went on since they were added": len(self.grown)} | dict(self.n_left_out)
+        words = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "added")
+        return f"{words}; version {self.version.number} has {self.version.n_examples} examples"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpansRecord(ServiceObject):
+    """What became of stored spans; `n_left_out` counts those without a sample, by reason.
+
+    `next_until` is the `until` of a call that goes on with older spans; None: there are none.
+    """
+
+    dataset_id: str
+    version: VersionRecord
+    created: bool
+    n_added: int
+    n_unchanged: int = 0
+    n_left_out: Mapping[str, int] = field(default_factory=dict)
+    left_out: Sequence[Mapping[str, str]] = ()
+    n_read: int = 0
+    next_until: str | None = None
+
+    @classmethod
+    def read(cls, body: object) -> SpansRecord:
+        """Read the answer, and the version in it."""
+        answer = cast("dict[str, Any]", body)
+        return replace(super().read({**answer, "version": VersionRecord.read(answer["version"])}), raw=answer)
+
+    def __str__(self) -> str:
+        counts = {"added": self.n_added, "unchanged": self.n_unchanged, **self.n_left_out}
         words = ", ".join(f"{n} {name}" for name, n in counts.items() if n or name == "added")
         return f"{words}; version {self.version.number} has {self.version.n_examples} examples"
 
@@ -185,6 +215,27 @@ class DatasetsApi:
         options = {"limit": limit, "input": input, "include_open": include_open, "replace": replace}
         body = {**target, **sent, **options}
         return ConversationsRecord.read(self._transport.post("/v1/datasets/conversations", body))
+
+    def add_spans(
+        self,
+        dataset: str | DatasetRecord,
+        filter: Mapping[str, object] | None = None,
+        *,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int = 100,
+        **options: object,
+    ) -> SpansRecord:
+        """Add the newest stored spans that a filter matches, each once, as `client.rules.preview` shows them.
+
+        `dataset` is a record, or a name; one that is not there is created. `options` are `mapping` and `sampling`, as
+        of a rule.
+        """
+        target = {"dataset_name": dataset} if isinstance(dataset, str) else {"dataset_id": dataset.id}
+        times = {name: to_iso(at) for name, at in (("since", since), ("until", until)) if at is not None}
+        found = {} if filter is None else {"filter": to_json_object(filter)}
+        body = {**target, **found, **times, "limit": limit, **to_json_object(options)}
+        return SpansRecord.read(self._transport.post("/v1/datasets/spans", body))
 
     def import_version(
         self,

@@ -10,7 +10,7 @@ from typing import Any
 from evalsvc.client.service.evaluators import Evaluators, build_evaluator_entry, normalise_evaluators
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.showing.records import Listing, ServiceObject, get_id
-from evalsvc.client.values import JsonObject, to_json_object
+from evalsvc.client.values import JsonObject, to_iso, to_json_object
 
 PATH = "/v1/rules"
 ROWS_A_PAGE = 200
@@ -129,7 +129,7 @@ class RulesApi:
 
     def backfill(self, rule: str | ScoringRuleRecord, since: str | datetime, until: str | datetime) -> BackfillRecord:
         """Start to score the stored spans that began from `since` up to `until`, which have a time zone."""
-        body = {"since": _format_time(since), "until": _format_time(until)}
+        body = {"since": to_iso(since), "until": to_iso(until)}
         return BackfillRecord.read(self._transport.post(f"{PATH}/{get_id(rule)}/backfill", body)["backfill"])
 
     def backfills(self, rule: str | ScoringRuleRecord) -> Listing[BackfillRecord]:
@@ -151,7 +151,3 @@ def _build_parts(evaluators: Evaluators | None, filter: Mapping[str, object] | N
     entries = None if evaluators is None else [*map(build_evaluator_entry, normalise_evaluators(evaluators))]
     parts = {"evaluators": entries, "filter": None if filter is None else to_json_object(filter)}
     return {name: value for name, value in parts.items() if value is not None}
-
-
-def _format_time(moment: str | datetime) -> str:
-    return moment.isoformat() if isinstance(moment, datetime) else moment

@@ -50,6 +50,7 @@ AREAS: tuple[Area, ...] = (
         (
             Entry("Evaluations", "console_evaluations"),
             Entry("Traces", "console_traces"),
+            Entry("Rules", "console_rules"),
             Entry("Evaluate a file", "console_evaluate"),
         ),
     ),

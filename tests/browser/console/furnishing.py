@@ -21,6 +21,10 @@ from tests.gates.shapes import ask
 from tests.monitors.shapes import advance, alarms, new_monitor, send, verdicts
 from tests.nightly.shapes import execute, new_benchmark
 from tests.reviews.shapes import answered_experiment, new_review, pairs_of
+from tests.rules.shapes import answered as answered_span
+from tests.rules.shapes import new_rule
+from tests.rules.shapes import run as run_rule
+from tests.rules.shapes import send as send_spans
 
 
 def scores(caller: Any) -> Found:
@@ -108,6 +112,16 @@ def alarmed(caller: Any) -> Found:
     return {"alarm": alarm["id"]}
 
 
+def ruled(caller: Any) -> Found:
+    """A rule with a span in its preview and one that was dropped; no score, as that would be in a history."""
+    send_spans(caller, answered_span("Ada.", kind="LLM"), service="depot")
+    wanted = {"service_name": "depot", "kind": "llm"}
+    rule = new_rule(caller, name="answers of the depot", filter=wanted, sampling={"rate": 0.5}, cap_per_hour=500)
+    for _ in range(20):
+        send_spans(caller, answered_span(None, kind="LLM"), service="depot")
+    return {"rule": run_rule(caller, rule)["id"]}
+
+
 def benchmarked(caller: Any) -> Found:
     """A benchmark that was executed twice."""
     benchmark = new_benchmark(caller, n=20)
@@ -135,6 +149,7 @@ FURNISHERS: tuple[Callable[[Any], Found], ...] = (
     judges,
     gated,
     alarmed,
+    ruled,
     benchmarked,
 )
 if os.environ.get("EVALSVC_ALL_PAGES"):

@@ -80,6 +80,11 @@ class TraceNode:
         return self.content.model or ""
 
     @property
+    def is_llm(self) -> bool:
+        """Whether the span is a call of an LLM."""
+        return self.content.kind == "llm"
+
+    @property
     def texts(self) -> list[tuple[str, SafeString]]:
         """Return what went in and came out, where the span tells it."""
         rows = (("Input", self.content.input), ("Output", self.content.output))

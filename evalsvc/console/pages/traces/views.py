@@ -12,6 +12,7 @@ from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.traces.conversations import add_trace, format_additions
 from evalsvc.console.pages.traces.scores import scores_of_trace
 from evalsvc.console.pages.traces.search import read_trace_filters, trace_fields, traces_table
+from evalsvc.console.pages.traces.spans import add_trace_span, format_span_addition
 from evalsvc.console.pages.traces.tree import build_tree, flat, totals
 from evalsvc.console.parts.addresses import address_with, int_param, page_address
 from evalsvc.console.parts.calls import KEY, ApiCall, base_address
@@ -79,6 +80,27 @@ def keep_conversation(request: PageRequest, trace_id: str) -> HttpResponse:
         return _render_trace(request, trace_id, status=problem.row.status, dataset_errors=errors, sent=sent)
     messages.success(request, format_additions(version, additions))
     return redirect(page_address("console_trace", trace_id))
+
+
+@require_POST
+@console_page(role=EDITOR, once=SENT_TWICE)
+def keep_span(request: PageRequest, trace_id: str, span_id: str) -> HttpResponse:
+    """Add a span of the trace to the dataset of a name, which may be new."""
+    visitor, sent = request.visitor, read_fields(request)
+    try:
+        version, additions = add_trace_span(
+            account=visitor.account,
+            trace_id=trace_id,
+            span_id=span_id,
+            name=sent.get("name", ""),
+            actor=visitor.actor,
+        )
+    except Invalid as problem:
+        errors = {"span_id": span_id.lower(), "span_errors": [error.detail for error in problem.errors]}
+        return _render_trace(request, trace_id, status=problem.row.status, sent_span=sent, **errors)
+    level = messages.WARNING if additions.left_out else messages.SUCCESS
+    messages.add_message(request, level, format_span_addition(version, additions))
+    return redirect(f"{page_address('console_trace', trace_id)}#span-{span_id.lower()}")
 
 
 def _render_trace(request: PageRequest, trace_id: str, *, status: int = 200, **errors: object) -> HttpResponse:

@@ -1,0 +1,1 @@
+"""Rules that score live spans: the list, one rule with its preview and newest scores, and its form."""

@@ -1,0 +1,194 @@
+"""The form of a rule. What it has no field for, such as attributes and the mapping, stays as the API has set it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from evalsvc.console.access import EDITOR, PageRequest, console_page
+from evalsvc.console.once import SENT_TWICE
+from evalsvc.console.pages.rules.words import format_entries, format_entry
+from evalsvc.console.parts.addresses import page_address
+from evalsvc.console.parts.calls import ApiCall
+from evalsvc.console.parts.forms.fields import FormField, errors_at, populate_fields, read_fields
+from evalsvc.rest.bodies.located import locate_error
+from evalsvc.rest.bodies.scalars import is_bigint
+from evalsvc.rest.problems import FieldError, Invalid, Problem
+from evalsvc.rules.bodies import KINDS, RuleBody, RuleChange
+from evalsvc.rules.models import Rule
+from evalsvc.rules.selectors import get_rule
+from evalsvc.rules.services import change_rule, create_rule
+
+FILTERED = ("service_name", "span_name", "kind", "model", "status", "text")
+LISTED = ("service_name", "span_name", "kind", "model", "status")
+"""Filters that take several values, with commas between."""
+STATUSES = ("ok", "error", "unset")
+EXAMPLE = {"name": "Addresses", "filter": {"kind": "llm"}, "evaluators": [{"evaluator": "pii"}]}
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR, once=SENT_TWICE)
+def new_rule(request: PageRequest) -> HttpResponse:
+    """Create a rule for spans that arrive from now on."""
+    visitor = request.visitor
+    if request.method != "POST":
+        return _render(request, None, {"kind": "llm", "rate": "1", "by": "trace"})
+    values = read_fields(request)
+    try:
+        body = _convert(_read_form(values, None), RuleBody)
+        rule = create_rule(account=visitor.account, epoch=None, body=body, actor=visitor.actor)
+    except Problem as problem:
+        return _render(request, None, values, errors_at(problem, _get_field), status=422)
+    messages.success(request, f"Rule {rule.name} created. It scores spans that arrive from now on.")
+    return redirect(page_address("console_rule", rule.pk))
+
+
+@require_http_methods(["GET", "POST"])
+@console_page(role=EDITOR, once=SENT_TWICE)
+def edit_rule(request: PageRequest, id: int) -> HttpResponse:
+    """Change a rule; what is scored stays."""
+    visitor = request.visitor
+    rule = get_rule(account=visitor.account, id=id)
+    if request.method != "POST":
+        return _render(request, rule, _show_rule(rule))
+    values = read_fields(request)
+    try:
+        body = _convert(_read_form(values, rule), RuleChange)
+        rule = change_rule(account=visitor.account, id=id, epoch=None, body=body, actor=visitor.actor)
+    except Problem as problem:
+        return _render(request, rule, values, errors_at(problem, _get_field), status=422)
+    messages.success(request, f"Rule {rule.name} saved: revision {rule.revision}.")
+    return redirect(page_address("console_rule", rule.pk))
+
+
+def _show_rule(rule: Rule) -> dict[str, str]:
+    """Return the fields of a stored rule."""
+    stored = {name: rule.filter.get(name, "") for name in FILTERED}
+    return {name: ", ".join(value) if isinstance(value, list) else str(value) for name, value in stored.items()} | {
+        "name": rule.name,
+        "evaluators": "\n".join(format_entries(rule.evaluators)),
+        "rate": f"{rule.rate:g}",
+        "by": rule.sample_by,
+        "cap_per_hour": str(rule.cap_per_hour or ""),
+    }
+
+
+def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
+    """Return the form as a body of the API. Raises Invalid for what is no number."""
+    texts = {name: text.strip() for name, text in values.items()}
+    conditions = {name: _read_condition(name, texts[name]) for name in FILTERED if texts.get(name)}
+    stored = {} if rule is None else rule.filter
+    cap = _read_number("cap_per_hour", texts.get("cap_per_hour", ""))
+    return {
+        "name": texts.get("name", ""),
+        "filter": {name: value for name, value in stored.items() if name not in FILTERED} | conditions,
+        "evaluators": _read_evaluators(texts.get("evaluators", ""), rule),
+        "sampling": {"rate": _read_rate(texts.get("rate", "")), "by": texts.get("by") or "trace"},
+        # A change to 0 ends the cap; a new rule has none if it is left out.
+        "cap_per_hour": cap or (None if rule is None else 0),
+    }
+
+
+def _read_condition(name: str, text: str) -> str | list[str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()] if name in LISTED else [text]
+    return parts if len(parts) > 1 else text
+
+
+def _read_evaluators(text: str, rule: Rule | None) -> list[dict[str, Any]]:
+    """Return the evaluators of the lines; one that the rule has keeps what the form does not show."""
+    stored = {format_entry(entry): entry for entry in (rule.evaluators if rule else ())}
+    return [stored.get(line) or _read_entry(line) for line in map(str.strip, text.splitlines()) if line]
+
+
+def _read_entry(line: str) -> dict[str, str]:
+    evaluator, _, profile = line.partition("/")
+    return {"evaluator": evaluator.strip()} | ({"criteria": profile.strip()} if profile.strip() else {})
+
+
+def _read_rate(text: str) -> float:
+    try:
+        return float(text or 1)
+    except ValueError:
+        raise Invalid(FieldError("/rate", "Enter a number above 0, up to 1.")) from None
+
+
+def _read_number(name: str, text: str) -> int:
+    if text and not is_bigint(text):
+        raise Invalid(FieldError(f"/{name}", "Enter a whole number."))
+    return int(text or 0)
+
+
+def _convert(body: dict[str, Any], kind: Any) -> Any:
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError as exc:
+        raise Invalid(locate_error(str(exc))) from None
+
+
+def _get_field(pointer: str) -> str:
+    """Return the field of the form that a pointer of the API is about."""
+    parts = pointer.strip("/").split("/")
+    name = parts[1] if parts[0] in ("filter", "sampling") and len(parts) > 1 else parts[0]
+    return name if name in (*FILTERED, "name", "evaluators", "rate", "by", "cap_per_hour") else ""
+
+
+def _render(
+    request: PageRequest,
+    rule: Rule | None,
+    values: Mapping[str, str],
+    errors: Mapping[str, str] | None = None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    call = ApiCall("POST", "/v1/rules", body=EXAMPLE)
+    if rule is not None:
+        call = ApiCall("PATCH", f"/v1/rules/{rule.pk}", body={"filter": rule.filter})
+    context = {
+        "rule": rule,
+        "refused": (errors or {}).get("", ""),
+        "which": populate_fields(_build_filter_fields(values), values, errors),
+        "how": populate_fields(_build_score_fields(), values, errors),
+        "call": call,
+    }
+    return render(request, "console/rules/form.html", context, status=status)
+
+
+def _build_filter_fields(values: Mapping[str, str]) -> list[FormField]:
+    several = "Several with commas between; empty: any."
+    return [
+        FormField("name", "Name", help="Its scores have it as the tag rule.", is_required=True),
+        FormField("service_name", "Service", help=several),
+        FormField("span_name", "Span name", help=several),
+        FormField("kind", "Kind", "select", options=_build_options(sorted(KINDS), values.get("kind", ""))),
+        FormField("model", "Model", help=several),
+        FormField("status", "Status", "select", options=_build_options(STATUSES, values.get("status", ""))),
+        FormField("text", "Input or output contains"),
+    ]
+
+
+def _build_options(names: Any, chosen: str) -> list[tuple[str, str]]:
+    """Return any and each, and what the API has set where that is several."""
+    several = [] if chosen in (*names, "") else [(chosen, chosen)]
+    return [("", "any"), *several, *((name, name) for name in names)]
+
+
+def _build_score_fields() -> list[FormField]:
+    return [
+        FormField(
+            "evaluators",
+            "Evaluators",
+            "textarea",
+            rows=4,
+            help="One on each line, with a profile after a slash if it needs one: pii, or judge/polite.",
+            is_required=True,
+        ),
+        FormField("rate", "Rate", "number", "1", help="Share of the traces or sessions that are scored, up to 1."),
+        FormField("by", "Sample by", "select", "trace", [("trace", "trace"), ("session", "session")]),
+        FormField("cap_per_hour", "Cap per hour", "number", help="Spans at most; empty: no cap."),
+    ]

@@ -1,0 +1,112 @@
+"""POST /v1/datasets/spans: stored spans as examples."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Annotated
+
+import msgspec
+from drf_spectacular.utils import extend_schema
+from msgspec import Meta
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsvc.accounts.views import AccountView
+from evalsvc.datasets.api.shapes import VersionOut, version_out
+from evalsvc.datasets.models import Dataset
+from evalsvc.datasets.selectors import get_dataset
+from evalsvc.rest.answering.shapes import AnswerShape, Moment, answers_with, build_shape, reference
+from evalsvc.rest.bodies.parsers import decode, read_body
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rules.answers import Word
+from evalsvc.rules.bodies import Sampling, SpanExamplesBody, SpanFilter, SpanMapping
+from evalsvc.rules.examples import SpanAdditions, SpanQuery, add_matching_spans
+
+SHOWN = 20
+_decoder = msgspec.json.Decoder(SpanExamplesBody)
+
+
+class LeftOutSpan(AnswerShape):
+    """A span that matches and has no sample."""
+
+    trace_id: str
+    span_id: str
+    reason: Word
+    detail: str | None
+
+
+class SpansAdded(AnswerShape):
+    """The newest version of the dataset, and what became of the spans that match."""
+
+    dataset_id: uuid.UUID
+    version: VersionOut
+    created: Annotated[bool, Meta(description="Whether the version is new.")]
+    n_added: int
+    n_unchanged: Annotated[int, Meta(description="Spans that the dataset had.")]
+    n_left_out: Annotated[dict[str, int], Meta(description="Spans without a sample, by reason.")]
+    left_out: Annotated[list[LeftOutSpan], Meta(description="The newest 20 of them.")]
+    n_read: Annotated[int, Meta(description="Spans that were read to find them; at most 5000.")]
+    next_until: Annotated[
+        Moment | None, Meta(description="The `until` of a call that goes on with older spans; null: there are none.")
+    ]
+
+
+class SpanExamplesView(AccountView):
+    """Stored spans."""
+
+    @extend_schema(
+        operation_id="add_spans",
+        tags=["datasets"],
+        request={"application/json": reference(SpanExamplesBody)},
+        responses=answers_with(SpansAdded),
+    )
+    def post(self, request: Request) -> Response:
+        """Add stored spans to a dataset, each once; a dataset that is named and not there is created.
+
+        The spans are those that a rule with this filter and mapping would score, the newest first.
+        """
+        body = decode(read_body(request), _decoder)
+        dataset = self._find_dataset(body)
+        query = _build_query(body)
+        version, is_new, additions = add_matching_spans(
+            account=self.account, dataset=dataset, query=query, actor=self.caller.actor
+        )
+        return Response(_build_answer(version_out(version), version.dataset_id, is_new, additions))
+
+    def _find_dataset(self, body: SpanExamplesBody) -> Dataset | str:
+        if body.dataset_id is not None and body.dataset_name is None:
+            return get_dataset(account=self.account, id=body.dataset_id)
+        if body.dataset_name is None or body.dataset_id is not None:
+            field = "dataset_name" if body.dataset_name is None else "dataset_id"
+            raise Invalid(FieldError(f"/{field}", "Send one of dataset_name, dataset_id."))
+        return body.dataset_name
+
+
+def _build_query(body: SpanExamplesBody) -> SpanQuery:
+    if body.since is not None and body.until is not None and body.until <= body.since:
+        raise Invalid(FieldError("/until", "Must be later than `since`."))
+    return SpanQuery(
+        body.filter or SpanFilter(),
+        body.mapping or SpanMapping(),
+        body.sampling or Sampling(),
+        body.since,
+        body.until,
+        body.limit,
+    )
+
+
+def _build_answer(version: VersionOut, dataset_id: uuid.UUID, is_new: bool, additions: SpanAdditions) -> SpansAdded:
+    return SpansAdded(
+        dataset_id=dataset_id,
+        version=version,
+        created=is_new,
+        n_added=len(additions.records),
+        n_unchanged=additions.n_unchanged,
+        n_left_out=additions.count_left_out(),
+        left_out=[
+            build_shape(row.span, LeftOutSpan, reason=row.reason, detail=row.detail)
+            for row in additions.left_out[:SHOWN]
+        ],
+        n_read=additions.n_read,
+        next_until=additions.next_until,
+    )

@@ -1,0 +1,196 @@
+"""Rules: the list, one rule with its preview and newest scores, what editors do, and the form."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+
+from tests.admin.conftest import HOSTILE_NAME
+from tests.conftest import Caller
+from tests.console.conftest import Visitor
+from tests.console.trail import acts_of_people
+from tests.factories import ok
+from tests.rules.shapes import RULES, answered, new_rule, run, send
+
+FORM = {"name": "answers", "service_name": "shop", "kind": "llm", "evaluators": "pii", "rate": "0.25", "by": "session"}
+
+
+def main_of(page: str) -> str:
+    return html.unescape(re.findall(r"<main.*</main>", page, re.DOTALL)[0])
+
+
+def rules(caller: Caller) -> Any:
+    return ok(caller.get(RULES))["rules"]
+
+
+def rule(caller: Caller, id: str) -> Any:
+    return ok(caller.get(f"{RULES}/{id}"))["rule"]
+
+
+def test_without_rules_the_page_says_how_to_create_one(reader: Visitor, editor: Visitor) -> None:
+    assert "No rules yet" in reader.text("rules") and editor.at("rules/new") not in reader.text("rules")
+    assert editor.at("rules/new") in main_of(editor.text("rules"))
+
+
+def test_the_list_says_what_a_rule_scores_and_what_it_dropped(alice: Caller, reader: Visitor) -> None:
+    wanted = {"kind": ["llm", "tool"], "attributes": {"tier": "gold"}}
+    made = new_rule(alice, filter=wanted, sampling={"rate": 1, "by": "session"}, cap_per_hour=1)
+    send(alice, *(answered(output, kind="LLM", tier="gold") for output in ("a", "b", None)))
+    run(alice, made)
+    new_rule(alice, name="quiet", state="paused")
+    page = main_of(reader.text("rules"))
+
+    assert "kind llm or tool; attribute tier gold" in page and "every span" in page
+    assert "100.0 % of sessions" in page
+    assert "1 over the cap per hour" in page and "1 without an output" in page
+    assert page.index("quiet") < page.index("answers") and page.count('class="badge good"') == 1
+    assert reader.at(f"rules/{made['id']}") in page
+
+
+def test_a_rule_shows_its_newest_scores_and_a_preview(alice: Caller, reader: Visitor) -> None:
+    made = new_rule(alice, filter={"kind": "llm"}, mapping={"input": "/attributes/question"})
+    spans = [answered("Write to jo@example.com", kind="LLM", question="How?"), answered(None, kind="LLM")]
+    send(alice, *spans)
+    run(alice, made)
+    page = main_of(reader.text(f"rules/{made['id']}"))
+
+    assert "<code>/attributes/question</code>" in page and "all traces" in page
+    assert "1 without an output" in page and "No score of these spans is an error." in page
+    for sent in spans:
+        assert f"{reader.at('traces/' + sent['traceId'])}#span-{sent['spanId']}" in page
+    assert "pii" in page and "failed" in page
+    assert "without an output: The span has no output." in page
+    preview = page[page.index("Preview") :]
+    assert "How?" in preview and "Write to jo@example.com" in preview and "no sample" in preview
+    assert reader.at("evaluations") + "?tag=rule%3Aanswers" in page
+    assert "Write to jo@example.com" in reader.text("evaluations", tag="rule:answers")
+
+
+def test_errors_are_counted_among_the_newest(alice: Caller, reader: Visitor) -> None:
+    made = new_rule(alice, evaluators=[{"evaluator": "exact-match"}])
+    send(alice, answered("a"), answered("b"))
+    run(alice, made)
+    assert "2 scores of these spans are errors." in main_of(reader.text(f"rules/{made['id']}"))
+
+
+def test_editors_pause_resume_and_delete(alice: Caller, editor: Visitor) -> None:
+    made = new_rule(alice)
+    address = f"rules/{made['id']}"
+    assert "Pause" in editor.text(address)
+    assert (
+        "Rule answers paused."
+        in editor.client.post(editor.at(f"{address}/switch"), {"to": "paused"}, follow=True).content.decode()
+    )
+    assert rule(alice, made["id"])["state"] == "paused" and "Resume" in editor.text(address)
+    editor.post(f"{address}/switch", to="active")
+    assert rule(alice, made["id"])["state"] == "active"
+    editor.post(f"{address}/delete", confirm="other")
+    assert len(rules(alice)) == 1
+    editor.post(f"{address}/delete", confirm="answers")
+    assert rules(alice) == [] and acts_of_people(alice.account)[-1] == "rule.deleted"
+
+
+def test_readers_and_strangers_change_nothing(alice: Caller, reader: Visitor, stranger: Visitor) -> None:
+    made = new_rule(alice)
+    address = f"rules/{made['id']}"
+    assert not {"Pause", "Edit", "Delete rule"} & set(
+        re.findall(r">([^<>]+)</(?:button|a|summary)>", reader.text(address))
+    )
+    for path, fields in (
+        (f"{address}/switch", {"to": "paused"}),
+        (f"{address}/delete", {"confirm": "answers"}),
+        (f"{address}/edit", FORM),
+    ):
+        assert reader.post(path, **fields).status_code == 403
+        assert stranger.post(path, **fields).status_code == 404
+    assert stranger.get(address).status_code == 404
+    assert reader.post("rules/new", **FORM).status_code == reader.get("rules/new").status_code == 403
+    assert rules(alice) == [made]
+
+
+def test_the_form_creates_a_rule(alice: Caller, editor: Visitor) -> None:
+    fields = FORM | {"model": "small-1, small-2", "text": "refund, please", "cap_per_hour": "50"}
+    answer = editor.post("rules/new", **fields | {"evaluators": "pii\n toxicity \n\n"})
+    (made,) = rules(alice)
+
+    assert answer["Location"] == editor.at(f"rules/{made['id']}")
+    assert made["filter"] == {
+        "service_name": "shop",
+        "kind": "llm",
+        "model": ["small-1", "small-2"],
+        "text": "refund, please",
+    }
+    assert made["evaluators"] == [{"evaluator": "pii"}, {"evaluator": "toxicity"}]
+    assert (made["sampling"], made["cap_per_hour"]) == ({"rate": 0.25, "by": "session"}, 50)
+
+
+def test_the_form_keeps_what_it_does_not_show(alice: Caller, editor: Visitor) -> None:
+    inline = {"evaluator": "metrics", "profile_inline": {"metric": "bleu"}}
+    wanted = {"kind": ["llm", "tool"], "attributes": {"tier": "gold"}, "app": "shop", "text": "refund"}
+    more = {"mapping": {"input": "/attributes/question"}, "tags": {"team": "a"}, "cap_per_hour": 5}
+    made = new_rule(alice, filter=wanted, evaluators=[inline], **more)
+    page = editor.text(f"rules/{made['id']}/edit")
+    shown = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page)) | {
+        "kind": re.findall(r'<option value="([^"]*)" selected', page)[0],
+        "evaluators": re.findall(r"<textarea[^>]*>([^<]*)<", page)[0],
+    }
+    shown = {
+        name: html.unescape(shown[name]) for name in ("name", "text", "rate", "cap_per_hour", "kind", "evaluators")
+    }
+    editor.post(f"rules/{made['id']}/edit", **shown)
+    same = rule(alice, made["id"])
+    assert {**same, "updated_at": 0} == {**made, "updated_at": 0}
+
+    editor.post(f"rules/{made['id']}/edit", **shown | {"text": "", "kind": "", "cap_per_hour": "", "rate": "0.5"})
+    after = rule(alice, made["id"])
+    assert after["filter"] == {"attributes": {"tier": "gold"}, "app": "shop"}
+    assert (after["mapping"], after["tags"], after["evaluators"]) == (made["mapping"], {"team": "a"}, [inline])
+    assert (after["cap_per_hour"], after["sampling"]["rate"], after["revision"]) == (None, 0.5, 2)
+
+
+WRONG = [
+    ({"evaluators": ""}, "evaluators"),
+    ({"evaluators": "nothing-like-it"}, "evaluators"),
+    ({"rate": "0"}, "rate"),
+    ({"rate": "often"}, "rate"),
+    ({"cap_per_hour": "-1"}, "cap_per_hour"),
+    ({"name": ""}, "name"),
+    ({"kind": "judge"}, "kind"),
+]
+
+
+@pytest.mark.parametrize(("changes", "field"), WRONG)
+def test_what_is_refused_stands_at_its_field(
+    alice: Caller, editor: Visitor, changes: dict[str, str], field: str
+) -> None:
+    answer = editor.post("rules/new", **FORM | changes)
+    assert answer.status_code == 422
+    assert f'id="e-{field}"' in answer.content.decode()
+    assert rules(alice) == []
+
+
+def test_a_name_that_is_taken_stands_at_its_field(alice: Caller, editor: Visitor) -> None:
+    new_rule(alice)
+    answer = editor.post("rules/new", **FORM)
+    assert answer.status_code == 422 and 'id="e-name"' in answer.content.decode()
+
+
+def test_texts_of_strangers_are_escaped(alice: Caller, reader: Visitor) -> None:
+    made = new_rule(alice, name=HOSTILE_NAME, filter={"text": "<script>"}, mapping={"input": "/attributes/<script>"})
+    send(alice, answered("<script>alert(1)</script>", name="<script>"))
+    run(alice, made)
+    for page in (reader.text("rules"), reader.text(f"rules/{made['id']}")):
+        assert "<script>alert" not in page and "/<script>" not in page and HOSTILE_NAME not in page
+
+
+@pytest.mark.parametrize("kind", ["llm", "tool"])
+def test_pages_take_few_queries(alice: Caller, editor: Visitor, kind: str) -> None:
+    made = new_rule(alice, filter={"kind": kind})
+    for trace in range(3):
+        send(alice, *(answered(f"{trace} {i}", kind="LLM", parentSpanId="ab" * 8) for i in range(30)), answered(None))
+    run(alice, made)
+    for path in ("rules", f"rules/{made['id']}", f"rules/{made['id']}/edit", "rules/new"):
+        assert editor.n_queries(path) <= 15, path
