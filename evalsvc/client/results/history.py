@@ -60,6 +60,7 @@ class Truth:
 
     `lower` and `upper` are a fixed-sample interval for scores like these; `running` is anytime-valid, and
     `this_set` is of these scores only. `naive` is the evaluator's own pass rate, and `raw` the whole answer.
+    `n_for_width` is None where the width that was asked for is below `least_width`, that of labels of all scores.
     """
 
     estimate: float | None
@@ -71,6 +72,7 @@ class Truth:
     n_more: int
     labels_saved: int | None
     n_for_width: int | None
+    least_width: float | None
     this_set: tuple[float, float] | None
     running: tuple[float, float] | None
     review_id: str
@@ -85,6 +87,7 @@ class Truth:
             return None
         return cls(
             **{name: body[name] for name in TRUTH_FIELDS},
+            least_width=body.get("least_width"),
             this_set=_read_ends(body["this_set"]),
             running=_read_ends(body["running"]),
             warnings=tuple(body["warnings"]),

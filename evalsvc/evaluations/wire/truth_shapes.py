@@ -80,7 +80,14 @@ class Truth(AnswerShape):
     labels_saved: Annotated[int | None, Meta(description="`n_alone` - `n`.")]
     n_for_width: Annotated[
         int | None,
-        Meta(description="With `truth_width`: labels in all that are expected to reach it; null if none do."),
+        Meta(
+            description="With `truth_width`: labels in all that are expected to reach it; null where it is below"
+            " `least_width`, and without an interval."
+        ),
+    ]
+    least_width: Annotated[
+        float | None,
+        Meta(description="The width that labels of all `population` scores are expected to give."),
     ]
     reason: Annotated[
         str | None, Meta(description="Why there is no interval: `too_few_labels`, `non_response` or `no_interval`.")
