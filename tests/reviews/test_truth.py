@@ -49,7 +49,7 @@ def test_it_is_the_estimate_of_the_draw(alice: Caller) -> None:
     wanted = estimate_share_of_truth(
         [one for one, _ in pairs], [one for _, one in pairs], {True: 200, False: 50}, width=0.15
     )
-    for name in ("estimate", "lower", "upper", "n_alone", "labels_saved", "n_for_width"):
+    for name in ("estimate", "lower", "upper", "n_alone", "labels_saved", "n_for_width", "least_width"):
         assert found[name] == getattr(wanted, name), name
     assert wanted.kappa is not None and found["kappa"]["value"] == wanted.kappa.value
     assert found["this_set"]["lower"] > found["lower"]

@@ -83,6 +83,8 @@ class TruthEstimate:
         How many labels alone would give an interval as narrow.
     n_for_width : int or None
         How many labels in all are expected to give the width that was asked for; None where all would not.
+    least_width : float or None
+        The width that labels of all N scores are expected to give; a narrower interval needs more scores.
     reason : str or None
         Why there is no interval.
     """
@@ -105,6 +107,7 @@ class TruthEstimate:
     kappa: AgreementFigure | None = None
     n_alone: int | None = None
     n_for_width: int | None = None
+    least_width: float | None = None
     reason: str | None = None
 
     @property
@@ -175,6 +178,7 @@ def estimate_share_of_truth(
         kappa,
         _count_alone(alone.estimate, high - low, level),
         None if width is None else labels_for_width(strata, width, level),
+        _find_least_width(strata, level),
     )
 
 
@@ -226,6 +230,7 @@ def estimate_mean_of_truth(
         None if low is None else found.method,
         n_alone=_scale_alone(alone, n, low, high),
         n_for_width=None if width is None else _labels_for_mean(found.core, found.extra, n, population, width),
+        least_width=None if low is None else math.sqrt(found.core * n / population + found.extra),
         reason=NO_INTERVAL if low is None else None,
     )
 
@@ -276,6 +281,13 @@ def _count_alone(share: float, width: float, level: float) -> int | None:
         return high - low <= width
 
     return fewest(is_narrow, MOST_LABELS)
+
+
+def _find_least_width(strata: Sequence[Stratum], level: float) -> float:
+    """Return the width below which `labels_for_width` has no answer."""
+    n, population = sum(stratum.n for stratum in strata), sum(stratum.population for stratum in strata)
+    low, high = stratified_interval(strata, level, scale=population / n)
+    return high - low
 
 
 def _scale_alone(alone: LabelsOnly, n: int, low: float | None, high: float | None) -> int | None:

@@ -62,6 +62,39 @@ def test_more_labels_reach_a_width_and_all_of_them_may_not() -> None:
     assert labels_for_width([PASS, FAIL], 0.01, 0.95) is None
 
 
+def test_a_width_below_the_least_needs_more_scores() -> None:
+    """The draw of 200 of 1000 scores with 67 fails, 37 of which people pass: all 1000 labels miss five points."""
+    table: dict[tuple[bool | None, bool], int] = {(True, True): 133, (False, True): 37, (False, False): 30}
+    counts: dict[bool | None, int] = {True: 600, False: 400}
+    share = 37 / 67
+
+    def width_by_hand(n: int) -> float:
+        n_pass, n_fail = 133 * n / 200, 67 * n / 200
+        (low_1, high_1), (low_0, high_0) = clopper_pearson(n_pass, n_pass), wilson(share * n_fail, n_fail)
+        weight = z_quantile(0.95) ** 2 * (1 - share) ** 2 * 0.6 * 0.4 / 1000
+        below = math.sqrt((0.6 * (1 - low_1)) ** 2 + (0.4 * (share - low_0)) ** 2 + weight)
+        return below + math.sqrt((0.6 * (high_1 - 1)) ** 2 + (0.4 * (high_0 - share)) ** 2 + weight)
+
+    missed, found = estimate(table, counts, width=0.05), estimate(table, counts, width=0.06)
+    assert missed.n_for_width is None
+    assert missed.least_width == pytest.approx(width_by_hand(1000)) == pytest.approx(0.0505, abs=0.0001)
+    assert found.n_for_width is not None and 200 < found.n_for_width < 1000
+    assert width_by_hand(found.n_for_width) <= 0.06 < width_by_hand(found.n_for_width - 1)
+
+
+@pytest.mark.parametrize(("n_fail", "n_right"), [(60, 20), (60, 30), (60, 45), (80, 50), (100, 50), (100, 90)])
+def test_the_labels_for_a_width_agree_with_the_width_now(n_fail: int, n_right: int) -> None:
+    """A number or a reason, whatever was drawn; and the number is below n where the width is reached already."""
+    table: dict[tuple[bool | None, bool], int] = {
+        (True, True): 200 - n_fail, (False, True): n_right, (False, False): n_fail - n_right,
+    }  # fmt: skip
+    for width in (0.04, 0.05, 0.06, 0.08, 0.1, 0.12):
+        found = estimate(table, {True: 600, False: 400}, width=width)
+        assert found.upper is not None and found.lower is not None and found.least_width is not None
+        assert (found.n_for_width is None) is (found.least_width > width)
+        assert found.n_for_width is None or (found.n_for_width <= 200) is (found.upper - found.lower <= width)
+
+
 def test_fewer_than_twenty_labels_have_no_interval() -> None:
     found = estimate({(True, True): 15, (False, False): 4}, {True: 800, False: 200})
 
@@ -158,6 +191,7 @@ def test_scores_that_follow_labels_narrow_the_interval_of_a_mean() -> None:
     assert found.upper - found.lower < 0.6 * (found.labels_only.upper - found.labels_only.lower)
     assert found.n_alone is not None and found.n_alone > 500
     assert found.n_for_width is not None and found.n_for_width > 50
+    assert found.least_width is not None and found.least_width < 0.05
     assert found.strata == () and found.method == "guarded-t"
 
 
