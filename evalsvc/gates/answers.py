@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
+from typing import Annotated
+
+from msgspec import Meta
+
 from evalsvc.gates.bodies import Covers, Looks, Outcome
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment
 from evalsvc.stats.basics.rows import IntervalRows
@@ -36,6 +41,21 @@ class GatedHistory(AnswerShape):
     include_experiments: str
     n: int
     n_no_verdict: int
+    truth: Annotated[uuid.UUID | None, Meta(description="Annotation criteria of rules on `truth`.")] = None
+    truth_draw: Annotated[uuid.UUID | None, Meta(description="The review that the gate named for them.")] = None
+
+
+class RuleTruth(AnswerShape):
+    """The labels that a rule on `truth` rests on."""
+
+    criteria_id: uuid.UUID
+    review_id: Annotated[uuid.UUID, Meta(description="The review that has drawn the labelled scores.")]
+    drawn_at: Annotated[Moment, Meta(description="When the review drew them.")]
+    population: Annotated[int, Meta(description="Scores of the history, in its scope, that the review drew from.")]
+    n_since: Annotated[int, Meta(description="Scores that have come since the draw and are not in the estimate.")]
+    naive: Annotated[
+        float | None, Meta(description="The evaluator's own pass rate of what it has decided, or its mean score.")
+    ]
 
 
 class RuleResult(AnswerShape, kw_only=True):
@@ -44,7 +64,8 @@ class RuleResult(AnswerShape, kw_only=True):
     `lower` and `upper` each hold at `level_of_ends`, and both together at `interval_level`, which is lower; the
     opposite was tested at `level_to_fail`. `smallest_effect` is how far beyond the limit the truth must lie for so many
     examples to show it four times in five: in the unit of the metric, or of the share within the limit for a quantile.
-    `value_range` is the one that the rule gave; null where the metric's own counts.
+    `value_range` is the one that the rule gave; null where the metric's own counts. A rule on `truth` is about labels:
+    `n` counts them, and `lower` and `upper` both hold together at the level of the gate, as in `GET /v1/history`.
     """
 
     metric: str
@@ -74,6 +95,7 @@ class RuleResult(AnswerShape, kw_only=True):
     about_n_more: int | None
     warnings: list[str]
     says: str
+    truth: RuleTruth | None = None
 
 
 class GatePairing(AnswerShape):

@@ -24,6 +24,7 @@ from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import answers_with, build_shape, reference
 from evalsvc.rest.bodies.parsers import decode, read_body
 from evalsvc.rest.edge.policy import FILE, HEADER
+from evalsvc.reviews.truth import N_REQUESTS
 
 _decoder = msgspec.json.Decoder(GateBody)
 FILES: dict[str, tuple[str, Callable[[GateOut], str]]] = {
@@ -66,6 +67,8 @@ class GatesView(AccountView):
     def post(self, request: Request) -> Response:
         """Decide about a candidate: against a baseline, against thresholds, or about a history. It is kept."""
         body = decode(read_body(request), _decoder)
+        if body.history is not None and body.history.truth is not None:
+            self.charge(N_REQUESTS)
         gate = decide_about(account=self.account, epoch=self.caller.admission.epoch, body=body, actor=self.caller.actor)
         return Response(GateAnswer(gate=gate_out(account=self.account, gate=gate)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -30,13 +31,21 @@ class GateSide(Struct, forbid_unknown_fields=True):
 
 
 class GateHistory(Struct, forbid_unknown_fields=True):
-    """A captured history; `scope`, `since` and `include_experiments` as in `confidence_interval_strategy`."""
+    """A captured history; `scope`, `since` and `include_experiments` as in `confidence_interval_strategy`.
+
+    `truth` is the id or name of annotation criteria, for rules on the metric `truth`: what people would say of these
+    scores. `truth_draw` is the review that drew the labelled ones.
+    """
 
     evaluator: Name
     criteria: Name | None = None
     scope: Any = None
     since: Any = None
     include_experiments: Any = None
+    truth: Annotated[Name | None, Meta(description="Id or name of annotation criteria, for rules on `truth`.")] = None
+    truth_draw: Annotated[
+        uuid.UUID | None, Meta(description="The review that drew the labelled scores. Default: the newest.")
+    ] = None
 
 
 class GateRule(Struct, forbid_unknown_fields=True):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from msgspec import structs
@@ -12,6 +13,7 @@ from msgspec import structs
 from evalsvc.gates.answers import RuleResult
 from evalsvc.gates.bodies import GateRule
 from evalsvc.gates.evidence.scores import GateScores
+from evalsvc.gates.truth import TruthRule, judge_with_truth
 from evalsvc.gates.words import rule_sentence
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.basics.checks import FloatArray
@@ -20,10 +22,11 @@ from evalsvc.stats.basics.rows import IntervalRows
 from evalsvc.stats.estimates.bounds import is_only_bounded
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.gating.claims import GateClaim, pair_claim, quantile_claim, threshold_claim
-from evalsvc.stats.gating.decisions import PASS, UNDECIDED, JudgedClaim, judge_all
+from evalsvc.stats.gating.decisions import PASS, UNDECIDED, JudgedClaim
 from evalsvc.stats.gating.quantiles import compute_quantile, quantile_ends
 from evalsvc.stats.pairs.common import BoundedScores
 
+Rule = TypeVar("Rule")
 LOST_TRIALS = "lost_trials"
 MUCH_UNDECIDED = "much_undecided"
 
@@ -133,19 +136,25 @@ def check_scores_in_range(weighed: WeighedRule, pointer: str) -> None:
 
 
 def evaluate_rules(
-    rules: Sequence[WeighedRule], *, alpha: float, watched: bool, of_this_set: bool
+    rules: Sequence[WeighedRule | TruthRule], *, alpha: float, watched: bool, of_this_set: bool
 ) -> tuple[list[RuleResult], list[JudgedClaim]]:
-    """Return what each rule of a gate came to."""
-    claims = [rule.claim(of_this_set=of_this_set) for rule in rules]
-    judged_claims = [
-        _withhold_pass(rule, claim, judged)
-        for rule, claim, judged in zip(rules, claims, judge_all(claims, alpha, watched=watched), strict=True)
-    ]
-    results = [
-        _result(rule, claim, judged_claim, alpha, watched)
-        for rule, claim, judged_claim in zip(rules, claims, judged_claims, strict=True)
-    ]
-    return results, judged_claims
+    """Return what each rule of a gate came to, in their order."""
+    claims = {i: (rule, rule.claim(of_this_set=of_this_set)) for i, rule in _of_type(rules, WeighedRule)}
+    truths = dict(_of_type(rules, TruthRule))
+    judged, judged_truths = judge_with_truth(
+        [claim for _, claim in claims.values()], [*truths.values()], alpha, watched=watched
+    )
+    found: dict[int, tuple[RuleResult, JudgedClaim]] = {}
+    for (i, (rule, claim)), judged_claim in zip(claims.items(), judged, strict=True):
+        decided = _withhold_pass(rule, claim, judged_claim)
+        found[i] = _result(rule, claim, decided, alpha, watched), decided
+    for (i, truth), decided in zip(truths.items(), judged_truths, strict=True):
+        found[i] = truth.describe(decided, alpha), decided
+    return [found[i][0] for i in sorted(found)], [found[i][1] for i in sorted(found)]
+
+
+def _of_type(rules: Sequence[WeighedRule | TruthRule], kind: type[Rule]) -> Iterator[tuple[int, Rule]]:
+    return ((i, rule) for i, rule in enumerate(rules) if isinstance(rule, kind))
 
 
 def _withhold_pass(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim) -> JudgedClaim:
@@ -187,6 +196,7 @@ def _result(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim, alpha: flo
         about_n_more=judged.about_n_more,
         warnings=_warnings(claim),
         says="",
+        truth=None,
         **_changes(rule),
     )
     return structs.replace(result, says=rule_sentence(result))

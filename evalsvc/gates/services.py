@@ -30,6 +30,7 @@ from evalsvc.gates.evidence.subjects import (
 )
 from evalsvc.gates.models import Gate
 from evalsvc.gates.rules import WeighedRule, check_scores_in_range, evaluate_rules, resolve_rule_range
+from evalsvc.gates.truth import TRUTH, TruthRule
 from evalsvc.gates.words import gate_summary
 from evalsvc.infra.locks import BENCHMARK
 from evalsvc.rest.problems import FieldError, Invalid
@@ -45,7 +46,7 @@ RETRIED, UNCLUSTERED = "retried", "unclustered"
 class _Case:
     """What a gate has found, before it is decided."""
 
-    rules: list[WeighedRule]
+    rules: Sequence[WeighedRule | TruthRule]
     candidate: GateSubject | None = None
     baseline: GateSubject | None = None
     history: HistorySubject | None = None
@@ -184,7 +185,10 @@ def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
     return _build_case(body, candidate, baseline)
 
 
-def _build_history_rule(history: HistorySubject, rule: GateRule, pointer: str) -> WeighedRule:
+def _build_history_rule(history: HistorySubject, rule: GateRule, pointer: str) -> WeighedRule | TruthRule:
+    if rule.metric == TRUTH and history.draw is not None:
+        resolve_rule_range(rule, history.draw.limits, pointer)
+        return TruthRule(rule, history.draw)
     scores, declared, binary = history.read(rule.metric)
     weighed = WeighedRule(rule, scores, resolve_rule_range(rule, declared, pointer), binary, True)
     check_scores_in_range(weighed, f"{pointer}/value_range")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from evalsvc.digits import digits_text
 from evalsvc.gates.answers import GateOut, RuleResult
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
+from evalsvc.stats.truth.answer import TOO_FEW
 
 VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
 REASONS = {
@@ -16,6 +17,9 @@ REASONS = {
     " `value_range`, or ask for a quantile",
     "one_cluster": "all examples are of one cluster",
     "much_undecided": "a tenth of the examples or more are undecided",
+    "too_few_labels": "an interval needs 20 labels",
+    "non_response": "more than a tenth of the items given out were passed over",
+    "no_interval": "all labels are equal, and they have no range",
 }
 
 
@@ -59,8 +63,9 @@ def gate_reason(
     names = "; ".join(rule_name(rule, shown) for rule in rules if rule.outcome == outcome)
     if outcome == "fail":
         return f"The opposite is shown of: {names}."
-    hint = f" About {about_n_more} more examples would settle it." if about_n_more else ""
-    return f"These examples cannot tell: {names}.{hint}"
+    nouns = " or ".join(sorted({_noun(rule) for rule in rules if rule.outcome == outcome}))
+    hint = f" About {about_n_more} more {nouns} would settle it." if about_n_more else ""
+    return f"These {nouns} cannot tell: {names}.{hint}"
 
 
 def ends_words(rule: RuleResult) -> str:
@@ -77,7 +82,12 @@ def interval_words(rule: RuleResult) -> str:
 
 def rows_words(rule: RuleResult) -> str:
     """Return the examples that it rests on; gates of an earlier release have no `rows`."""
-    return describe_rows(rule.rows or IntervalRows(rule.n, n_missing=rule.n_missing))
+    rows = describe_rows(rule.rows or IntervalRows(rule.n, n_missing=rule.n_missing), _noun(rule))
+    return rows if rule.truth is None else f"{rows} of {rule.truth.population} scores"
+
+
+def _noun(rule: RuleResult) -> str:
+    return "examples" if rule.truth is None else "labels"
 
 
 def _finding(rule: RuleResult) -> str:
@@ -92,6 +102,7 @@ def _outcome(rule: RuleResult) -> str:
     if rule.outcome == "fail":
         return "It does not hold."
     if rule.reason in REASONS:
-        return f"Nothing is shown: {REASONS[rule.reason]}."
+        missing = f", and {rule.about_n_more} are missing" if rule.reason == TOO_FEW else ""
+        return f"Nothing is shown: {REASONS[rule.reason]}{missing}."
     n_more = rule.about_n_more
-    return "The limit lies within." + (f" About {n_more} more examples would settle it." if n_more else "")
+    return "The limit lies within." + (f" About {n_more} more {_noun(rule)} would settle it." if n_more else "")

@@ -30,6 +30,8 @@ from evalsvc.reviews.services import find_criteria
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.truth.answer import LEAST_LABELS, TruthEstimate, estimate_mean_of_truth, estimate_share_of_truth
 
+N_REQUESTS = 10
+"""What a truth interval counts towards the account's limits, by the time that it takes."""
 MOST_REVIEWS = 5
 NON_RESPONSE = "non_response"
 FRAME_CHANGED, SCORES_SHOWN = "frame_changed", "scores_shown"
@@ -57,6 +59,7 @@ class LabelledDraw:
     `scores` has score and verdict by log; `n_unanswered` counts items that were passed over.
     """
 
+    criteria: AnnotationCriteria
     review: Review
     scores: Mapping[object, tuple[float, bool | None]]
     labels: Mapping[object, bool | float]
@@ -64,6 +67,18 @@ class LabelledDraw:
     n_since: int
     n_left_out: int
     has_changed: bool
+
+    @property
+    def limits(self) -> Ends | None:
+        """The lowest and the highest label, where there are such."""
+        return _limits(_get_question(self.review, self.criteria))
+
+    def estimate(self, level: float, width: float | None = None) -> HistoryTruth:
+        """Estimate what people would say of the scores."""
+        estimate = _estimate(self, _get_question(self.review, self.criteria), level, width)
+        warnings = [FRAME_CHANGED] if self.has_changed else []
+        warnings += [SCORES_SHOWN] if self.review.show_scores else []
+        return HistoryTruth(self.criteria, self.review, estimate, self.n_since, warnings)
 
 
 def compute_truth(
@@ -78,25 +93,40 @@ def compute_truth(
 ) -> HistoryTruth:
     """Estimate what people would say of the scores of a history (evaluator id, profile name) within a window.
 
-    `draw` is a review; without it the newest that covers the history is used, those with too few labels last. Raises
-    Invalid where no random draw of these scores asks this criteria. Within the account's scope.
+    Raises as `find_labelled_draw`. Within the account's scope.
     """
-    asked = find_criteria(account, criteria, Review.Kind.EVALUATION, "/truth")
+    found = find_labelled_draw(account=account, pair=pair, window=window, criteria=criteria, draw=draw)
+    return found.estimate(level, width)
+
+
+def find_labelled_draw(
+    *,
+    account: Account,
+    pair: tuple[str, str],
+    window: Window,
+    criteria: str,
+    draw: uuid.UUID | None = None,
+    pointer: str = "",
+) -> LabelledDraw:
+    """Return the labelled draw of a history within a window.
+
+    `draw` is a review; without it the newest that covers the history is used, those with too few labels last. Raises
+    Invalid where no random draw of these scores asks this criteria, with pointers below `pointer`. Within the account's
+    scope.
+    """
+    asked = find_criteria(account, criteria, Review.Kind.EVALUATION, f"{pointer}/truth")
     if asked.annotation_type == Type.TEXT:
-        raise Invalid(FieldError("/truth", "Labels of this criteria are texts, which have no mean."))
-    labelled = _find_draw(account, pair, window, asked, _list_reviews(account, asked, draw))
-    estimate = _estimate(labelled, _get_question(labelled.review, asked), level, width)
-    warnings = [FRAME_CHANGED] if labelled.has_changed else []
-    warnings += [SCORES_SHOWN] if labelled.review.show_scores else []
-    return HistoryTruth(asked, labelled.review, estimate, labelled.n_since, warnings)
+        raise Invalid(FieldError(f"{pointer}/truth", "Labels of this criteria are texts, which have no mean."))
+    reviews = _list_reviews(account, asked, draw, pointer)
+    return _find_draw(account, pair, window, asked, reviews, pointer)
 
 
-def _list_reviews(account: Account, criteria: AnnotationCriteria, draw: uuid.UUID | None) -> list[Review]:
+def _list_reviews(account: Account, criteria: AnnotationCriteria, draw: uuid.UUID | None, pointer: str) -> list[Review]:
     """Return the reviews that drew evaluations at random and ask this, newest first; raise Invalid without any."""
     rows = reviews_asking(account=account, criteria_id=criteria.pk, limit=1000)
     reviews = [row for row in rows if row.kind == Review.Kind.EVALUATION and draw in (None, row.pk)]
     if draw is not None and not reviews:
-        raise Invalid(FieldError("/truth_draw", "No review of evaluations with this id asks this criteria."))
+        raise Invalid(FieldError(f"{pointer}/truth_draw", "No review of evaluations with this id asks this criteria."))
     random_reviews = [row for row in reviews if row.sample["method"] not in POISSON]
     if random_reviews:
         return random_reviews[:MOST_REVIEWS]
@@ -107,18 +137,26 @@ def _list_reviews(account: Account, criteria: AnnotationCriteria, draw: uuid.UUI
         detail = "The labels of this criteria are of items that people picked, which says nothing about the others."
     else:
         detail = "No review asks this criteria of evaluations that were drawn at random."
-    raise Invalid(FieldError("/truth" if draw is None else "/truth_draw", f"{detail} {REMEDY}"))
+    field = "truth" if draw is None else "truth_draw"
+    raise Invalid(FieldError(f"{pointer}/{field}", f"{detail} {REMEDY}"))
 
 
 def _find_draw(
-    account: Account, pair: tuple[str, str], window: Window, criteria: AnnotationCriteria, reviews: Sequence[Review]
+    account: Account,
+    pair: tuple[str, str],
+    window: Window,
+    criteria: AnnotationCriteria,
+    reviews: Sequence[Review],
+    pointer: str,
 ) -> LabelledDraw:
     """Return the newest draw of all these scores that has labels enough, or else the newest."""
     rows = list_history(account=account, evaluator_id=pair[0], profile_name=pair[1], window=window)
     rows = rows.exclude(source=HistoryScore.Source.EXPERIMENT)
     scores = list(rows.values_list("source_id", "score", "passed")[: MAX_FRAME + 1])
     if len(scores) > MAX_FRAME:
-        raise Invalid(FieldError("/truth", f"The history has more than {MAX_FRAME:,} scores; narrow it by `since`."))
+        raise Invalid(
+            FieldError(f"{pointer}/truth", f"The history has more than {MAX_FRAME:,} scores; narrow it by `since`.")
+        )
     first, shortfall = None, ""
     for review in reviews:
         labelled = _read_draw(account, review, criteria, scores, window.get("most"))
@@ -131,7 +169,7 @@ def _find_draw(
         first = first or labelled
     if first is None:
         detail = f"The newest random draw was of {shortfall} Ask with a `scope` or `since` that it covers. Or: {REMEDY}"
-        raise Invalid(FieldError("/truth", detail))
+        raise Invalid(FieldError(f"{pointer}/truth", detail))
     return first
 
 
@@ -161,6 +199,7 @@ def _read_draw(
     n_begun = max((i + 1 for i, (_, value) in enumerate(places) if value is not None), default=0)
     labels = {log: value for log, value in places if value is not None}
     return LabelledDraw(
+        criteria,
         review,
         covered,
         labels,

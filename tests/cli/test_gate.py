@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.annotations.shapes import new_criteria
 from tests.caller import Caller
 from tests.cli.inside import invoke, told
 from tests.gates.shapes import answers, finished
+from tests.reviews.draws import answer_items, drawn, judged, send_scores
 
 BETTER = "accuracy not_worse_by 0.05"
 
@@ -167,3 +169,19 @@ def test_a_stranger_gets_no_decision(shell: dict[str, str], alice: Caller, charl
     )
 
     assert done.exit_code == 3
+
+
+def test_what_people_would_say_decides(shell: dict[str, str], alice: Caller) -> None:
+    """Of 60 scores all are labelled, and 45 pass: 0.75, with an interval for new data."""
+    send_scores(alice, judged(60))
+    criteria = new_criteria(alice)
+    review = drawn(alice, criteria, 60)
+    line = ("gate", "--history", "external:judge", "--truth", criteria["name"], "--rule")
+
+    missing = invoke(*line, "truth >= 0.5", env=shell)
+    answer_items(alice, review, criteria, ["pass", "pass", "fail", "pass"] * 15)
+
+    assert (missing.exit_code, "20 labels, and 20 are missing" in missing.stdout) == (2, True), missing.output
+    assert [invoke(*line, f"truth >= {limit}", env=shell).exit_code for limit in (0.5, 0.75, 0.95)] == [0, 2, 1]
+    assert invoke(*line[:3], "--rule", "truth >= 0.5", env=shell).exit_code == 3
+    assert invoke("gate", "--candidate", "x", "--truth", "y", "--rule", "truth >= 0.5", env=shell).exit_code == 3

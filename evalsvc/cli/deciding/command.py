@@ -27,6 +27,7 @@ EPILOG = """Examples:
 \b
 evalsvc gate --candidate nightly:new --baseline nightly:old --rule "accuracy not_worse_by 0.02"
 evalsvc gate --candidate nightly --rule "accuracy >= 0.8" --rule "latency_ms p95 <= 1200" --junit gate.xml
+evalsvc gate --history exact-match --truth "right capital" --rule "truth >= 0.8"
 """
 
 
@@ -59,6 +60,8 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 @click.option("--candidate", metavar="EXPERIMENT[:CONFIG]", help="What may go out; by id or name.")
 @click.option("--baseline", metavar="EXPERIMENT[:CONFIG]", help="What it is compared with, example by example.")
 @click.option("--history", metavar="EVALUATOR[/PROFILE]", help="In place of a candidate: what has been captured.")
+@click.option("--truth", metavar="CRITERIA",
+              help='With a history: rules on "truth" are about what people would say by these criteria.')  # fmt: skip
 @click.option(
     "--rule", "rule_texts", multiple=True, help="METRIC [p95] not_worse_by|better_by|at_least|at_most NUMBER."
 )
@@ -82,8 +85,9 @@ def _trouble(step: Callable[[], Answer]) -> Answer:
 @report_options
 @client_options
 def decide_gate(
-    *, candidate: str | None, baseline: str | None, history: str | None, rule_texts: tuple[str, ...],
-    rules_path: Path | None, level: float | None, covers: str | None, looks: str | None, benchmark: str | None,
+    *, candidate: str | None, baseline: str | None, history: str | None, truth: str | None,
+    rule_texts: tuple[str, ...], rules_path: Path | None,
+    level: float | None, covers: str | None, looks: str | None, benchmark: str | None,
     cluster_by: str | None, attempt: int | None, min_share: float | None,
     name: str | None, markdown: Path | None, junit: Path | None, html: Path | None, no_wait: bool, report: Report,
     client: Client,
@@ -98,12 +102,15 @@ def decide_gate(
         raise CommandError('A gate needs a rule: pass --rule "accuracy not_worse_by 0.02", or --rules FILE.')
     if (candidate is None) == (history is None):
         raise CommandError("A gate decides about a --candidate EXPERIMENT[:CONFIG], or about a --history EVALUATOR.")
+    if truth and history is None:
+        raise CommandError("--truth goes with a --history EVALUATOR.")
     api = client.experiments_api
     texts = {"candidate": candidate, "baseline": baseline}
     sides = {word: name_side(api, text) for word, text in texts.items() if text}
     if not no_wait and looks != "watched":
         _wait_for(api, [side["experiment_id"] for side in sides.values()], report)
-    subject = {**sides, **({"history": build_evaluator_entry(history)} if history else {})}
+    named = {"truth": truth} if truth else {}
+    subject = {**sides, **({"history": {**build_evaluator_entry(history), **named}} if history else {})}
     decision = request_gate(
         api, rules, subject, level=level, covers=covers, looks=looks, cluster_by=cluster_by, benchmark=benchmark,
         attempt=attempt, min_share=min_share, name=name,

@@ -40,12 +40,15 @@ class RuleRecord(ServiceObject):
     n_unchanged: int | None = None
     smallest_effect: float | None = None
     about_n_more: int | None = None
+    truth: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
+        noun = "examples" if self.truth is None else "labels"
         ends = "" if self.lower is None and self.upper is None else f" [{_end(self.lower)}, {_end(self.upper)}]"
         clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
         estimate = "?" if self.estimate is None else f"{self.estimate:.3g}{ends}, n = {self.n}{clusters}"
-        needed = f"; about {self.about_n_more} more examples would settle it" if self.about_n_more else ""
+        n_more = self.about_n_more
+        needed = f"; about {n_more} more {noun} would settle it" if n_more else ""
         return f"{self.outcome}: {self.metric} {self.kind} {self.limit:g}: {estimate}{needed}"
 
 
@@ -137,8 +140,9 @@ class GatesApi:
 
         `candidate` and `baseline` are results of `eval`, IDs of experiments with one config, or `{"experiment_id",
         "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or has `better_by`, `at_least` or
-        `at_most`, and `value_range` where the metric declares none. `options` are `level`, `looks`, `covers`,
-        `cluster_by`, `name` and others of the API.
+        `at_most`, and `value_range` where the metric declares none. With `"truth"`, annotation criteria, in the
+        `history`, a rule on the metric `truth` is about what people would say. `options` are `level`, `looks`,
+        `covers`, `cluster_by`, `name` and others of the API.
         """
         body = {"rules": to_json(list(rules)), **to_json_object(options)}
         body |= {

@@ -6,13 +6,10 @@ from evalsvc.evaluations.api.history import HistoryView, TruthQuery
 from evalsvc.evaluations.wire import truth_shapes
 from evalsvc.evaluations.wire.truth_shapes import Truth
 from evalsvc.rest.answering.shapes import build_shape
-from evalsvc.reviews.truth import HistoryTruth, compute_truth
+from evalsvc.reviews.truth import N_REQUESTS, HistoryTruth, compute_truth
 from evalsvc.stats.agreement.bootstrap import AgreementFigure
 from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.finite import Ends
-
-N_REQUESTS = 10
-"""What a truth interval counts towards the account's limits, by the time that it takes."""
 
 
 class HistoryWithTruthView(HistoryView):

@@ -17,7 +17,11 @@ OF_NUMBERS = ("value_range", "binary", "denominator")
 """What metrics without an evaluator say besides: an evaluator's range is known."""
 USUAL = {"higher_is_better": True, "binary": False, "type": "algebraic"}
 DEFAULTS = {"level": 0.95, "looks": "one", "covers": "new_data", "min_share": 0.8}
-WINDOW = {"since": "from when on, or how many", "include_experiments": "which scores of experiments"}
+WINDOW = {
+    "since": "from when on, or how many",
+    "include_experiments": "which scores of experiments",
+    "truth_draw": "which draw of labels",
+}
 MADE = '"$NAME"'
 """The experiment that the run line has just made: of a fixed name, two builds at once would ask about each other's."""
 OWN_NAME = "NAME=gate-$(python3 -c 'import uuid; print(uuid.uuid4())')"
@@ -56,6 +60,7 @@ def _history(evidence: GateEvidence) -> dict[str, Any]:
     if history.include_experiments != INCLUDED[scope]:
         window["include_experiments"] = history.include_experiments
     fields = {"evaluator": history.evaluator_id, "criteria": history.profile_name or None, **window}
+    fields |= {name: str(id) for name in ("truth", "truth_draw") if (id := getattr(history, name)) is not None}
     return {key: value for key, value in fields.items() if value and value != WHOLE}
 
 
@@ -82,6 +87,7 @@ def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
     if (history := evidence.history) is not None:
         profile = f"/{history.profile_name}" if history.profile_name else ""
         lines.append(_option("--history", history.evaluator_id + profile))
+        lines += [_option("--truth", str(history.truth))] if history.truth is not None else []
     lines += [_option("--rule", _rule_text(rule)) for rule in evidence.rules]
     lines += _options(gate_body(evidence, name=name))
     return " \\\n  ".join([*lines, "--markdown gate.md --junit gate.xml"])

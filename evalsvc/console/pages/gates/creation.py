@@ -23,6 +23,7 @@ from evalsvc.console.pages.gates.form import (
     parse_rule,
     rule_limit,
 )
+from evalsvc.console.pages.history.truth import build_truth_field
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
@@ -36,6 +37,7 @@ from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 
 MOST_PLANS, MOST_HISTORIES = 50, 100
 LIMITS = ("at_least", "at_most")
+METRICS = {"pass": "the share that passes", "score": "the score", "truth": "what people would say"}
 EXAMPLE = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.8}]}
 OF_HISTORY = {
     "evaluator": "evaluator",
@@ -43,6 +45,7 @@ OF_HISTORY = {
     "history": "evaluator",
     "since": "scores",
     "scope": "app",
+    "truth": "truth",
 }
 OF_CONFIGS = {"candidate": "candidate_config", "baseline": "baseline_config"}
 
@@ -85,6 +88,7 @@ def _parse_history_form(request: PageRequest) -> GateBody:
             "criteria": profile or None,
             "scope": {"app": app} if app else None,
             "since": {"scores": _newest(scores)} if scores else None,
+            "truth": post.get("truth") or None,
         },
         "rules": [parse_rule(post, kind, post.get("rule_metric", "pass"))],
         "level": rule_limit(post.get("level") or "0.95", "/level"),
@@ -145,9 +149,8 @@ def _history_fields(account: Account) -> list[FormField]:
         FormField("evaluator", "Evaluator and profile", options=[(name, name) for name in names], is_required=True),
         FormField("app", "App", help="Default: the whole account."),
         FormField("scores", "Number of newest scores", "number", help="Default: all stored scores."),
-        FormField(
-            "rule_metric", "Metric", "select", "pass", [("pass", "the share that passes"), ("score", "the score")]
-        ),
+        FormField("rule_metric", "Metric", "select", "pass", list(METRICS.items())),
+        build_truth_field(account, "", label="Criteria", empty="none", help="For what people would say."),
         FormField(
             "kind",
             "Passes if",

@@ -39,11 +39,13 @@ class TruthPanel:
     warnings: tuple[str, ...] = ()
 
 
-def build_truth_field(account: Account, chosen: str) -> FormField:
+def build_truth_field(
+    account: Account, chosen: str, *, label: str = "What people would say", empty: str = "not shown", help: str = ""
+) -> FormField:
     """Return the field that chooses the criteria."""
     rows = AnnotationCriteria.objects.filter(account=account).exclude(annotation_type=AnnotationCriteria.Type.TEXT)
     options = [(str(id), name) for id, name in rows.order_by("name").values_list("id", "name")[:MAX_CRITERIA]]
-    return FormField("truth", "What people would say", "select", chosen, [("", "not shown"), *options])
+    return FormField("truth", label, "select", chosen, [("", empty), *options], help)
 
 
 def read_truth(account: Account, question: HistoryQuery, criteria: str) -> TruthPanel | None:
