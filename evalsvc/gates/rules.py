@@ -139,8 +139,8 @@ def evaluate_rules(
     rules: Sequence[WeighedRule | TruthRule], *, alpha: float, watched: bool, of_this_set: bool
 ) -> tuple[list[RuleResult], list[JudgedClaim]]:
     """Return what each rule of a gate came to, in their order."""
-    claims = {i: (rule, rule.claim(of_this_set=of_this_set)) for i, rule in _of_type(rules, WeighedRule)}
-    truths = dict(_of_type(rules, TruthRule))
+    claims = {i: (rule, rule.claim(of_this_set=of_this_set)) for i, rule in _select(rules, WeighedRule)}
+    truths = dict(_select(rules, TruthRule))
     judged, judged_truths = judge_with_truth(
         [claim for _, claim in claims.values()], [*truths.values()], alpha, watched=watched
     )
@@ -153,7 +153,7 @@ def evaluate_rules(
     return [found[i][0] for i in sorted(found)], [found[i][1] for i in sorted(found)]
 
 
-def _of_type(rules: Sequence[WeighedRule | TruthRule], kind: type[Rule]) -> Iterator[tuple[int, Rule]]:
+def _select(rules: Sequence[WeighedRule | TruthRule], kind: type[Rule]) -> Iterator[tuple[int, Rule]]:
     return ((i, rule) for i, rule in enumerate(rules) if isinstance(rule, kind))
 
 

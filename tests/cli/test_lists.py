@@ -95,3 +95,16 @@ def test_a_history_shows_what_people_would_say(shell: dict[str, str], alice: Cal
     assert shown.exit_code == 0, shown.output
     assert "people: 1 [" in shown.stdout.splitlines()[1]
     assert (found["truth"]["n"], found["truth"]["naive"]) == (30, 0.8)
+
+
+def test_a_history_with_what_people_would_say_by_app(shell: dict[str, str], alice: Caller) -> None:
+    send_scores(alice, judged(40))
+    send_scores(alice, judged(10), app="blog")
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 50), criteria, ["pass"] * 50)
+
+    done = invoke("history", "external:judge", "--truth", criteria["name"], "--truth-by", "app", env=shell)
+
+    assert done.exit_code == 0, done.output
+    assert "people: 1 [" in done.stdout and "  shop: 1 [" in done.stdout
+    assert "  blog: no interval yet, 10 labels of 10 scores, 10 more needed" in done.stdout

@@ -36,3 +36,22 @@ def test_it_says_what_is_missing(alice: Caller, reader: Visitor) -> None:
     assert "No review asks this criteria" in read_truth_block(reader, criteria)
     answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 5)
     assert "15 more labels needed" in read_truth_block(reader, criteria)
+
+
+def test_agreement_is_shown_by_slice_with_its_disagreements(alice: Caller, reader: Visitor) -> None:
+    """People pass everything: the evaluator fails 12 of 60 scores, and they differ on these."""
+    send_scores(alice, judged(60))
+    send_scores(alice, judged(10), app="blog")
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 70), criteria, ["pass"] * 70)
+    truth = ok(alice.get(f"{HISTORY}&truth={criteria['id']}&truth_by=app"))["truth"]
+
+    page = reader.text("histories/one", evaluator="external:judge", profile="", truth=criteria["id"], truth_by="app")
+
+    shop = truth["slices"][0]["sensitivity"]
+    assert "Agreement with people, by app" in page
+    assert f"[{number_text(shop['lower'])}, {number_text(shop['upper'])}]" in page
+    assert "60 of 60" in page and "10 more labels needed" in page
+    assert "Disagreements with people: 14 of 14 shown" in page
+    assert f"evaluations/{truth['disagreements'][0]['evaluation_id']}" in page
+    assert "by revision of the profile" in read_truth_block(reader, criteria)

@@ -89,12 +89,13 @@ def list_gates(outcome: str | None, limit: int | None, report: Report, client: C
 @click.option("--strategy", help="Of the interval; by default auto.")
 @click.option("--app", help="Only the scores of this app.")
 @click.option("--truth", metavar="CRITERIA", help="Add what people would say, by these annotation criteria.")
+@click.option("--truth-by", metavar="app|revision|tags.KEY", help="With --truth: also of each slice.")
 @limit_options
 @report_options
 @client_options
 def show_history(
-    *, evaluator: str, strategy: str | None, app: str | None, truth: str | None, limit: int | None, report: Report,
-    client: Client,
+    *, evaluator: str, strategy: str | None, app: str | None, truth: str | None, truth_by: str | None,
+    limit: int | None, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Show the pass rate of EVALUATOR over the captured scores with its interval, and the newest scores."""
     entry: Any = build_evaluator_entry(evaluator)
@@ -102,17 +103,22 @@ def show_history(
     params |= {"profile": entry["criteria"]} if entry.get("criteria") else {}
     params |= {"scope.app": app} if app else {}
     transport = client.experiments_api.transport
-    history: Any = transport.get(path, params | {"limit": 1} | drop_none(truth=truth))
+    history: Any = transport.get(path, params | {"limit": 1} | drop_none(truth=truth, truth_by=truth_by))
     all_points = transport.pages(path, "points", params | {"limit": min(limit or POINTS_A_PAGE, POINTS_A_PAGE)})
     points: list[Any] = [*islice(all_points, limit)]
     sides = {"evaluator": history["evaluator_id"], "profile": history["profile_name"]}
     lines = [
         _history_line(history),
-        *([str(Truth.read(history["truth"]))] if truth else []),
+        *_truth_lines(Truth.read(history.get("truth"))),
         *map(_point_line, points),
         f"{console_address(client)}/histories/one?{urlencode(sides)}",
     ]
     report.finish({"history": history | {"points": points, "next_cursor": None}}, lines)
+
+
+def _truth_lines(truth: Truth | None) -> list[str]:
+    """Return what people would say, and of each slice below it."""
+    return [] if truth is None else [str(truth), *(f"  {part}" for part in truth.slices)]
 
 
 KINDS: Mapping[str, Callable[[Client, str], str]] = {

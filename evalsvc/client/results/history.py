@@ -25,6 +25,9 @@ TRUTH_FIELDS = (
 )
 
 
+SLICE_FIELDS = ("value", "level", "n", "population", "n_more", "naive", "estimate", "lower", "upper", "reason")
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
     """One captured score."""
@@ -55,6 +58,34 @@ class HistoryPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class TruthSlice:
+    """What people would say of the scores that share a value; `n_more` labels are missing for an interval.
+
+    The intervals of all slices hold together, each at its `level`.
+    """
+
+    value: str | int | None
+    level: float
+    n: int
+    population: int
+    n_more: int
+    naive: float | None
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    reason: str | None
+    raw: Mapping[str, Any] = field(repr=False)
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> TruthSlice:
+        """Read a slice of `truth`."""
+        return cls(**{name: body[name] for name in SLICE_FIELDS}, raw=body)
+
+    def __str__(self) -> str:
+        return f"{'none' if self.value is None else self.value}: {_describe_people(self)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """What people would say of the scores of a history, estimated from labels of a random draw of them.
 
@@ -75,6 +106,7 @@ class Truth:
     least_width: float | None
     this_set: tuple[float, float] | None
     running: tuple[float, float] | None
+    slices: tuple[TruthSlice, ...]
     review_id: str
     reason: str | None
     warnings: tuple[str, ...]
@@ -90,18 +122,22 @@ class Truth:
             least_width=body.get("least_width"),
             this_set=_read_ends(body["this_set"]),
             running=_read_ends(body["running"]),
+            slices=tuple(map(TruthSlice.read, body.get("slices") or ())),
             warnings=tuple(body["warnings"]),
             raw=body,
         )
 
     def __str__(self) -> str:
-        of = f"{self.n} labels of {self.population} scores"
-        if self.estimate is None or self.lower is None or self.upper is None:
-            more = f", {self.n_more} more needed" if self.n_more else f" ({self.reason})"
-            return f"people: no interval yet, {of}{more}"
-        return (
-            f"people: {self.estimate:.3g} [{self.lower:.3g}, {self.upper:.3g}], {of}, {self.labels_saved} labels saved"
-        )
+        saved = "" if self.lower is None else f", {self.labels_saved} labels saved"
+        return f"people: {_describe_people(self)}{saved}"
+
+
+def _describe_people(found: Truth | TruthSlice) -> str:
+    of = f"{found.n} labels of {found.population} scores"
+    if found.estimate is None or found.lower is None or found.upper is None:
+        more = f", {found.n_more} more needed" if found.n_more else f" ({found.reason})"
+        return f"no interval yet, {of}{more}"
+    return f"{found.estimate:.3g} [{found.lower:.3g}, {found.upper:.3g}], {of}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,12 +204,14 @@ class Service:
         cursor: str | None = None,
         truth: str | None = None,
         truth_width: float | None = None,
+        truth_by: str | None = None,
     ) -> History:
         """Return the captured scores of an evaluator under a profile, newest first, with their interval.
 
         `interval` selects the scores and defines the interval, as in `evaluate`. Without a strategy, that of the server
         is used: `auto`. `truth` is the id or name of annotation criteria: `History.truth` is what people would say of
-        the scores, and with `truth_width` how many labels reach that width.
+        the scores, with `truth_width` how many labels reach that width, and with `truth_by` (`app`, `revision` or
+        `tags.KEY`) the same of each slice.
         """
         name, in_name = split_evaluator(evaluator)
         options = {"level": level, **_build_interval_options(strategy, interval or {})}
@@ -220,6 +222,7 @@ class Service:
             "cursor": cursor,
             "truth": truth,
             "truth_width": truth_width,
+            "truth_by": truth_by,
             **_flatten(options),
         }
         return History.read(cast(HistoryBody, self._transport.get("/v1/history", params)))

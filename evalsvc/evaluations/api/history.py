@@ -46,6 +46,7 @@ from evalsvc.projects.selectors import list_apps
 from evalsvc.rest.answering.pagination import page
 from evalsvc.rest.answering.shapes import KeyWarning, answers_with
 from evalsvc.rest.basics.nearest import nearest
+from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 from evaluators.base import Family
@@ -67,6 +68,9 @@ class HistoryIn(serializers.Serializer[Any]):
     )
     truth_width = serializers.FloatField(
         required=False, min_value=1e-6, max_value=1e6, help_text="The width that `n_for_width` of `truth` is for."
+    )
+    truth_by = StrictText(
+        max_length=300, required=False, help_text="Slices of `truth`: by `app`, `revision` or `tags.KEY`."
     )
 
 
@@ -99,7 +103,7 @@ def build_parameters() -> list[OpenApiParameter]:
 class TruthQuery:
     """What is asked about the truth of a history, and which history that is.
 
-    `criteria` is an id or a name; `draw` the id of a review.
+    `criteria` is an id or a name; `draw` the id of a review; `by` what slices share.
     """
 
     criteria: str
@@ -108,6 +112,7 @@ class TruthQuery:
     level: float
     draw: uuid.UUID | None = None
     width: float | None = None
+    by: str | None = None
 
 
 class HistoryView(AccountView):
@@ -141,7 +146,9 @@ class HistoryView(AccountView):
         query_values = validate_strict(
             HistoryIn(data={name: value for name, value in query.items() if not is_interval_parameter(name)})
         )
-        if lone := [name for name in ("truth_draw", "truth_width") if name in query and "truth" not in query]:
+        if lone := [
+            name for name in ("truth_draw", "truth_width", "truth_by") if name in query and "truth" not in query
+        ]:
             raise Invalid(*(FieldError(f"/{name}", "Send `truth` with it.") for name in lone))
         ask = read_query({name: value for name, value in query.items() if is_interval_parameter(name)})
         evaluator_id, profile_name, run = self._resolve(query_values["evaluator"], query_values.get("profile"))
@@ -167,10 +174,8 @@ class HistoryView(AccountView):
         lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)
         point_rows = points_out(self.account.pk, points, lines, family if has_verdict else None)
         if "truth" in query_values:
-            draw, width = query_values.get("truth_draw"), query_values.get("truth_width")
-            truth_query = TruthQuery(
-                query_values["truth"], (evaluator_id, profile_name), window, ask.level, draw=draw, width=width
-            )
+            options = {name: query_values.get(f"truth_{name}") for name in ("draw", "width", "by")}
+            truth_query = TruthQuery(query_values["truth"], (evaluator_id, profile_name), window, ask.level, **options)
             answer["truth"] = self.read_truth(truth_query)
         return Response(history_shapes.History(**answer, points=point_rows, next_cursor=cursor))
 

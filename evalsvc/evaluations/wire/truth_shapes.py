@@ -44,6 +44,35 @@ class TruthFigure(AnswerShape):
     n: int
 
 
+class TruthSlice(AnswerShape):
+    """What people would say of the scores that share a value."""
+
+    value: Annotated[str | int | None, Meta(description="Of `truth_by`; null for scores without one.")]
+    level: Annotated[float, Meta(description="Of this slice alone: all slices hold together at the level asked for.")]
+    n: Annotated[int, Meta(description="Labels.")]
+    population: Annotated[int, Meta(description="Scores of the slice that the review drew from.")]
+    n_more: Annotated[int, Meta(description="Labels that are missing for an interval: 20 are needed.")]
+    naive: Annotated[
+        float | None, Meta(description="The evaluator's own pass rate of what it has decided, or its mean score.")
+    ]
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    this_set: TruthEnds | None
+    sensitivity: TruthFigure | None
+    specificity: TruthFigure | None
+    kappa: TruthFigure | None
+    reason: str | None
+
+
+class TruthDisagreement(AnswerShape):
+    """An evaluation with a verdict that people do not share."""
+
+    evaluation_id: str
+    verdict: Annotated[str, build_enum(("pass", "fail")), Meta(description="The evaluator's; the label is the other.")]
+    revision: Annotated[int | None, Meta(description="Of the profile.")]
+
+
 class Truth(AnswerShape):
     """What people would say of the scores of a history, estimated from labels of a random draw of them."""
 
@@ -89,6 +118,15 @@ class Truth(AnswerShape):
         float | None,
         Meta(description="The width that labels of all `population` scores are expected to give."),
     ]
+    slices: Annotated[
+        list[TruthSlice] | None, Meta(description="With `truth_by`: the 20 largest slices, the largest first.")
+    ]
+    n_slices: Annotated[int | None, Meta(description="With `truth_by`: how many slices there are.")]
+    disagreements: Annotated[
+        list[TruthDisagreement],
+        Meta(description="The first 20 of the draw with a label, pass or fail, that is not the verdict."),
+    ]
+    n_disagreements: Annotated[int, Meta(description="How many labels differ from the evaluator's verdict.")]
     reason: Annotated[
         str | None, Meta(description="Why there is no interval: `too_few_labels`, `non_response` or `no_interval`.")
     ]

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from evalsvc.evaluations.api.history import HistoryView, TruthQuery
 from evalsvc.evaluations.wire import truth_shapes
 from evalsvc.evaluations.wire.truth_shapes import Truth
 from evalsvc.rest.answering.shapes import build_shape
-from evalsvc.reviews.truth import N_REQUESTS, HistoryTruth, compute_truth
+from evalsvc.reviews.truth import (
+    N_REQUESTS,
+    DrawnScore,
+    HistoryTruth,
+    TruthSlice,
+    check_slicing,
+    estimate_slices,
+    find_labelled_draw,
+)
 from evalsvc.stats.agreement.bootstrap import AgreementFigure
 from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.finite import Ends
+from evalsvc.stats.truth.answer import TruthEstimate
+
+MOST_DISAGREEMENTS = 20
 
 
 class HistoryWithTruthView(HistoryView):
@@ -17,23 +30,24 @@ class HistoryWithTruthView(HistoryView):
 
     def read_truth(self, query: TruthQuery) -> Truth:
         """Return what people would say of these scores."""
+        if query.by is not None:
+            check_slicing(query.by, "/truth_by")
         self.charge(N_REQUESTS)
-        found = compute_truth(
-            account=self.account,
-            pair=query.pair,
-            window=query.window,
-            criteria=query.criteria,
-            draw=query.draw,
-            level=query.level,
-            width=query.width,
+        labelled = find_labelled_draw(
+            account=self.account, pair=query.pair, window=query.window, criteria=query.criteria, draw=query.draw
         )
-        return truth_out(found)
+        found = truth_out(labelled.estimate(query.level, query.width))
+        if query.by is None:
+            return found
+        slices, n_slices = estimate_slices(labelled, query.by, query.level)
+        return structs.replace(found, slices=[_slice_out(part) for part in slices], n_slices=n_slices)
 
 
 def truth_out(found: HistoryTruth) -> Truth:
-    """Return a truth interval as it is answered."""
+    """Return a truth interval as it is answered, without slices."""
     estimate = found.estimate
     alone = estimate.labels_only
+    rows = found.disagreements
     return build_shape(
         estimate,
         Truth,
@@ -41,15 +55,31 @@ def truth_out(found: HistoryTruth) -> Truth:
         review_id=found.review.pk,
         drawn_at=found.review.created_at,
         n_since=found.n_since,
-        this_set=_ends_out(estimate.this_set),
+        **_describe_figures(estimate),
         running=_ends_out(estimate.running),
         labels_only=None if alone is None else build_shape(alone, truth_shapes.TruthLabelsOnly),
         strata=[build_shape(stratum, truth_shapes.TruthStratum) for stratum in estimate.strata],
-        sensitivity=_figure_out(estimate.sensitivity),
-        specificity=_figure_out(estimate.specificity),
-        kappa=_figure_out(estimate.kappa),
+        slices=None,
+        n_slices=None,
+        disagreements=[_disagreement_out(row) for row in rows[:MOST_DISAGREEMENTS]],
+        n_disagreements=len(rows),
         warnings=list(found.warnings),
     )
+
+
+def _slice_out(part: TruthSlice) -> truth_shapes.TruthSlice:
+    figures = _describe_figures(part.estimate)
+    return build_shape(part.estimate, truth_shapes.TruthSlice, value=part.value, **figures)
+
+
+def _describe_figures(estimate: TruthEstimate) -> dict[str, object]:
+    names = ("sensitivity", "specificity", "kappa")
+    return {"this_set": _ends_out(estimate.this_set)} | {name: _figure_out(getattr(estimate, name)) for name in names}
+
+
+def _disagreement_out(row: DrawnScore) -> truth_shapes.TruthDisagreement:
+    verdict = "pass" if row.passed else "fail"
+    return truth_shapes.TruthDisagreement(evaluation_id=str(row.id), verdict=verdict, revision=row.revision)
 
 
 def _ends_out(ends: Ends | None) -> truth_shapes.TruthEnds | None:

@@ -59,9 +59,9 @@ class HistoryQuery:
         """The same by the names of the address."""
         return {"evaluator": self.evaluator_id, "profile": self.profile_name}
 
-    def build_call(self, truth: str = "") -> ApiCall:
-        """Return the call that answers the same, with what people would say by these criteria."""
-        truth_params = {"truth": truth} if truth else {}
+    def build_call(self, truth: str = "", by: str = "") -> ApiCall:
+        """Return the call that answers the same, with what people would say by these criteria, and by slice."""
+        truth_params = {"truth": truth, "truth_by": by} if truth else {}
         return ApiCall("GET", "/v1/history", {**self.names, **self.asked, **truth_params, "limit": 100})
 
 

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.console.pages.history.query import HistoryQuery
+from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.fields import FormField
-from evalsvc.console.parts.numbers import Number
+from evalsvc.console.parts.numbers import Number, number_markup
+from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.reports.page.elements import element
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.models import Review
-from evalsvc.reviews.truth import HistoryTruth, compute_truth
+from evalsvc.reviews.truth import HistoryTruth, TruthSlice, estimate_slices, find_labelled_draw
 from evalsvc.stats.agreement.bootstrap import AgreementFigure
 from evalsvc.stats.formulas.confusion import Proportion
+from evalsvc.stats.truth.answer import TruthEstimate
 
-MAX_CRITERIA = 200
+MAX_CRITERIA, MOST_DISAGREEMENTS = 200, 20
+SLICES = {"revision": "revision of the profile", "app": "app"}
+SLICE_COLUMNS = (
+    Column("Slice"),
+    Column("People would pass", note="The share, or the mean, with its interval. All intervals hold together."),
+    Column("Sensitivity", note="Of what people pass, the share that the evaluator passes."),
+    Column("Specificity", note="Of what people fail, the share that the evaluator fails."),
+    Column("Kappa", note="Agreement with people, corrected for chance."),
+    Column("Labels", kind="figure"),
+)
+DISAGREEMENT_COLUMNS = (Column("Evaluation"), Column("Evaluator"), Column("People"), Column("Revision"))
 REASONS = {
     "non_response": "More than a tenth of the items given out were passed over.",
     "no_interval": "All labels are equal and their range is unknown.",
@@ -37,6 +51,9 @@ class TruthPanel:
     facts: tuple[tuple[str, Number], ...] = ()
     rows_text: str = ""
     warnings: tuple[str, ...] = ()
+    slices: PageTable | None = None
+    slices_text: str = ""
+    disagreements: PageTable | None = None
 
 
 def build_truth_field(
@@ -48,28 +65,60 @@ def build_truth_field(
     return FormField("truth", label, "select", chosen, [("", empty), *options], help)
 
 
-def read_truth(account: Account, question: HistoryQuery, criteria: str) -> TruthPanel | None:
-    """Return what people would say of the displayed scores; None where it is not asked for."""
+def build_slices_field(chosen: str) -> FormField:
+    """Return the field that chooses what slices of the truth share."""
+    return FormField("truth_by", "Agreement with people by", "select", chosen, [*SLICES.items()])
+
+
+def read_truth(account: Account, question: HistoryQuery, criteria: str, by: str) -> TruthPanel | None:
+    """Return what people would say of the displayed scores, and by slice; None where it is not asked for."""
     if not criteria:
         return None
     window = scope_window(account.pk, question.ask, pointer="")
     try:
-        found = compute_truth(
-            account=account, pair=question.pair, window=window, criteria=criteria, level=question.ask.level
-        )
+        labelled = find_labelled_draw(account=account, pair=question.pair, window=window, criteria=criteria)
     except Invalid as problem:
         return TruthPanel(problem=" ".join(error.detail for error in problem.errors))
-    return _build_panel(found)
+    panel = _build_panel(labelled.estimate(question.ask.level))
+    slices, n_slices = estimate_slices(labelled, by, question.ask.level)
+    rows = [TableRow(_slice_cells(part, by)) for part in slices]
+    table = PageTable(f"Agreement with people, by {SLICES[by]}", SLICE_COLUMNS, rows, empty="No scores.")
+    text = f"The {len(slices)} largest of {n_slices}. " if n_slices > len(slices) else ""
+    return replace(panel, slices=table, slices_text=text)
+
+
+def _slice_cells(part: TruthSlice, by: str) -> tuple[object, ...]:
+    estimate = part.estimate
+    name = "none" if part.value is None else f"revision {part.value}" if by == "revision" else str(part.value)
+    figures = (estimate.sensitivity, estimate.specificity, estimate.kappa)
+    return (
+        element("bdi", name),
+        number_markup(_truth_number(estimate)),
+        *("—" if figure is None else number_markup(_build_number(figure, estimate.level)) for figure in figures),
+        f"{estimate.n} of {estimate.population}",
+    )
+
+
+def _disagreements_table(found: HistoryTruth) -> PageTable:
+    rows = [
+        TableRow(
+            (
+                str(row.id),
+                "pass" if row.passed else "fail",
+                "fail" if row.passed else "pass",
+                "—" if row.revision is None else str(row.revision),
+            ),
+            page_address("console_evaluation", row.id),
+        )
+        for row in found.disagreements[:MOST_DISAGREEMENTS]
+    ]
+    caption = f"Disagreements with people: {len(rows)} of {len(found.disagreements)} shown"
+    return PageTable(caption, DISAGREEMENT_COLUMNS, rows, empty="The evaluator and people agree on every label.")
 
 
 def _build_panel(found: HistoryTruth) -> TruthPanel:
     estimate, level = found.estimate, found.estimate.level
-    missing = f"{estimate.n_more} more labels needed" if estimate.n_more else REASONS.get(estimate.reason or "", "")
-    number = Number(
-        *(estimate.estimate, estimate.lower, estimate.upper, estimate.n, level, "new_data"),
-        method=estimate.method or "",
-        missing=missing,
-    )
+    number = _truth_number(estimate)
     figures = (("Sensitivity", estimate.sensitivity), ("Specificity", estimate.specificity), ("Kappa", estimate.kappa))
     facts = [(name, _build_number(figure, level)) for name, figure in figures if figure is not None]
     alone = estimate.labels_only
@@ -78,8 +127,18 @@ def _build_panel(found: HistoryTruth) -> TruthPanel:
     rows = f"{estimate.n} labels of {estimate.population} scores"
     rows += f", {found.n_since} scores since the draw" if found.n_since else ""
     rows += f"; {estimate.labels_saved} labels saved" if (estimate.labels_saved or 0) > 0 else ""
-    return TruthPanel(
-        "", found.review, number, tuple(facts), rows, tuple(WARNINGS[warning] for warning in found.warnings)
+    warnings = tuple(WARNINGS[warning] for warning in found.warnings)
+    is_binary = found.criteria.annotation_type == AnnotationCriteria.Type.BINARY
+    disagreements = _disagreements_table(found) if is_binary and estimate.n else None
+    return TruthPanel("", found.review, number, tuple(facts), rows, warnings, disagreements=disagreements)
+
+
+def _truth_number(estimate: TruthEstimate) -> Number:
+    missing = f"{estimate.n_more} more labels needed" if estimate.n_more else REASONS.get(estimate.reason or "", "")
+    return Number(
+        *(estimate.estimate, estimate.lower, estimate.upper, estimate.n, estimate.level, "new_data"),
+        method=estimate.method or "",
+        missing=missing,
     )
 
 

@@ -13,9 +13,9 @@ from evalsvc.console.pages.history.lists import histories_table
 from evalsvc.console.pages.history.parts import parts_table
 from evalsvc.console.pages.history.query import HistoryQuery, parse_history_query, question_fields
 from evalsvc.console.pages.history.reader import HistoryReading, compare_histories, read_history
-from evalsvc.console.pages.history.truth import build_truth_field, read_truth
+from evalsvc.console.pages.history.truth import SLICES, build_slices_field, build_truth_field, read_truth
 from evalsvc.console.pages.history.words import warning_words
-from evalsvc.console.parts.addresses import address_with, page_address
+from evalsvc.console.parts.addresses import address_with, choice, page_address
 from evalsvc.console.parts.scorers import question_id, scorer_names
 from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.evaluations.history.read import list_history
@@ -44,6 +44,7 @@ def history_page(request: PageRequest) -> HttpResponse:
     question = parse_history_query(request, account)
     reading = read_history(account, question)
     criteria = request.GET.get("truth", "")[:255].replace("\0", "")
+    by = choice(request, "truth_by", tuple(SLICES), "revision")
     names, brush = scorer_names(account, [question.evaluator_id]), build_brush(account, question, reading)
     alarms = _list_alarms(account, question)
     context = {
@@ -53,8 +54,12 @@ def history_page(request: PageRequest) -> HttpResponse:
         "is_answered": question_id(question.evaluator_id) is not None,
         "reviews": _reviews(account, question),
         "reading": reading,
-        "fields": [*question_fields(question, account), build_truth_field(account, criteria)],
-        "truth": read_truth(account, question, criteria),
+        "fields": [
+            *question_fields(question, account),
+            build_truth_field(account, criteria),
+            *([build_slices_field(by)] if criteria else []),
+        ],
+        "truth": read_truth(account, question, criteria, by),
         "words": list(warning_words(reading.interval, has_range=reading.limits is not None)),
         "course": course_chart(question, reading, alarms) if reading.scores else None,
         "distribution": distribution_chart(reading),
@@ -65,7 +70,7 @@ def history_page(request: PageRequest) -> HttpResponse:
         "file": f"{page_address('console_history_csv')}?{request.GET.urlencode()}",
         "behind": _evaluations(question),
         "alert": _build_alert_address(question),
-        "call": question.build_call(criteria),
+        "call": question.build_call(criteria, by),
     }
     return render(request, "console/history/history.html", context)
 
