@@ -42,8 +42,10 @@ class GateHistory(Struct, forbid_unknown_fields=True):
     scope: Any = None
     since: Any = None
     include_experiments: Any = None
-    truth: Name | None = None
-    truth_draw: uuid.UUID | None = None
+    truth: Annotated[Name | None, Meta(description="Id or name of annotation criteria, for rules on `truth`.")] = None
+    truth_draw: Annotated[
+        uuid.UUID | None, Meta(description="The review that drew the labelled scores. Default: the newest.")
+    ] = None
 
 
 class GateRule(Struct, forbid_unknown_fields=True):

@@ -178,7 +178,7 @@ def test_undecided_scores_are_counted(alice: Caller) -> None:
     advance()
     shown = monitor(alice, made["id"])
     assert shown["warnings"] == ["no_verdicts"]
-    assert shown["silence"] == "Nothing to compare: since the last score with a verdict, 20 undecided."
+    assert shown["silence"] == "Nothing to compare: since the last score with a value, 20 undecided."
     ok(alice.patch(f"{MONITORS}/{made['id']}", {"state": "paused"}))
     assert monitor(alice, made["id"])["warnings"] == []
     ok(alice.patch(f"{MONITORS}/{made['id']}", {"state": "active"}))

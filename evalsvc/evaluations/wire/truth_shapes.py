@@ -52,7 +52,9 @@ class TruthSlice(AnswerShape):
     n: Annotated[int, Meta(description="Labels.")]
     population: Annotated[int, Meta(description="Scores of the slice that the review drew from.")]
     n_more: Annotated[int, Meta(description="Labels that are missing for an interval: 20 are needed.")]
-    naive: float | None
+    naive: Annotated[
+        float | None, Meta(description="The evaluator's own pass rate of what it has decided, or its mean score.")
+    ]
     estimate: float | None
     lower: float | None
     upper: float | None
