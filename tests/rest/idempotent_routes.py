@@ -298,6 +298,8 @@ WITHOUT_BODY = {
     REPLAY,
     CLOSE,
     "/v1/comparisons/{id}/stop",
+    "/v1/alarms/{id}/acknowledge",
+    "/v1/alarms/{id}/resolve",
 }
 # A trial is of this moment: an earlier one would tell nothing. A new secret is kept nowhere in plain text. No job is
 # ever made.

@@ -13,6 +13,7 @@ from evalsvc.stats.monitors import (
     Baseline,
     Direction,
     MonitorState,
+    NotEnough,
     advance,
     limit_baseline,
     locate_change,
@@ -260,18 +261,25 @@ def test_a_monitor_on_the_edge_of_its_range_cannot_drop() -> None:
 
 
 def test_a_share_above_the_quantile_of_the_baseline_keeps_the_mean_run() -> None:
-    """The 95 % quantile of 300 latencies is as uncertain as a mean of 0 and 1: runs are followed to five times 2000."""
+    """The 95 % quantile of 300 latencies is as uncertain as a mean of 0 and 1: runs are followed to five times 2000.
+
+    One baseline in 60 looks as if its scores were dependent, and is refused.
+    """
     runs = []
     for seed in range(60):
         rng = np.random.default_rng([seed, 300])
         quiet = rng.lognormal(0.0, 0.5, 300)
         above = np.sort(quiet)[284]
-        baseline = measure_baseline((quiet > above).astype(float))
+        try:
+            baseline = measure_baseline((quiet > above).astype(float))
+        except NotEnough:
+            continue
         state, index = start_monitor(baseline, direction="rise", mean_run=2000), None
         while index is None and state.n < 10_000:
             state, index = advance(baseline, state, (rng.lognormal(0.0, 0.5, 1000) > above).astype(float))
         runs.append(min(state.n, 10_000))
 
+    assert len(runs) >= 55
     assert np.mean(runs) >= 2000
     assert np.mean(np.array(runs) < 200) <= 0.2
 
