@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Q
 
 from evalsvc.rules.bodies import SpanFilter
-from evalsvc.telemetry.attributes import KIND_WORDS, KINDS, find_kind
+from evalsvc.telemetry.attributes import EVALUATION_EVENT, KIND_WORDS, KINDS, find_kind
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.telemetry.reader import SpanContent, read_span
 
@@ -19,7 +19,6 @@ Key = tuple[str, str]
 Logs = list[tuple[Any, Any]]
 OURS = "evalsvc"
 EVALUATOR = "evaluator"
-EVALUATION_EVENT = "gen_ai.evaluation.result"
 STATUSES = {"unset": 0, "ok": 1, "error": 2}
 _WORDS = [spelling for word, kind in KIND_WORDS.items() if kind == EVALUATOR for spelling in (word, word.upper())]
 OF_EVALUATOR = reduce(or_, [Q(attributes__contains={name: word}) for name in KINDS for word in _WORDS])

@@ -9,7 +9,7 @@ import msgspec
 
 from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS
 from evalsvc.evaluations.wire.request import read_call
-from evalsvc.rest.bodies.names import app_error
+from evalsvc.rest.bodies.names import find_valid_app
 from evalsvc.rest.problems import Invalid
 from evalsvc.rules.bodies import SpanMapping
 from evalsvc.rules.candidates import CandidateSpan
@@ -99,14 +99,13 @@ def build_body(
 ) -> bytes:
     """Return the body of the call that scores a span."""
     span = candidate.span
-    named = next((name for name in (app, span.app, span.service_name) if name and app_error(name) is None), None)
     project = span.project_name if span.project_name and len(span.project_name) <= MAX_TAG_VALUE else None
     body = {
         **sample,
         "evaluators": evaluators,
         "capture": "all",
         "confidence_interval_strategy": "none",
-        "app": named,
+        "app": find_valid_app(app, span.app, span.service_name),
         "project_name": project if project and len(project) <= 50 else None,
         "tags": dict(tags) or None,
         "trace_id": span.trace_id,

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+EVALUATION_EVENT = "gen_ai.evaluation.result"
+PASS_LABELS = {"pass": True, "fail": False}
+"""Labels of evaluations that say whether they passed; others, such as `relevant`, are texts."""
 INPUTS = (
     *("input.value", "langfuse.observation.input", "traceloop.entity.input", "gen_ai.task.input", "mlflow.spanInputs"),
     *("gen_ai.prompt", "gen_ai.retrieval.query.text", "ai.value", "ai.values"),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import connection, connections
+from django.dispatch import Signal
 
 from evalsvc.accounts.models import Account
 from evalsvc.telemetry.otlp.records import RecordBatch
 from evalsvc.tenancy.scope import SYSTEM
+
+stored = Signal()
+"""A request's spans or logs are stored: `account` and `batch`, within the transaction that stores them."""
 
 PRUNE_ROWS = 5000
 PRUNE_ROUNDS = 100
@@ -113,6 +117,7 @@ def _store(sql: str, account: Account, batch: RecordBatch) -> None:
     if batch.rows:
         with connection.cursor() as cursor:
             cursor.execute(sql, [account.pk, (b"[" + b",".join(batch.rows) + b"]").decode()])
+        stored.send(sender=None, account=account, batch=batch)
 
 
 def prune_telemetry() -> dict[str, int]:

@@ -110,11 +110,25 @@ def test_spans_of_otlp_bring_their_evaluations(web: str, alice: Caller, tmp_path
     }  # fmt: skip
     texts = attributes(input_value={"stringValue": "Capital?"}, output_value={"stringValue": "Oslo"})
     span = {"traceId": "a" * 32, "spanId": "b" * 16, "attributes": texts, "events": [event, {"name": "log"}]}
+    label = {"key": "gen_ai.evaluation.score.label", "value": {"stringValue": "pass"}}
+    passed = {
+        "timeUnixNano": "1761991201000000000",
+        "name": "gen_ai.evaluation.result",
+        "attributes": [event["attributes"][0], label],
+    }
+    error = {"key": "error.type", "value": {"stringValue": "timeout"}}
+    failed = {
+        "timeUnixNano": "1761991202000000000",
+        "name": "gen_ai.evaluation.result",
+        "attributes": [*event["attributes"], error],
+    }
+    span["events"] = [event, {"name": "log"}, passed, failed]
     lines = [{"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}]
 
     succeed(run(web, alice, "scores", write_lines(tmp_path / "spans.jsonl", lines), "--json"))
 
-    (row,) = results(alice)
+    safe, row = sorted(results(alice), key=lambda result: result["created_at"], reverse=True)
+    assert (safe["score_raw"], safe["pass"], safe["text_output"]) == (1.0, True, "pass")
     assert (row["score_raw"], row["text_output"], row["evaluated_model_output"]) == (0.5, "fair", "Oslo")
     assert row["created_at"].startswith("2025-11-01T10:00:00")
 

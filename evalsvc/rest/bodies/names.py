@@ -83,6 +83,11 @@ def app_error(name: str | None) -> FieldError | None:
     return FieldError("/app", why_refused(unseen)) if unseen else None
 
 
+def find_valid_app(*names: str | None) -> str | None:
+    """Return the first of some names that an app can have."""
+    return next((name for name in names if name and app_error(name) is None), None)
+
+
 def why_refused(unseen: str) -> str:
     """Return the error message for an invisible character in a name."""
     return f"A name holds no character that nobody sees (here U+{ord(unseen):04X}); leave it out."

@@ -31,10 +31,14 @@ BIGINT = 2**63
 
 @dataclass
 class RecordBatch:
-    """The rows of one request, each as JSON, and how many items were rejected for which reason."""
+    """The rows of one request, each as JSON, and how many items were rejected for which reason.
+
+    `warnings` are about items that are stored.
+    """
 
     rows: list[bytes] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
+    warnings: Counter[str] = field(default_factory=Counter)
     n_bytes: int = 0
 
     def add(self, row: dict[str, Any] | str) -> None:
@@ -64,8 +68,9 @@ class RecordBatch:
 
     @property
     def message(self) -> str:
-        """Return why items were rejected, in one sentence for each reason."""
-        return "; ".join(f"{n} rejected: {reason}" for reason, n in self.rejected.items())
+        """Return why items were rejected and what is wrong with others, in one sentence for each reason; or nothing."""
+        rejections = [f"{n} rejected: {reason}" for reason, n in self.rejected.items()]
+        return "; ".join([*rejections, *(f"{n} {warning}" for warning, n in self.warnings.items())])
 
 
 @dataclass(frozen=True, slots=True)

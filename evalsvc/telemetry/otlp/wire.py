@@ -161,9 +161,9 @@ def answer(request: Request, signal: Signal, batch: RecordBatch) -> HttpResponse
 
 
 def protobuf_answer(signal: Signal, batch: RecordBatch) -> bytes:
-    """Return the OTLP response; it contains `partial_success` only if something was rejected."""
+    """Return the OTLP response; it contains `partial_success` only if there is something to say."""
     response = signal.response()
-    if batch.n_rejected:
+    if batch.message:
         setattr(response.partial_success, signal.count, batch.n_rejected)
         response.partial_success.error_message = batch.message
     encoded: bytes = response.SerializeToString()
@@ -172,7 +172,7 @@ def protobuf_answer(signal: Signal, batch: RecordBatch) -> bytes:
 
 def json_answer(signal: Signal, batch: RecordBatch) -> dict[str, object]:
     """Return the answer of OTLP/JSON, in which 64-bit integers are texts."""
-    if not batch.n_rejected:
+    if not batch.message:
         return {}
     head, *tail = signal.count.split("_")
     name = head + "".join(part.title() for part in tail)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from evalsvc.cli.imports.files.intake import FoundScore, Intake
 from evalsvc.cli.imports.files.records import FileRecord
@@ -29,6 +28,7 @@ from evalsvc.cli.imports.files.verdicts import (
     read_passages,
     read_verdict,
 )
+from evalsvc.telemetry.attributes import EVALUATION_EVENT, PASS_LABELS
 
 _mlflow_column = re.compile(r"(.+)/(?:value|score)")
 
@@ -228,7 +228,9 @@ def take_otlp(record: FileRecord, intake: Intake) -> None:
         names = _attributes(event)
         about = _attributes(span)
         evaluator = read_name(names, "gen_ai.evaluation.name")
-        verdict = FoundVerdict(read_number(names, "gen_ai.evaluation.score.value"))
+        label = field_text(names, "gen_ai.evaluation.score.label")
+        passed = PASS_LABELS.get((label or "").lower())
+        verdict = FoundVerdict(read_number(names, "gen_ai.evaluation.score.value"), passed, label)
         nanoseconds = int(str(event.get("timeUnixNano") or 0))
         score = FoundScore(
             key=f"{span.get('traceId')}:{span.get('spanId')}:{evaluator}:{nanoseconds}",
@@ -243,7 +245,9 @@ def take_otlp(record: FileRecord, intake: Intake) -> None:
                 model=pick(about, "gen_ai.response.model", "gen_ai.request.model", "llm.model_name")[1],
             ),
         )
-        add_verdict(score, replace(verdict, text=field_text(names, "gen_ai.evaluation.score.label")), record, intake)
+        if names.get("error.type") is not None:
+            verdict = FoundVerdict()
+        add_verdict(score, verdict, record, intake)
 
 
 def _iterate_events(values: Values) -> Iterator[tuple[Values, Values]]:
@@ -251,7 +255,7 @@ def _iterate_events(values: Values) -> Iterator[tuple[Values, Values]]:
         for scope in find_objects(resource.get("scopeSpans")):
             for span in find_objects(scope.get("spans")):
                 for event in find_objects(span.get("events")):
-                    if event.get("name") == "gen_ai.evaluation.result":
+                    if event.get("name") == EVALUATION_EVENT:
                         yield span, event
 
 
