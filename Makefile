@@ -1,4 +1,4 @@
-# `make` lists the targets. Nothing here needs more than make and a Python 3.11, 3.12 or 3.13.
+# `make` lists the targets. Nothing here needs more than make and a Python 3.11 to 3.14.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
@@ -6,10 +6,10 @@ MAKEFLAGS += --no-print-directory
 
 # Any Python can run the bootstrap, which looks for a supported one. The subshell passes by names that a version
 # manager offers but cannot run.
-PYTHON := $(shell for name in "$(EVALSVC_PYTHON)" python3 python3.13 python3.12 python3.11 python; do \
+PYTHON := $(shell for name in "$(EVALSVC_PYTHON)" python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	[ -n "$$name" ] && "$$name" -c '' >/dev/null 2>&1 && echo "$$name" && break; done)
 ifeq ($(PYTHON),)
-BOOTSTRAP = @echo "No Python found. Install Python 3.11, 3.12 or 3.13 and start again." >&2; exit 1;
+BOOTSTRAP = @echo "No Python found. Install Python 3.11 to 3.14 and start again." >&2; exit 1;
 else
 # exec: a signal that ends make must reach the service, not a shell between them.
 BOOTSTRAP = @exec "$(PYTHON)" scripts/bootstrap.py
