@@ -51,6 +51,7 @@ class EvaluatorOut(AnswerShape):
     """An evaluator that the account can run."""
 
     id: str
+    base: str
     name: str
     description: str
     question: str

@@ -169,10 +169,14 @@ def _find_evaluator(own: OwnCatalog, ref: str) -> tuple[str, Family, EvaluatorSp
 
 
 def _suggest_profiles(own: OwnCatalog, family: Family, name: str) -> str:
-    managed = [profile.name for profile in family.managed_profiles]
-    names = [*managed, *(state.name for state in own.profiles.values() if state.family == family.name)]
     bare = name.removeprefix(PREFIX).removeprefix(OLD_PREFIX)
-    return suggestion(bare, names)
+    return suggestion(bare, list_family_profiles(own, family))
+
+
+def list_family_profiles(own: OwnCatalog, family: Family) -> list[str]:
+    """Return the names of a family's managed profiles, and of the account's own."""
+    managed = [profile.name for profile in family.managed_profiles]
+    return [*managed, *(state.name for state in own.profiles.values() if state.family == family.name)]
 
 
 def find_profile(account_id: int, own: OwnCatalog, ref: str) -> ProfileState | None:

@@ -42,6 +42,15 @@ def list_evaluators(
     return evaluators
 
 
+def get_evaluator(*, account: Account, id: str) -> Evaluator:
+    """Return an evaluator by its id, the account's own or a managed one; NotFound for missing and foreign."""
+    rows = Evaluator.objects.filter(visible(account), evaluator_id=id)
+    evaluator = rows.order_by(F("account").asc(nulls_last=True)).first()
+    if evaluator is None:
+        raise NotFound
+    return evaluator
+
+
 _is_last = Q(number=F("profile__n_revisions"))
 
 

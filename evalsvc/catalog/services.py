@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -17,7 +17,8 @@ from evalsvc.catalog.cascade import InvalidCascade, freeze_cascade
 from evalsvc.catalog.inline import MAX_BYTES, is_inline_name
 from evalsvc.catalog.managed import managed_names
 from evalsvc.catalog.models import Evaluator, Profile, ProfileRevision, valid_name
-from evalsvc.catalog.resolve import find_profile, load_own_catalog
+from evalsvc.catalog.resolve import find_profile, list_family_profiles, load_own_catalog
+from evalsvc.catalog.selectors import get_evaluator
 from evalsvc.documents import find_unstorable
 from evalsvc.outbound.guard import why_not_called
 from evalsvc.rest.problems import FieldError, Invalid
@@ -29,6 +30,7 @@ from evaluators.veto import EVALUATOR as VETO_EVALUATOR
 from evaluators.veto import NAME as VETO
 
 VETOING = "retrieval-hallucination"
+MANAGED = "A managed evaluator is only switched on or off. Make an evaluator of your own on top of it, by POST."
 
 
 def create_profile(
@@ -108,12 +110,15 @@ def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Eva
     match = find_evaluator(evaluator.base)
     assert match is not None  # noqa: S101  evaluator_errors has refused an unknown base
     evaluator.account, evaluator.family = account, match[0].name
-    with account_scope(account.pk):
-        created = evaluator._state.adding
-        evaluator.save()
-        action = "evaluator.created" if created else "evaluator.changed"
-        record_audit(account=account, actor=actor, action=action, target=evaluator.evaluator_id)
-        forget_caches(account.pk)
+    created = evaluator._state.adding
+    try:
+        with account_scope(account.pk), transaction.atomic():
+            evaluator.save()
+            action = "evaluator.created" if created else "evaluator.changed"
+            record_audit(account=account, actor=actor, action=action, target=evaluator.evaluator_id)
+            forget_caches(account.pk)
+    except IntegrityError:
+        raise Invalid(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} exists already.")) from None
     return evaluator
 
 
@@ -131,12 +136,29 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
     return save_evaluator(account=account, evaluator=row, actor=actor)
 
 
+def change_evaluator(*, account: Account, id: str, changes: Mapping[str, Any], actor: str) -> Evaluator:
+    """Set columns of one of the account's own evaluators, or switch a managed one.
+
+    Raises NotFound for an id that the account does not have, and Invalid.
+    """
+    evaluator = get_evaluator(account=account, id=id)
+    if evaluator.evaluator_id != evaluator.base:
+        for column, value in changes.items():
+            setattr(evaluator, column, value)
+        return save_evaluator(account=account, evaluator=evaluator, actor=actor)
+    if others := [column for column in changes if column != "is_enabled"]:
+        raise Invalid(*(FieldError(f"/{column}", MANAGED) for column in others))
+    is_enabled = changes.get("is_enabled", evaluator.is_enabled)
+    return switch_evaluator(account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor)
+
+
 def validate_own_evaluator(account: Account, evaluator: Evaluator) -> list[FieldError]:
     """Return the errors that prevent an own evaluator from being saved."""
-    errors = []
+    errors = [*_validate_names(evaluator)]
     match = find_evaluator(evaluator.base)
     if match is None or match[1].id != evaluator.base:
-        errors.append(FieldError("/base", f"No managed evaluator has the id {evaluator.base!r}."))
+        meant = f" {match[1].id!r} has this alias." if match else ""
+        errors.append(FieldError("/base", f"No managed evaluator has the id {evaluator.base!r}.{meant}"))
     # Switching a managed evaluator off is a row of the same id, so that one collision is meant.
     if find_evaluator(evaluator.evaluator_id) is not None and evaluator.evaluator_id != evaluator.base:
         errors.append(FieldError("/evaluator_id", f"{evaluator.evaluator_id!r} is the name of a managed evaluator."))
@@ -144,7 +166,7 @@ def validate_own_evaluator(account: Account, evaluator: Evaluator) -> list[Field
         # An alias may be pointed at another evaluator; an id never changes its meaning.
         if (managed := find_evaluator(name)) is not None and managed[1].id == name:
             errors.append(FieldError("/aliases", f"{name!r} is the id of a managed evaluator."))
-    errors += _validate_veto(account, evaluator)
+    errors += _validate_default_profile(account, evaluator)
     with account_scope(account.pk):
         others = Evaluator.objects.filter(account=account).exclude(pk=evaluator.pk)
         used_names = {name for other in others for name in (other.evaluator_id, *other.aliases)}
@@ -159,15 +181,32 @@ def validate_own_evaluator(account: Account, evaluator: Evaluator) -> list[Field
     return errors
 
 
-def _validate_veto(account: Account, evaluator: Evaluator) -> list[FieldError]:
-    """Refuse to point an alias of contradictions at a model whose profile does not say whether they are a veto."""
-    pointed = [name for name in evaluator.aliases if (managed := find_evaluator(name)) and managed[0].name == VETOING]
+def _validate_names(evaluator: Evaluator) -> Iterator[FieldError]:
+    names = [("/evaluator_id", evaluator.evaluator_id)]
+    names += [(f"/aliases/{place}", alias) for place, alias in enumerate(evaluator.aliases)]
+    for pointer, name in names:
+        try:
+            valid_name(name)
+        except ValidationError as exc:
+            yield FieldError(pointer, exc.messages[0])
+
+
+def _validate_default_profile(account: Account, evaluator: Evaluator) -> list[FieldError]:
+    """Refuse a default profile of another family.
+
+    An alias of contradictions may be pointed at a model only if its profile says whether they are a veto.
+    """
     match = find_evaluator(evaluator.base)
-    if not pointed or match is None or match[1].id == VETO_EVALUATOR:
+    if match is None:
         return []
     own = load_own_catalog(account.pk, None)
     state = find_profile(account.pk, own, evaluator.default_profile) if evaluator.default_profile else None
-    if state is not None and VETO in state.settings:
+    if evaluator.default_profile and (state is None or state.family != match[0].name):
+        names = ", ".join(list_family_profiles(own, match[0])) or "none"
+        detail = f"Family {match[0].name} has no profile {evaluator.default_profile!r}; there is: {names}."
+        return [FieldError("/default_profile", detail)]
+    pointed = [name for name in evaluator.aliases if (managed := find_evaluator(name)) and managed[0].name == VETOING]
+    if not pointed or match[1].id == VETO_EVALUATOR or (state is not None and VETO in state.settings):
         return []
     detail = (
         f"With the alias {pointed[0]!r} it needs a profile that sets `veto`: whether contradictions fail an output."

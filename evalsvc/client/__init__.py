@@ -22,6 +22,7 @@ from evalsvc.client.resources.annotations import CriteriaRecord, LabelRecord
 from evalsvc.client.resources.connections import ConnectionRecord
 from evalsvc.client.resources.datasets import DatasetRecord, VersionRecord
 from evalsvc.client.resources.evaluations import EvaluationRecord
+from evalsvc.client.resources.evaluators import EvaluatorRecord
 from evalsvc.client.resources.experiments import ExperimentRecord, OutputRecord
 from evalsvc.client.resources.gates import GateRecord, RuleRecord
 from evalsvc.client.resources.monitors import AlarmRecord, MonitorRecord
@@ -61,6 +62,7 @@ __all__ = [
     "EvaluationRecord",
     "EvaluationResult",
     "EvaluatorName",
+    "EvaluatorRecord",
     "ExperimentRecord",
     "ExperimentResult",
     "FieldProblem",

@@ -108,6 +108,8 @@ BODIES: dict[tuple[str, str], Any] = {
     ("patch", "/v1/connections/{id}"): {"rpm": 5},
     ("delete", "/v1/connections/{id}"): None,
     ("post", "/v1/connections/{id}/test"): None,
+    ("post", "/v1/evaluators"): {"id": "new", "base": "exact-match-2026-11-28"},
+    ("patch", "/v1/evaluators/{id}"): {"name": "newer"},
     ("post", "/v1/rules"): {"name": "new", "evaluators": [{"evaluator": "exact-match"}]},
     ("post", "/v1/rules/preview"): {},
     ("patch", "/v1/rules/{id}"): {"name": "newer"},

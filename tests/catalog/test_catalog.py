@@ -44,7 +44,7 @@ def test_evaluators_have_the_shape_of_the_wire(alice: Caller, bob: Caller) -> No
     assert {row["id"] for row in rows} >= {"exact-match-2026-11-28", "metrics-2026-11-28", "pii-2026-11-28"}
     for row in rows:
         assert set(row) == {
-            *("id", "name", "description", "evaluator_family", "aliases", "evaluation_enabled"),
+            *("id", "base", "name", "description", "evaluator_family", "aliases", "evaluation_enabled"),
             *("evaluation_run_enabled", "profile_required", "image_url", "default_criteria", "deprecated"),
             *("lane", "required_input_fields", "components", "output_types", "formula", "scale", "higher_is_better"),
             *("judge_calls", "metrics", "question", "replaced_by"),

@@ -12,6 +12,7 @@ from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.services import save_evaluator, switch_evaluator
 from evalsvc.rest.problems import Invalid
 from tests.conftest import Caller, scores_of
+from tests.rest.shapes import assert_problem
 
 EXACT = "exact-match-2026-11-28"
 
@@ -56,6 +57,10 @@ def result(caller: Caller, evaluator: str, output: str = "Paris", **fields: Any)
         ({"evaluator_id": "metrics"}, "/evaluator_id"),
         ({"aliases": ["fine", "pii-2026-11-01"]}, "/aliases"),
         ({"aliases": ["hallucination"]}, "/default_profile"),
+        ({"default_profile": "no-such"}, "/default_profile"),
+        ({"default_profile": "compute-bleu"}, "/default_profile"),  # of another family
+        ({"evaluator_id": "a:b"}, "/evaluator_id"),
+        ({"aliases": ["fine", "a:b"]}, "/aliases/1"),
     ],
 )
 def test_what_cannot_be_saved_is_pointed_at_and_leaves_nothing(
@@ -210,3 +215,71 @@ def test_one_that_is_replaced_later_is_hidden_where_it_was_switched(alice: Calle
     Evaluator.objects.using("system").filter(pk=row.pk).update(deprecated=False)
     sync_managed()
     assert Evaluator.objects.using("system").get(pk=row.pk).deprecated
+
+
+ADDRESS = "/v1/evaluators"
+
+
+def test_one_is_made_changed_and_switched_by_api(alice: Caller, bob: Caller, charlie: Caller) -> None:
+    fields = {"id": "ours", "base": EXACT, "aliases": ["o"], "default_criteria": "exact-match", "description": "d"}
+    made = alice.post(ADDRESS, fields)
+    assert made.status_code == 201, made.content
+    evaluator = made.json()["evaluator"]
+    assert {name: evaluator[name] for name in fields} == fields
+    assert (evaluator["name"], evaluator["evaluator_family"]) == ("ours", "exact-match")
+    assert result(alice, "o")["evaluator_id"] == "ours"
+
+    assert_problem(bob.post(ADDRESS, fields | {"id": "bobs"}), "read_only_key")
+    for caller, code in ((charlie, "not_found"), (bob, "read_only_key")):
+        assert_problem(caller.patch(f"{ADDRESS}/ours", {"aliases": []}), code)
+    changed = alice.patch(f"{ADDRESS}/ours", {"aliases": ["p"], "name": "Ours", "default_criteria": None})
+    evaluator = changed.json()["evaluator"]
+    assert (evaluator["aliases"], evaluator["name"], evaluator["default_criteria"]) == (["p"], "Ours", None)
+    assert result(alice, "o")["error_code"] == "unknown_evaluator"
+    assert result(alice, "p")["status"] == "success"
+    alice.patch(f"{ADDRESS}/ours", {"evaluation_enabled": False})
+    assert result(alice, "ours")["error_code"] == "evaluator_disabled"
+    assert [action for action, _, _ in trail(alice)] == ["evaluator.created", *["evaluator.changed"] * 2]
+    assert rows_of(charlie) == []
+
+
+def test_a_managed_one_is_only_switched_by_api(alice: Caller, charlie: Caller) -> None:
+    problem = assert_problem(alice.patch(f"{ADDRESS}/{EXACT}", {"name": "Mine", "aliases": []}), "validation_failed")
+    assert {error["pointer"] for error in problem["errors"]} == {"/name", "/aliases"}
+    assert rows_of(alice) == []
+
+    answer = alice.patch(f"{ADDRESS}/{EXACT}", {"evaluation_enabled": False})
+    assert answer.json()["evaluator"]["evaluation_enabled"] is False
+    assert result(alice, EXACT)["error_code"] == "evaluator_disabled"
+    assert result(charlie, EXACT)["status"] == "success"
+    assert_problem(alice.patch(f"{ADDRESS}/exact-match", {"evaluation_enabled": True}), "not_found")
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"id": "a:b"}, "/id"),
+        ({"id": ""}, "/id"),
+        ({"id": "exact-match"}, "/id"),
+        ({"base": "exact-match"}, "/base"),
+        ({"aliases": ["x", EXACT]}, "/aliases"),
+        ({"aliases": ["n" * 101]}, "/aliases/0"),
+        ({"default_criteria": "compute-bleu"}, "/default_criteria"),
+        ({"description": "d" * 10_001}, "/description"),
+        ({"evaluation_enabled": None}, "/evaluation_enabled"),
+        ({"alias": "x"}, ""),
+    ],
+)
+def test_fields_that_do_not_fit_are_named_by_api(alice: Caller, fields: dict[str, Any], pointer: str) -> None:
+    problem = assert_problem(alice.post(ADDRESS, {"id": "ours", "base": EXACT} | fields), "validation_failed")
+
+    assert [error["pointer"] for error in problem["errors"]] == [pointer]
+    assert rows_of(alice) == []
+
+
+def test_an_id_is_taken_once(alice: Caller, charlie: Caller) -> None:
+    body = {"id": "ours", "base": EXACT}
+    assert alice.post(ADDRESS, body).status_code == 201
+    problem = assert_problem(alice.post(ADDRESS, body), "validation_failed")
+    assert problem["errors"][0]["pointer"] == "/id"
+    assert charlie.post(ADDRESS, body).status_code == 201

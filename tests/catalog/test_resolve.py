@@ -303,7 +303,9 @@ def test_every_change_moves_the_epoch_of_its_account_alone(alice: Caller, charli
 
 
 def test_a_default_of_another_family_does_not_run(alice: Caller) -> None:
-    own(alice, "odd", EXACT, default_profile="compute-bleu")
+    row = own(alice, "odd", EXACT)
+    # As one that was saved before defaults were checked.
+    Evaluator.objects.using("system").filter(pk=row.pk).update(default_profile="compute-bleu")
 
     assert code(alice, "odd") == "unknown_profile"
     assert found(alice, "odd", "exact-match").evaluator_id == "odd"

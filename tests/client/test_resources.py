@@ -73,6 +73,22 @@ def test_whoever_reads_may_look_and_strangers_find_nothing(client: Client, reade
         list(stranger.datasets.examples(made))
 
 
+def test_evaluators_are_made_changed_and_run(client: Client, reader: Client) -> None:
+    client.profiles.create("metrics", "near", {"metric": "squad_f1", "pass_threshold": 0.8})
+    made = client.evaluators.create("near", "metrics-2026-11-28", default_criteria="near", aliases=["squad"])
+
+    assert (made.name, made.base, made.evaluator_family, made.aliases) == ("near", made.base, "metrics", ["squad"])
+    assert next(iter(client.evaluators.list())).id == "near"
+    assert client.evaluate("squad", output="Paris", gold_answer="Paris").passed is True
+    assert client.evaluators.update(made, aliases=["nearly"]).aliases == ["nearly"]
+    found = reader.evaluators.get("nearly")
+    assert (found.id, found.default_criteria, found.card is None) == ("near", "near", False)
+    with pytest.raises(ForbiddenError):
+        reader.evaluators.update(made, name="other")
+    with pytest.raises(InvalidError, match="/base"):
+        client.evaluators.create("far", "metrics")
+
+
 def test_profiles_are_revised_and_archived(client: Client) -> None:
     made = client.profiles.create("metrics", "close", {"metric": "squad_f1", "pass_threshold": 0.8})
     again = client.profiles.revise("close", {"metric": "squad_f1", "pass_threshold": 0.9})

@@ -178,6 +178,7 @@ CALIBRATIONS = "/v1/calibrations"
 SET_LABELS, REMOVE_LABELS = (f"/v1/prompt-revisions/{{id}}/{verb}-labels" for verb in ("set", "remove"))
 TEST_EVENT, REPLAY = "/v1/event-endpoints/{id}/test", "/v1/event-deliveries/{id}/replay"
 GATES = "/v1/gates"
+EVALUATORS = "/v1/evaluators"
 SEARCHES = "/v1/saved-searches"
 RULES, BACKFILL = "/v1/rules", "/v1/rules/{id}/backfill"
 RULE = {"name": "answers", "evaluators": [{"evaluator": "pii"}]}
@@ -188,6 +189,7 @@ CLOSE, SKIP = "/v1/reviews/{id}/close", "/v1/reviews/{id}/items/{item_id}/skip"
 ROUTES: dict[str, Route] = {
     "/v1/benchmarks": benchmarks_route,
     "/v1/benchmarks/{id}/executions": executions_route,
+    EVALUATORS: lambda caller: (EVALUATORS, {"id": "ours", "base": "exact-match-2026-11-28"}),
     "/v1/evaluate": lambda caller: ("/v1/evaluate", EVALUATE),
     BATCH: lambda caller: (BATCH, exact(3)),
     "/v1/evaluations/search": lambda caller: ("/v1/evaluations/search", {"limit": 5}),
@@ -279,7 +281,16 @@ ROUTES: dict[str, Route] = {
     SKIP: item_route("skip"),
     "/v1/reviews/{id}/import": review_route("import", {"format": "csv", "text": "item_id\n"}),
 }
-CREATED = {SEARCHES, RULES, monitors.MONITORS, "/v1/connections", TEST_EVENT, "/v1/reviews", "/v1/comparisons"}
+CREATED = {
+    SEARCHES,
+    RULES,
+    EVALUATORS,
+    monitors.MONITORS,
+    "/v1/connections",
+    TEST_EVENT,
+    "/v1/reviews",
+    "/v1/comparisons",
+}
 # Each sample has a record of its own.
 N_OWN_RECORDS = {BATCH: 3}
 NO_CONTENT = {

@@ -15,10 +15,9 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, ServiceForm, get_actor
 from evalsvc.accounts.membership import CURRENT
-from evalsvc.catalog.managed import managed_profiles
-from evalsvc.catalog.models import Evaluator, Profile, valid_name
+from evalsvc.catalog.models import Evaluator, valid_name
 from evalsvc.catalog.services import save_evaluator, switch_evaluator
-from evaluators.registry import all_evaluators, find_evaluator
+from evaluators.registry import all_evaluators
 
 Choices = list[tuple[str, str]]
 
@@ -28,19 +27,9 @@ def managed_evaluators() -> Choices:
     return [(spec.id, f"{spec.name} ({spec.id})") for _, spec in all_evaluators()]
 
 
-def list_profile_families(account_id: int | None) -> dict[str, str]:
-    """Return the family of each profile that an own evaluator may default to: managed ones and the account's."""
-    names = {row.name: row.family.name for row in managed_profiles().values()}
-    if account_id is not None:
-        live = Profile.objects.filter(account_id=account_id, archived_at=None)
-        names.update(live.order_by("name").values_list("name", "family"))
-    return names
-
-
 class EvaluatorForm(ServiceForm):
     """An evaluator under a name of one's own."""
 
-    account_id: int | None = None
     base = forms.ChoiceField(
         choices=managed_evaluators,
         widget=UnfoldAdminSelectWidget,
@@ -65,26 +54,8 @@ class EvaluatorForm(ServiceForm):
         fields = ("evaluator_id", "name", "base", "aliases", "default_profile", "description", "is_enabled")
 
     def clean_default_profile(self) -> str | None:
-        """Accept profiles of the same family that the account can see."""
-        name = self.cleaned_data["default_profile"] or None
-        match = find_evaluator(self.cleaned_data.get("base") or self.instance.base or "")
-        if name is None or match is None:
-            return name
-        profile_names = [
-            profile_name
-            for profile_name, family in list_profile_families(self.get_account_id()).items()
-            if family == match[0].name
-        ]
-        if name not in profile_names:
-            raise forms.ValidationError(
-                f"Family {match[0].name} has no such profile; there is: {', '.join(profile_names)}."
-            )
-        return name
-
-    def get_account_id(self) -> int | None:
-        """Return the account that the row is or will be in."""
-        account = self.cleaned_data.get("account")
-        return self.account_id or (account.pk if account else self.instance.account_id)
+        """Return no name for an empty one; the service checks others."""
+        return self.cleaned_data["default_profile"] or None
 
 
 @admin.register(Evaluator)
@@ -110,13 +81,6 @@ class EvaluatorAdmin(ScopedAdmin):
             return rows
         overrides = Evaluator.objects.filter(account_id=membership.account_id, evaluator_id=OuterRef("evaluator_id"))
         return rows.exclude(Exists(overrides), account_id=None)
-
-    def get_form(self, request: HttpRequest, obj: object = None, change: bool = False, **kwargs: object) -> Any:
-        """Pass the account to the form, to limit the default profiles."""
-        form = super().get_form(request, obj, change, **kwargs)
-        membership = CURRENT.get()
-        form.account_id = membership.account_id if membership else None
-        return form
 
     def get_readonly_fields(self, request: HttpRequest, obj: object = None) -> tuple[object, ...]:
         """Fix what stored scores know the evaluator by."""

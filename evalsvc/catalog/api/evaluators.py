@@ -1,14 +1,19 @@
-"""GET /v1/evaluators, /v1/evaluators/{id} and /v1/evaluator-families."""
+"""/v1/evaluators: list, create, read and change; GET /v1/evaluator-families."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
+import msgspec
 from drf_spectacular.utils import extend_schema
+from msgspec import UNSET, Meta, Struct, UnsetType
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evalsvc.accounts.models import Account
 from evalsvc.accounts.views import AccountView, get_query_params
 from evalsvc.catalog.facts import (
     EvaluatorOut,
@@ -18,14 +23,31 @@ from evalsvc.catalog.facts import (
     evaluator_with_card,
     filter_metrics,
 )
+from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.runnable import get_available_judges
-from evalsvc.catalog.selectors import list_evaluators
-from evalsvc.rest.answering.shapes import AnswerShape, AnswerWithWarnings, answers_with, build_enum
-from evalsvc.rest.problems import NotFound
+from evalsvc.catalog.selectors import get_evaluator, list_evaluators
+from evalsvc.catalog.services import change_evaluator, save_evaluator
+from evalsvc.rest.answering.shapes import (
+    AnswerShape,
+    AnswerWithWarnings,
+    answer_with,
+    answers_with,
+    build_enum,
+    reference,
+)
+from evalsvc.rest.bodies.parsers import decode, read_body
+from evalsvc.rest.problems import FieldError, Invalid, NotFound
 from evaluators.base import Family
 from evaluators.facts import OUTPUT_TYPES
 from evaluators.registry import families
 
+Name = Annotated[str, Meta(min_length=1, max_length=100)]
+Aliases = Annotated[list[Name], Meta(max_length=20)]
+DefaultCriteria = Annotated[str, Meta(min_length=1, max_length=120)] | None
+Text = Annotated[str, Meta(max_length=10_000)]
+COLUMNS = {"id": "evaluator_id", "default_criteria": "default_profile", "evaluation_enabled": "is_enabled"}
+"""Fields of bodies whose columns have other names."""
+FIELDS = {column: field for field, column in COLUMNS.items()}
 SCORE_TYPES = BINARY, CONTINUOUS = ("binary", "continuous")
 
 
@@ -39,6 +61,28 @@ class EvaluatorEnvelope(AnswerShape):
     """One evaluator."""
 
     evaluator: EvaluatorWithCard
+
+
+class EvaluatorBody(Struct, forbid_unknown_fields=True):
+    """A new evaluator: a managed one under a name of the account's own, with a default profile and aliases."""
+
+    id: Name
+    base: Name
+    name: Name | None = None
+    aliases: Aliases = []
+    default_criteria: DefaultCriteria = None
+    description: Text = ""
+    evaluation_enabled: bool = True
+
+
+class EvaluatorChanges(Struct, forbid_unknown_fields=True):
+    """What changes of an evaluator; of a managed one only `evaluation_enabled`."""
+
+    name: Name | UnsetType = UNSET
+    aliases: Aliases | UnsetType = UNSET
+    default_criteria: DefaultCriteria | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    evaluation_enabled: bool | UnsetType = UNSET
 
 
 class FamilyOut(AnswerShape):
@@ -106,6 +150,20 @@ class EvaluatorsView(AccountView):
         entries = (filter_metrics(evaluator_out(row, means), query.get("output_type")) for row in rows)
         return Response(Evaluators(evaluators=[row for row in entries if row is not None]))
 
+    @extend_schema(
+        operation_id="create_evaluator",
+        tags=["catalog"],
+        request={"application/json": reference(EvaluatorBody)},
+        responses={201: answer_with(EvaluatorEnvelope)},
+    )
+    def post(self, request: Request) -> Response:
+        """Make an evaluator of the account's own, which has its own history. Its id is new in the account."""
+        body = decode(read_body(request), msgspec.json.Decoder(EvaluatorBody))
+        columns = _read_columns(body) | {"name": body.name or body.id}
+        with _renamed_pointers():
+            row = save_evaluator(account=self.account, evaluator=Evaluator(**columns), actor=self.caller.actor)
+        return Response(answer_evaluator(self.account, row), status=201)
+
 
 class EvaluatorView(AccountView):
     """One evaluator and its card."""
@@ -120,7 +178,46 @@ class EvaluatorView(AccountView):
         rows = list_evaluators(account=self.account, by_alias_or_id=id)
         if not rows:
             raise NotFound
-        return Response(EvaluatorEnvelope(evaluator=evaluator_with_card(rows[0], get_available_judges(self.account))))
+        return Response(answer_evaluator(self.account, rows[0]))
+
+    @extend_schema(
+        operation_id="change_evaluator",
+        tags=["catalog"],
+        request={"application/json": reference(EvaluatorChanges)},
+        responses=answers_with(EvaluatorEnvelope),
+    )
+    def patch(self, request: Request, id: str) -> Response:
+        """Change an evaluator of the account's own, or switch a managed one on or off for the account, by its id.
+
+        `id` and `base` stay: scores know an evaluator by them. What is sent replaces what it has, such as all aliases.
+        """
+        get_evaluator(account=self.account, id=id)
+        body = decode(read_body(request), msgspec.json.Decoder(EvaluatorChanges))
+        with _renamed_pointers():
+            row = change_evaluator(account=self.account, id=id, changes=_read_columns(body), actor=self.caller.actor)
+        return Response(answer_evaluator(self.account, row))
+
+
+def answer_evaluator(account: Account, row: Evaluator) -> EvaluatorEnvelope:
+    """Return an evaluator with its card."""
+    return EvaluatorEnvelope(evaluator=evaluator_with_card(row, get_available_judges(account)))
+
+
+def _read_columns(body: EvaluatorBody | EvaluatorChanges) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(body)
+    return {COLUMNS.get(field, field): value for field, value in fields.items() if value is not UNSET}
+
+
+@contextmanager
+def _renamed_pointers() -> Iterator[None]:
+    """Name fields of the body, not columns, where a service refuses one."""
+    try:
+        yield
+    except Invalid as problem:
+        errors = [
+            FieldError("/" + FIELDS.get(error.pointer[1:], error.pointer[1:]), error.detail) for error in problem.errors
+        ]
+        raise Invalid(*errors, code=problem.code) from None
 
 
 class FamiliesView(AccountView):

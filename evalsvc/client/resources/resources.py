@@ -8,6 +8,7 @@ from evalsvc.client.resources.comparisons import ComparisonsApi
 from evalsvc.client.resources.connections import ConnectionsApi
 from evalsvc.client.resources.datasets import DatasetsApi
 from evalsvc.client.resources.evaluations import EvaluationsApi
+from evalsvc.client.resources.evaluators import EvaluatorsApi
 from evalsvc.client.resources.experiments import StoredExperiments
 from evalsvc.client.resources.gates import GatesApi
 from evalsvc.client.resources.monitors import AlarmsApi, MonitorsApi
@@ -25,6 +26,11 @@ class Resources(Service):
     def datasets(self) -> DatasetsApi:
         """Lists of examples, frozen by version."""
         return DatasetsApi(self._transport)
+
+    @property
+    def evaluators(self) -> EvaluatorsApi:
+        """What can be run, and evaluators of the account's own."""
+        return EvaluatorsApi(self._transport)
 
     @property
     def profiles(self) -> ProfilesApi:
