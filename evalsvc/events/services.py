@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -29,6 +29,7 @@ from evalsvc.tenancy.scope import SYSTEM, account_scope
 
 MAX_ENDPOINTS = 20
 ROUTING_KEY = "routing_key"
+FORMAT_FIELDS = ("format", "url", ROUTING_KEY, "event_types")
 REMEDY = "Set `pass_threshold` in a profile of your own, or leave it out."
 ROUND_SECONDS = 20.0
 PRUNED_AT_ONCE = 5000
@@ -43,7 +44,7 @@ def create_endpoint(*, account: Account, fields: Mapping[str, Any], actor: str) 
     row = EventEndpoint(account=account, **{name: value for name, value in fields.items() if name != ROUTING_KEY})
     row.routing_key = _seal_routing_key(row, fields)
     with account_scope(account.pk):
-        _check_format(row)
+        _check_format(row, FORMAT_FIELDS)
     row.secret, row.last4 = seal_webhook_key(plain, of=row.id), plain[-5:-1]
     with account_scope(account.pk):
         Account.objects.select_for_update(no_key=True).get(pk=account.pk)
@@ -64,7 +65,7 @@ def revise_endpoint(
         changes = dict(changes) | ({ROUTING_KEY: _seal_routing_key(row, changes)} if ROUTING_KEY in changes else {})
         for name, value in changes.items():
             setattr(row, name, value)
-        _check_format(row)
+        _check_format(row, changes)
         # Whoever switches an endpoint on or off has seen why the service disabled it.
         seen = {"disabled_reason": None} if "is_enabled" in changes else {}
         EventEndpoint.objects.filter(account=account, pk=endpoint.pk).update(**changes, **seen, revised_at=Now())
@@ -157,20 +158,26 @@ def _seal_routing_key(row: EventEndpoint, fields: Mapping[str, Any]) -> bytes | 
     return seal_webhook_key(fields[ROUTING_KEY], of=row.id) if ROUTING_KEY in fields else None
 
 
-def _check_format(row: EventEndpoint) -> None:
-    """Refuse an address of another format, and one of PagerDuty without its key or for events not of an alarm."""
+def _check_format(row: EventEndpoint, sent: Collection[str]) -> None:
+    """Refuse an address of another format, and one of PagerDuty without its key or for events not of an alarm.
+
+    What is stored may be valid no longer, as when a recipient has left the account: only what is `sent` is checked, so
+    that such an endpoint can still be disabled.
+    """
+    is_addressed = "format" in sent or "url" in sent
     if row.format == EventEndpoint.Format.EMAIL:
-        if errors := check_recipients(row.account, row.url):
+        if is_addressed and (errors := check_recipients(row.account, row.url)):
             raise Invalid(*errors)
         return
-    if row.url.startswith(SCHEME):
+    if is_addressed and row.url.startswith(SCHEME):
         raise Invalid(FieldError("/format", "An address with `mailto:` has the format `email`."))
     if row.format != EventEndpoint.Format.PAGERDUTY:
         return
     errors = []
-    if row.routing_key is None:
+    if row.routing_key is None and ("format" in sent or ROUTING_KEY in sent):
         errors.append(FieldError(f"/{ROUTING_KEY}", "Required with the format `pagerduty`."))
-    if others := sorted(set(row.event_types) - {str(type) for type in ACTIONS}):
+    others = sorted(set(row.event_types) - {str(type) for type in ACTIONS})
+    if others and ("format" in sent or "event_types" in sent):
         detail = f"PagerDuty is told of alarms only, not of {', '.join(others)}."
         errors.append(FieldError("/event_types", detail))
     if errors:

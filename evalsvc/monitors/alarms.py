@@ -19,16 +19,20 @@ def open_alarm(monitor: Monitor, *, score_id: int, evidence: dict[str, Any]) -> 
     return alarm
 
 
-def close_alarm(monitor: Monitor, reason: Alarm.Reason, *, now: datetime, actor: str | None = None) -> int | None:
-    """Resolve the alarm of a monitor, and record its event; return its id, or None if all are resolved."""
-    alarm = Alarm.objects.filter(monitor=monitor).exclude(state=Alarm.State.RESOLVED).first()
+def find_open_alarm(monitor: Monitor) -> Alarm | None:
+    """Return the alarm of a monitor that is not resolved."""
+    return Alarm.objects.filter(monitor=monitor).exclude(state=Alarm.State.RESOLVED).first()
+
+
+def close_alarm(monitor: Monitor, reason: Alarm.Reason, *, now: datetime, actor: str | None = None) -> None:
+    """Resolve the alarm of a monitor, and record its event; nothing happens if all are resolved."""
+    alarm = find_open_alarm(monitor)
     if alarm is None:
-        return None
+        return
     alarm.monitor, alarm.state, alarm.reason = monitor, Alarm.State.RESOLVED, reason
     alarm.resolved_at, alarm.resolved_by = now, actor
     alarm.save(update_fields=["state", "reason", "resolved_at", "resolved_by"])
     record_alarm_event(alarm, EventType.ALARM_RESOLVED)
-    return alarm.pk
 
 
 def record_alarm_event(alarm: Alarm, type: EventType) -> None:

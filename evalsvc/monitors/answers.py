@@ -8,7 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from evalsvc.digits import digits_text, percent_text
-from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.monitors.models import WATCHED, Alarm, Monitor
+from evalsvc.monitors.scores import FAILED_AT
 from evalsvc.monitors.selectors import find_unresolved
 from evalsvc.monitors.silence import Silence, find_silences
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, build_shape
@@ -62,16 +63,21 @@ class MonitorOut(MonitorPreview):
     n_scores: int
     n_units: int
     n_undecided: Annotated[
-        int, Meta(description="Of the scores read, those without a verdict, which a rate leaves out.")
+        int,
+        Meta(
+            description="Of the scores read by a monitor of the pass rate or of undecided scores: how many are"
+            " undecided. 0 for other estimands."
+        ),
     ]
     warnings: Annotated[
         list[str],
         Meta(
-            description="`no_verdicts`: the newest evaluations, 20 or more in a row, are undecided or have failed, so"
-            " that there is nothing to compare with the baseline."
+            description="`no_verdicts`: the newest evaluations, 20 or more in a row, have no value or have failed, so"
+            " that there is nothing to compare with the baseline. `read_failed`: an error has stopped the monitor; the"
+            " service tries again."
         ),
     ]
-    silence: Annotated[str | None, Meta(description="The warning in words, with the numbers; else null.")]
+    silence: Annotated[str | None, Meta(description="`no_verdicts` in words, with the numbers; else null.")]
     baseline_at: Moment
     advanced_at: Moment | None
     created_at: Moment
@@ -181,9 +187,14 @@ def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None
         labels=_labels_out(monitor),
         baseline=_baseline_out(monitor),
         alarm_id=None if alarm_id is None else str(alarm_id),
-        warnings=[] if silence is None else ["no_verdicts"],
+        warnings=_list_warnings(monitor, silence),
         silence=None if silence is None else str(silence),
     )
+
+
+def _list_warnings(monitor: Monitor, silence: Silence | None) -> list[str]:
+    is_failing = FAILED_AT in monitor.progress and monitor.state == Monitor.State.ACTIVE
+    return ["no_verdicts"] * (silence is not None) + ["read_failed"] * is_failing
 
 
 def _labels_out(monitor: Monitor) -> str | None:
@@ -199,7 +210,7 @@ def _baseline_out(monitor: Monitor) -> MonitorBaseline | None:
 
 def load_evidence(alarm: Alarm) -> AlarmEvidence:
     """Return the evidence as it was stored."""
-    evidence = alarm.evidence
+    evidence = {name: alarm.evidence[name] for name in AlarmEvidence.__struct_fields__}
     ends = {name: ChangeEnd(**evidence[name]) for name in ("at", "lower", "upper")}
     slices = [AlarmSlice(**fields) for fields in evidence["slices"]]
     return AlarmEvidence(**{**evidence, **ends, "slices": slices})
@@ -208,20 +219,29 @@ def load_evidence(alarm: Alarm) -> AlarmEvidence:
 def alarm_out(alarm: Alarm) -> AlarmOut:
     """Return an alarm as the API shows it; its monitor must have been read with it."""
     monitor, evidence = alarm.monitor, load_evidence(alarm)
+    watched = load_watched(alarm)
     return build_shape(
         alarm,
         AlarmOut,
         **{name: getattr(evidence, name) for name in AlarmEvidence.__struct_fields__},
-        **{name: getattr(monitor, name) for name in ("evaluator_id", "profile_name", "estimand", "unit", "direction")},
+        evaluator_id=monitor.evaluator_id,
+        profile_name=monitor.profile_name,
+        **{name: getattr(watched, name) for name in ("estimand", "unit", "direction")},
         id=str(alarm.pk),
         monitor_id=str(monitor.pk),
         monitor_name=monitor.name,
         score_id=str(alarm.score_id),
-        summary=summarize_alarm(monitor, evidence),
+        summary=_summarize(watched, evidence, is_from_start=alarm.evidence.get("is_from_start", False)),
     )
 
 
-def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
+def load_watched(alarm: Alarm) -> Monitor:
+    """Return what the alarm's monitor watched when it was raised, unsaved: it may watch something else since."""
+    stored = alarm.evidence.get("watched", {})
+    return Monitor(**{name: stored.get(name, getattr(alarm.monitor, name)) for name in WATCHED})
+
+
+def _summarize(monitor: Monitor, evidence: AlarmEvidence, *, is_from_start: bool) -> str:
     """Return since when, from what to what and on how many units, in two sentences."""
     what = describe_estimand(monitor.estimand, monitor.above)
     before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
@@ -230,6 +250,8 @@ def summarize_alarm(monitor: Monitor, evidence: AlarmEvidence) -> str:
     when = f"It changed between {start} and {end} (95 % confidence interval)."
     if monitor.limit is not None:
         side = "below" if monitor.direction == Monitor.Direction.DROP else "above"
+        if is_from_start:
+            when = f"It has been {side} it since {start} at least."
         return f"The {what} is {side} its limit of {before}: {after} on {n}. {when}"
     verb = "rose" if evidence.after > evidence.before else "dropped"
     return f"The {what} {verb} from {before} to {after} on {n}. {when}"

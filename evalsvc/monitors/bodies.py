@@ -25,8 +25,8 @@ class MonitorBody(Struct, forbid_unknown_fields=True):
     """
 
     name: Name
-    evaluator: Annotated[str, Meta(min_length=1, max_length=255)]
-    criteria: Annotated[str, Meta(min_length=1, max_length=255)] | None = None
+    evaluator: Annotated[str, Meta(min_length=1, max_length=100)]
+    criteria: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
     scope: Any = None
     cluster_by: Any = None
     estimand: (

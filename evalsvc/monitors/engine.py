@@ -74,8 +74,10 @@ def locate(monitor: Monitor, values: Sequence[float]) -> ChangePoint:
     return locate_change(baseline, _clip(baseline, values), len(values) - 1)
 
 
-def expect_recovery(monitor: Monitor, change: ChangePoint) -> None:
-    """Let the engine of a monitor that has raised its alarm look for the recovery from then on."""
+def expect_recovery(monitor: Monitor, before: float, after: float) -> None:
+    """Let an engine that has looked for a change look for the recovery from then on: from a mean back to another."""
+    # Where the change was makes no difference.
+    change = ChangePoint(0, 0, 0, before, after, 0)
     state = start_recovery(_load(monitor), MonitorState.from_json(monitor.progress[ENGINE]), change)
     monitor.progress = monitor.progress | {ENGINE: state.to_json()}
 

@@ -10,6 +10,9 @@ from evalsvc.accounts.models import TenantModel
 from evalsvc.tenancy.fields import XactField
 from evalsvc.tenancy.scope import NextId
 
+WATCHED = ("estimand", "unit", "direction", "above", "limit")
+"""The fields of a monitor that the text of an alarm needs; they are stored with its evidence."""
+
 
 class Monitor(TenantModel):
     """Watches the new scores of one history against a frozen baseline.

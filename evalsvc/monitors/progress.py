@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from evalsvc.monitors import engine
-from evalsvc.monitors.alarms import close_alarm, open_alarm
+from evalsvc.monitors.alarms import close_alarm, find_open_alarm, open_alarm
 from evalsvc.monitors.evidence import compare_slices, select_examples
-from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.monitors.models import WATCHED, Alarm, Monitor
 from evalsvc.monitors.scores import (
+    FAILED_AT,
     MARKS,
     Position,
     ScoreRow,
@@ -39,18 +40,34 @@ log = logging.getLogger(__name__)
 
 
 def advance_monitors(now: datetime, *, portion: int = PORTION) -> int:
-    """Advance every active monitor with new scores for a while; return how many scores were read."""
+    """Advance every active monitor with new scores for a while; return how many scores were read.
+
+    One that fails stops no other: the error is logged, and the monitor says so and comes last in the next round.
+    """
     until, n = time.monotonic() + ROUND_SECONDS, 0
     with role_scope(SYSTEM):
         monitors = list(list_monitors_with_news())
     for account_id, id in monitors:
-        while n_read := advance_monitor(account_id, id, now, portion=portion):
-            n += n_read
-            if n_read < portion or time.monotonic() > until:
-                break
+        try:
+            while n_read := advance_monitor(account_id, id, now, portion=portion):
+                n += n_read
+                if n_read < portion or time.monotonic() > until:
+                    break
+        except Exception:
+            log.exception("monitor failed id=%s", id)
+            _note_failure(account_id, id, now)
         if time.monotonic() > until:
             break
     return n
+
+
+def _note_failure(account_id: int, id: int, now: datetime) -> None:
+    with account_scope(account_id):
+        rows = Monitor.objects.select_for_update(no_key=True, skip_locked=True)
+        monitor = rows.filter(account_id=account_id, id=id).first()
+        if monitor is not None:
+            monitor.progress = monitor.progress | {FAILED_AT: now.isoformat()}
+            monitor.save(update_fields=["progress"])
 
 
 def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = PORTION) -> int:
@@ -71,15 +88,23 @@ def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = P
         mark = scores[-1].position if len(scores) == portion else end
         monitor.mark_xact, monitor.mark_id = mark.xact, mark.id
         monitor.advanced_at = now
+        monitor.progress.pop(FAILED_AT, None)
         monitor.save()
         return len(scores)
 
 
 def restart(monitor: Monitor, position: Position) -> None:
-    """Start the engine of a monitor again, and let it read from a position on; baseline and open units stay."""
-    monitor.progress.pop(MARKS, None)
+    """Start the engine of a monitor again, and let it read from a position on; baseline and open units stay.
+
+    Without an open alarm it looks for a change, with one for the recovery of that.
+    """
+    for name in (MARKS, FAILED_AT):
+        monitor.progress.pop(name, None)
     monitor.mark_xact, monitor.mark_id = position.xact, position.id
     _start_run(monitor, position)
+    alarm = find_open_alarm(monitor)
+    if alarm is not None:
+        engine.expect_recovery(monitor, alarm.evidence["before"], alarm.evidence["after"])
 
 
 def _start_run(monitor: Monitor, position: Position) -> None:
@@ -93,7 +118,7 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
     monitor.n_scores += len(scores)
     monitor.n_units += len(units)
     count_silence(monitor, scores)
-    is_alarmed = Alarm.objects.filter(monitor=monitor).exclude(state=Alarm.State.RESOLVED).exists()
+    is_alarmed = find_open_alarm(monitor) is not None
     while (index := engine.advance_state(monitor, [unit.value for unit in units])) is not None:
         unit, units = units[index], units[index + 1 :]
         if is_alarmed:
@@ -121,9 +146,12 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
         "n_scores": len(after),
         "slices": compare_slices(monitor, after),
         "examples": select_examples(monitor, after),
+        # What the summary says besides, whatever the monitor becomes.
+        "watched": {name: getattr(monitor, name) for name in WATCHED},
+        "is_from_start": change.lower == 0,
     }
     open_alarm(monitor, score_id=alarmed.score.id, evidence=evidence)
-    engine.expect_recovery(monitor, change)
+    engine.expect_recovery(monitor, change.before, change.after)
 
 
 def _write_time(moment: datetime) -> str:

@@ -37,11 +37,14 @@ BACKDATED = timedelta(days=1)
 """Scores dated longer before the baseline are of the past: an import brings them, and nothing happens to them now."""
 MARKS = "marks"
 """In the progress of a monitor that reads evaluations: moments until which all of them will be visible."""
+FAILED_AT = "failed_at"
+"""In the progress of a monitor whose last round has ended in an error: when that was."""
 CLOCK_SLACK = timedelta(minutes=1)
 FIELDS = ("xact", "id", "sample_hash", "source_id", "created_at", "app", "session")
 MEASURED = ("score", "passed", "measure")
 FAILED = (Evaluation.Status.ERROR, Evaluation.Status.VALIDATION_ERROR)
 Estimand = Monitor.Estimand
+COUNTS_UNDECIDED = (Estimand.PASS_RATE, Estimand.UNDECIDED_RATE)
 Rows: TypeAlias = QuerySet[Any, tuple[Any, ...]]
 
 
@@ -65,6 +68,7 @@ class ScoreRow:
     app: str | None
     session: str | None
     value: float | None
+    is_undecided: bool
 
     @property
     def position(self) -> Position:
@@ -216,8 +220,14 @@ def _build(monitor: Monitor, rows: Rows) -> list[ScoreRow]:
     built = []
     for xact, id, sample_hash, source_id, created_at, app, session, score, passed, measure in read:
         value = _compute_value(monitor, score, passed, verdicts.get(id) if monitor.labels is not None else measure)
-        built.append(ScoreRow(str(xact), id, sample_hash, source_id, created_at, app, session, value))
+        undecided = monitor.estimand in COUNTS_UNDECIDED and is_undecided(passed)
+        built.append(ScoreRow(str(xact), id, sample_hash, source_id, created_at, app, session, value, undecided))
     return built
+
+
+def is_undecided(passed: bool | None) -> bool:
+    """Return whether a score of an evaluator with verdicts is undecided."""
+    return passed is None
 
 
 def _compute_value(monitor: Monitor, score: float, passed: bool | None, measure: Any) -> float | None:
@@ -226,7 +236,7 @@ def _compute_value(monitor: Monitor, score: float, passed: bool | None, measure:
         case Estimand.MEAN_SCORE:
             return score
         case Estimand.UNDECIDED_RATE:
-            return float(passed is None)
+            return float(is_undecided(passed))
         case Estimand.ERROR_RATE:
             return float(measure in FAILED)
         case Estimand.AGREEMENT:
@@ -260,7 +270,7 @@ WHERE m.state = 'active' AND NOT account_rests(m.account_id) AND (
   WHERE e.account_id = m.account_id AND e.evaluator_id = m.evaluator_id AND e.profile_name = m.profile_name
     AND e.captured AND e.id > m.mark_id AND e.created_at >= timestamptz '2026-01-01 00:00+00'
       + (m.mark_id >> 22) * interval '1 millisecond' - interval '1 minute'))
-ORDER BY m.advanced_at NULLS FIRST, m.id
+ORDER BY greatest(m.advanced_at, (m.progress ->> 'failed_at')::timestamptz) NULLS FIRST, m.id
 """
 
 

@@ -30,6 +30,12 @@ def get_monitor(*, account: Account, id: int, lock: bool = False) -> Monitor:
     return monitor
 
 
+def has_monitor(*, account: Account, evaluator_id: str, profile_name: str, scope: object) -> bool:
+    """Return whether the account has a monitor of exactly this history and scope (of `IntervalOptions.scope_json`)."""
+    rows = Monitor.objects.filter(account=account, evaluator_id=evaluator_id, profile_name=profile_name, scope=scope)
+    return rows.exists()
+
+
 def list_alarms(*, account: Account, state: str | None = None, monitor_id: str | None = None) -> QuerySet[Alarm]:
     """Return the account's alarms with their monitors; the state `unresolved` means open or acknowledged."""
     rows = Alarm.objects.filter(account=account).select_related("monitor")

@@ -20,17 +20,19 @@ from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
 from evalsvc.events.models import EventType
-from evalsvc.monitors.alarms import close_alarm, record_alarm_event
+from evalsvc.monitors.alarms import close_alarm, find_open_alarm, record_alarm_event
 from evalsvc.monitors.baselines import EXCEEDANCES, freeze_baseline
 from evalsvc.monitors.bodies import MonitorBody, MonitorChanges
 from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.progress import BUFFER, restart
-from evalsvc.monitors.scores import Position, get_start
+from evalsvc.monitors.scores import COUNTS_UNDECIDED, Position, get_start
 from evalsvc.monitors.selectors import get_alarm, get_monitor
+from evalsvc.monitors.silence import reset_silence
 from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_MONITORS = 200
-OF_VERDICTS = (Monitor.Estimand.PASS_RATE, Monitor.Estimand.UNDECIDED_RATE, Monitor.Estimand.AGREEMENT)
+OF_VERDICTS = (*COUNTS_UNDECIDED, Monitor.Estimand.AGREEMENT)
+LABELS_COUNT = "The estimand `agreement` counts each label once: labels have no session and no sample."
 RISING = (Monitor.Estimand.UNDECIDED_RATE, Monitor.Estimand.ERROR_RATE, *EXCEEDANCES)
 
 
@@ -58,7 +60,9 @@ def build_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now
         baseline_at=now,
     )
     monitor.window.pop("cluster_by", None)
-    freeze_baseline(monitor, body.unit, _get_range(monitor, run)).apply(monitor)
+    # A label has no session and no sample.
+    unit = body.unit if monitor.labels is None else Monitor.Unit.SCORE
+    freeze_baseline(monitor, unit, _get_range(monitor, run)).apply(monitor)
     return monitor
 
 
@@ -78,8 +82,8 @@ def revise_monitor(
 ) -> Monitor:
     """Rename, pause or resume a monitor, or freeze a new baseline. Raises Invalid.
 
-    What was scored while it was paused is not read: a monitor that is resumed starts from now. A new baseline resolves
-    the monitor's alarm.
+    What was scored while it was paused is not read: a monitor that is resumed starts from now, and its open alarm
+    waits for the recovery from now on. A new baseline resolves the monitor's alarm.
     """
     monitor = get_monitor(account=account, id=id, lock=True)
     was_paused = monitor.state == Monitor.State.PAUSED
@@ -92,6 +96,7 @@ def revise_monitor(
         _rebaseline(account, epoch, monitor, now)
     elif was_paused and monitor.state == Monitor.State.ACTIVE:
         monitor.progress.pop(BUFFER, None)
+        reset_silence(monitor, now)
         restart(monitor, get_start(monitor))
     monitor.save()
     action = "monitor.rebaselined" if changes.rebaseline else "monitor.changed"
@@ -99,9 +104,10 @@ def revise_monitor(
     return monitor
 
 
-def delete_monitor(*, account: Account, id: int, actor: str) -> None:
-    """Delete a monitor with its alarms."""
+def delete_monitor(*, account: Account, id: int, now: datetime, actor: str) -> None:
+    """Delete a monitor with its alarms; the event of one that is not resolved says that it is over."""
     monitor = get_monitor(account=account, id=id, lock=True)
+    close_alarm(monitor, Alarm.Reason.PERSON, now=now, actor=actor)
     record_audit(account=account, actor=actor, action="monitor.deleted", target=str(id), name=monitor.name)
     monitor.delete()
 
@@ -123,7 +129,8 @@ def resolve_alarm(*, account: Account, id: int, now: datetime, actor: str) -> Al
     """Resolve an alarm, and start its monitor again where it has read to; of a resolved one nothing changes."""
     alarm = get_alarm(account=account, id=id)
     monitor = get_monitor(account=account, id=alarm.monitor_id, lock=True)
-    if close_alarm(monitor, Alarm.Reason.PERSON, now=now, actor=actor) == id:
+    if find_open_alarm(monitor) == alarm:
+        close_alarm(monitor, Alarm.Reason.PERSON, now=now, actor=actor)
         restart(monitor, Position(monitor.mark_xact, monitor.mark_id))
         monitor.save()
         record_audit(account=account, actor=actor, action="alarm.resolved", target=str(id))
@@ -174,6 +181,11 @@ def _check_fields(body: MonitorBody) -> None:
         errors.append(FieldError("/above", "Required with a `limit`: no baseline says what is usual."))
     if (body.labels is not None) != (body.estimand == "agreement"):
         errors.append(FieldError("/labels", "It is of the estimand `agreement`, and required there."))
+    if body.estimand == "agreement":
+        if body.cluster_by is not None:
+            errors.append(FieldError("/cluster_by", LABELS_COUNT))
+        if body.unit in ("session", "sample"):
+            errors.append(FieldError("/unit", LABELS_COUNT))
     if body.labels is not None and isinstance(body.scope, dict) and "app" not in body.scope:
         errors.append(FieldError("/scope", "Labels are watched in the whole account or in an app."))
     if errors:

@@ -5,47 +5,59 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import BigIntegerField, QuerySet, Value
+from django.db.models.functions import Now
 
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.monitors.models import Monitor
 from evalsvc.monitors.scores import FAILED, ScoreRow, filter_evaluations
 
 SILENCE = "silence"
+MISSING = {Monitor.Estimand.LATENCY: "without a latency", Monitor.Estimand.TOKENS: "without a number of tokens"}
 LEAST_SILENT = 20
 """Evaluations in a row without a value, from which on it is a warning."""
+LOOKED_BACK = timedelta(days=1)
+"""Failures are counted so far back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
     """The evaluations since the last score that a monitor could compare; none of them has a value."""
 
-    n_undecided: int
+    n_missing: int
+    missing: str
+    """What the scores without a value are: undecided, or without what is measured."""
     n_failed: int
 
     def __str__(self) -> str:
-        counts = {"undecided": self.n_undecided, "failed": self.n_failed}
-        parts = " and ".join(f"{n} {what}" for what, n in counts.items() if n)
-        return f"Nothing to compare: since the last score with a value, {parts}."
+        parts = [f"{self.n_missing} {self.missing}"] if self.n_missing else []
+        if self.n_failed:
+            parts.append(f"{self.n_failed}{' or more' if self.n_failed == LEAST_SILENT else ''} failed in the last day")
+        return f"Nothing to compare: since the last score with a value, {' and '.join(parts)}."
 
 
 def count_silence(monitor: Monitor, rows: Sequence[ScoreRow]) -> None:
-    """Count the scores without a value, in all and since the last one with a value."""
+    """Count the undecided scores, and those without a value since the last one with a value."""
     stored: dict[str, Any] = monitor.progress.get(SILENCE, {"n": 0, "since": None})
     n, since = stored["n"], stored["since"]
     for row in rows:
         n, since = (n + 1, since) if row.value is None else (0, row.created_at.isoformat())
-        monitor.n_undecided += row.value is None
+        monitor.n_undecided += row.is_undecided
     monitor.progress = monitor.progress | {SILENCE: {"n": n, "since": since}}
+
+
+def reset_silence(monitor: Monitor, now: datetime) -> None:
+    """Forget what had no value until now."""
+    monitor.progress = monitor.progress | {SILENCE: {"n": 0, "since": now.isoformat()}}
 
 
 def find_silences(monitors: Iterable[Monitor]) -> dict[int, Silence]:
     """Return the silence of each active monitor that has 20 evaluations without a value since its last one, or more.
 
-    Of failures at most 20 are counted, those since the last score with a value.
+    Of failures at most 20 are counted, those since the last score with a value and within the last day.
     """
     # Failures are what an error rate is of; labels do not fail.
     active = [
@@ -59,14 +71,15 @@ def find_silences(monitors: Iterable[Monitor]) -> dict[int, Silence]:
     n_failed = Counter(id for (id,) in first.union(*others, all=True))
     found = {}
     for monitor in active:
-        n_undecided = monitor.progress.get(SILENCE, {}).get("n", 0)
-        if n_undecided + n_failed[monitor.pk] >= LEAST_SILENT:
-            found[monitor.pk] = Silence(n_undecided, n_failed[monitor.pk])
+        n_missing = monitor.progress.get(SILENCE, {}).get("n", 0)
+        if n_missing + n_failed[monitor.pk] >= LEAST_SILENT:
+            missing = MISSING.get(Monitor.Estimand(monitor.estimand), "undecided")
+            found[monitor.pk] = Silence(n_missing, missing, n_failed[monitor.pk])
     return found
 
 
 def _select_failures(monitor: Monitor) -> QuerySet[Evaluation, tuple[int]]:
-    """Return the monitor's id once for each evaluation that has failed since its last score with a value."""
+    """Return the monitor's id once for each evaluation that has failed since its last score with a value, of a day."""
     since = monitor.progress.get(SILENCE, {}).get("since")
     rows = Evaluation.objects.filter(
         account_id=monitor.account_id,
@@ -77,5 +90,6 @@ def _select_failures(monitor: Monitor) -> QuerySet[Evaluation, tuple[int]]:
         created_at__gt=datetime.fromisoformat(since) if since else monitor.baseline_at,
         request__capture=EvaluationRequest.Capture.ALL,
     )
+    rows = rows.filter(created_at__gt=Now() - LOOKED_BACK)
     ids = filter_evaluations(rows, monitor.window).annotate(monitor_id=Value(monitor.pk, BigIntegerField()))
     return ids.values_list("monitor_id")[:LEAST_SILENT]

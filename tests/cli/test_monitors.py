@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from evalsvc.monitors.scores import FAILED_AT
+from evalsvc.tenancy.scope import SYSTEM
 from tests.caller import Caller
 from tests.cli.inside import invoke, told
 from tests.evaluations.histories import insert
-from tests.monitors.shapes import advance, new_alarm, send, verdicts
+from tests.monitors.shapes import advance, get, new_alarm, send, verdicts
 from tests.rules.shapes import answered, new_rule, run
 from tests.rules.shapes import send as send_spans
 
@@ -151,6 +153,11 @@ def test_a_monitor_of_slow_evaluations_with_a_limit(shell: dict[str, str], alice
     shown = invoke("monitors", "show", undecided["monitor"]["id"], env=shell).stdout.splitlines()
     assert ", 30 scores read, 30 of them undecided, nothing to compare; " in shown[0]
     assert shown[-1] == "  Nothing to compare: since the last score with a value, 30 undecided."
+    row = get(undecided["monitor"]["id"])
+    row.progress[FAILED_AT] = "2026-11-30T00:00:00+00:00"
+    row.save(using=SYSTEM)
+    shown = invoke("monitors", "show", "few", env=shell).stdout.splitlines()
+    assert shown[-1] == "  An error has stopped this monitor. The service tries again."
 
 
 def test_a_monitor_of_too_few_scores_or_two_scopes_is_refused(shell: dict[str, str], alice: Caller) -> None:

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from evalsvc.monitors.scores import FAILED_AT
 from evalsvc.reports.words import number_text
+from evalsvc.tenancy.scope import SYSTEM
 from tests.admin.conftest import HOSTILE_NAME, join
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
@@ -16,7 +18,7 @@ from tests.console.conftest import Visitor
 from tests.console.trail import acts_of_people
 from tests.evaluations.histories import insert
 from tests.factories import ok
-from tests.monitors.shapes import ALARMS, MONITORS, advance, monitor, new_alarm, new_monitor, send, verdicts
+from tests.monitors.shapes import ALARMS, MONITORS, advance, get, monitor, new_alarm, new_monitor, send, verdicts
 
 FORM = {"evaluator": "exact-match", "app": "shop", "direction": "drop", "mean_run": "2000", "name": "watched"}
 ACTS = ["acknowledge", "resolve"]
@@ -229,7 +231,9 @@ def test_the_form_offers_limits_and_kinds(alice: Caller, editor: Visitor) -> Non
 
     (made,) = monitors(alice)
     assert (made["estimand"], made["direction"], made["above"], made["limit"]) == ("latency", "rise", 2.5, 0.05)
-    for name, text in (("above", "long"), ("limit", "5"), ("labels", criteria["id"])):
+    wrong = [("above", "long"), ("limit", "5"), ("labels", criteria["id"])]
+    wrong += [(name, text) for name in ("above", "limit") for text in ("inf", "-inf", "nan", "1e999")]
+    for name, text in wrong:
         answer = editor.post("alerts/new", **fields | {name: text})
         assert answer.status_code == 422 and f'id="e-{name}"' in answer.content.decode(), name
     assert "fixed limit" in editor.text("alerts")
@@ -306,3 +310,53 @@ def test_monitors_are_paged(alice: Caller, editor: Visitor, monkeypatch: pytest.
 def test_pages_make_few_queries(alice: Caller, reader: Visitor) -> None:
     opened = new_alarm(alice, app="shop")
     assert reader.n_queries("alerts") <= 15 and reader.n_queries(f"alerts/{opened['id']}") <= 15
+
+
+def test_a_chart_marks_the_changes_of_what_it_draws(alice: Caller, reader: Visitor) -> None:
+    """Not those of another estimand; a monitor of another scope is not of the page."""
+    opened = new_alarm(alice, app="shop")
+    names = {"evaluator": opened["evaluator_id"], "profile": opened["profile_name"]}
+    others = [new_monitor(alice, name="undecided", estimand="undecided_rate") for _ in range(3)]
+    insert(alice, [0.5] * 60, passed=None, app="shop")
+    advance()
+    assert all(monitor(alice, made["id"])["alarm_id"] for made in others)
+
+    page = main_of(reader.text("histories/one", **names))
+    assert page.count(">change</text>") == 1, "newer alarms do not hide it"
+    scores = main_of(reader.text("histories/one", **names, of="score"))
+    assert "The share of undecided scores" in scores and ">change</text>" not in scores
+
+
+def test_a_history_with_200_scores_offers_a_monitor(alice: Caller, editor: Visitor, reader: Visitor) -> None:
+    """Where its scope has none: a link to the form with its names in it."""
+    send(alice, verdicts(199, 10), app="shop")
+    shop = {"evaluator": "exact-match", "scope.app": "shop"}
+    offer = "no monitor watches them"
+    assert offer not in editor.text("histories/one", **shop)
+    insert(alice, [1.0], app="shop")
+    insert(alice, [1.0] * 50, app="other")
+
+    page = main_of(editor.text("histories/one", **shop))
+    (address,) = re.findall(r'<a href="([^"]*)">Create a monitor', page)
+    form = editor.client.get(address).content.decode()
+    assert 'value="shop"' in form and "Baseline: pass rate" in form
+    assert offer in editor.text("histories/one", **shop | {"since.scores": "10"}), "it is of the scope, not the window"
+    assert offer not in reader.text("histories/one", **shop)
+    assert offer not in editor.text("histories/one", **shop | {"scope.app": "other"})
+    assert editor.n_queries("histories/one?evaluator=exact-match&scope.app=shop") <= 15
+
+    new_monitor(alice, scope={"app": "shop"})
+    assert offer not in editor.text("histories/one", **shop)
+    assert offer in editor.text("histories/one", evaluator="exact-match"), "the account has none"
+
+
+def test_a_monitor_that_an_error_stopped_says_so(alice: Caller, reader: Visitor) -> None:
+    row = get(new_monitor(alice, limit=0.9)["id"])
+    row.progress[FAILED_AT] = "2026-11-30T00:00:00+00:00"
+    row.save(using=SYSTEM)
+    said = "An error has stopped this monitor."
+    assert said in main_of(reader.text("alerts"))
+    ok(alice.patch(f"{MONITORS}/{row.pk}", {"state": "paused"}))
+    assert said not in reader.text("alerts")
+    ok(alice.patch(f"{MONITORS}/{row.pk}", {"state": "active"}))
+    assert said not in reader.text("alerts"), "it starts again from now"

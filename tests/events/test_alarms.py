@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from django.test import override_settings
 
+from evalsvc.events.models import EventEndpoint
+from evalsvc.tenancy.scope import SYSTEM
 from tests.conftest import Caller
 from tests.events.shapes import ENDPOINT, ENDPOINTS, deliveries, new_endpoint, told, verified
 from tests.factories import ok
 from tests.judges.webhook_server import Server
-from tests.monitors.shapes import ALARMS, advance, new_alarm, send, verdicts
+from tests.monitors.shapes import ALARMS, MONITORS, advance, new_alarm, send, verdicts
 
 ALARM_EVENTS = ["alarm.opened", "alarm.acknowledged", "alarm.resolved"]
 KEY = "R0123456789abcdef0123456789abcde"
@@ -112,3 +114,42 @@ def test_an_endpoint_becomes_one_of_pagerduty(alice: Caller) -> None:
     assert alice.patch(path, {"format": "pagerduty"}).status_code == 422
     assert ok(alice.patch(path, {"format": "pagerduty", "routing_key": KEY}))["event_endpoint"]["format"] == "pagerduty"
     assert alice.patch(path, {"event_types": ["evaluation.failed"]}).status_code == 422
+
+
+@pytest.mark.parametrize("is_resolved", [False, True])
+def test_a_monitor_that_is_deleted_closes_its_alarm(alice: Caller, server: Server, is_resolved: bool) -> None:
+    """As a person's resolve does, once, though monitor and alarm are gone when the event is delivered."""
+    new_endpoint(alice, url=server.url, event_types=ALARM_EVENTS, format="pagerduty", routing_key=KEY)
+    standard = new_endpoint(alice, url=server.url, event_types=["alarm.resolved"])
+    alarm = new_alarm(alice)
+    if is_resolved:
+        ok(alice.post(f"{ALARMS}/{alarm['id']}/resolve"))
+    assert alice.call("DELETE", f"{MONITORS}/{alarm['monitor_id']}").status_code == 204
+    told()
+    assert [row["status"] for row in deliveries(alice)] == ["delivered"] * 3
+    keys = {body["event_action"]: body["dedup_key"] for body in bodies(server) if "event_action" in body}
+    assert keys == dict.fromkeys(["trigger", "resolve"], f"evalsvc-alarm-{alarm['id']}")
+    (event,) = [body for body in bodies(server) if "type" in body]
+    assert (event["type"], event["data"]["alarm_id"], event["data"]["reason"]) == (
+        "alarm.resolved", alarm["id"], "person",
+    )  # fmt: skip
+    assert event["data"]["summary"] == alarm["summary"]
+    assert standard["id"] in {row["endpoint_id"] for row in deliveries(alice)}
+
+
+def test_a_pagerduty_endpoint_without_its_key_can_be_disabled(alice: Caller) -> None:
+    fields = {"event_types": ["alarm.opened"], "format": "pagerduty", "routing_key": KEY}
+    made = new_endpoint(alice, **fields)
+    path = f"{ENDPOINTS}/{made['id']}"
+    rows = EventEndpoint.objects.using(SYSTEM).filter(pk=made["id"])
+    rows.update(routing_key=None, event_types=["evaluation.failed"])
+    assert ok(alice.patch(path, {"is_enabled": False}))["event_endpoint"]["is_enabled"] is False
+    assert ok(alice.patch(path, {"per_hour": 5}))["event_endpoint"]["per_hour"] == 5
+    for changes, pointer in (
+        ({"format": "pagerduty"}, "/routing_key"),
+        ({"event_types": ["decision.made"]}, "/event_types"),
+    ):
+        answer = alice.patch(path, changes)
+        assert answer.status_code == 422
+        assert pointer in [error["pointer"] for error in answer.json()["errors"]]
+    assert ok(alice.patch(path, {"event_types": ["alarm.opened"]}))["event_endpoint"]["is_enabled"] is False

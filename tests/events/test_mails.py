@@ -107,3 +107,20 @@ def test_an_address_that_cannot_be_mailed_is_refused(alice: Caller, charlie: Cal
         (error,) = assert_problem(answer, "validation_failed")["errors"]
         assert error["pointer"] == "/format" and "EVALSVC_SMTP_HOST" in error["detail"]
     assert ok(alice.get(ENDPOINTS))["event_endpoints"] == []
+
+
+def test_an_endpoint_whose_recipient_has_left_can_be_disabled(alice: Caller) -> None:
+    """What is not sent is not checked again; an address that is sent is."""
+    leaves, stays = new_recipient(alice), new_recipient(alice)
+    made = new_endpoint(alice, url=f"mailto:{leaves.email}", event_types=["alarm.opened"], format="email")
+    path = f"{ENDPOINTS}/{made['id']}"
+    Member.objects.using(SYSTEM).filter(user=leaves).delete()
+    for changes in ({"is_enabled": False}, {"per_hour": 7}, {"event_types": ["alarm.resolved"]}):
+        changed = ok(alice.patch(path, changes))["event_endpoint"]
+        assert {name: changed[name] for name in changes} == changes
+    with override_settings(EMAIL_HOST=""):
+        ok(alice.patch(path, {"is_enabled": False}))
+    for name in ("url", "format"):
+        (error,) = assert_problem(alice.patch(path, {name: made[name]}), "validation_failed")["errors"]
+        assert error["pointer"] == "/url"
+    assert ok(alice.patch(path, {"url": f"mailto:{stays.email}"}))["event_endpoint"]["is_enabled"] is False

@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import Caller
 from tests.factories import ok
-from tests.monitors.shapes import ALARMS, advance, alarms, monitor, new_monitor, send, verdicts
+from tests.monitors.shapes import ALARMS, MONITORS, advance, alarms, monitor, new_alarm, new_monitor, send, verdicts
 
 BAD = {"app": "checkout", "tags": {"model": "small"}}
 GOOD = {"app": "search", "tags": {"model": "large"}}
@@ -84,6 +84,50 @@ def test_it_is_acknowledged_and_resolved(alice: Caller, bob: Caller, charlie: Ca
     assert ok(alice.post(f"{path}/resolve"))["alarm"] == resolved
     assert alice.post(f"{path}/acknowledge").status_code == 422
     # The scores are as bad as before: the monitor starts again and detects it again.
+    send(alice, verdicts(60, 2))
+    advance()
+    assert [row["state"] for row in alarms(alice)] == ["open", "resolved"]
+
+
+def test_a_resolve_ends_no_newer_alarm(alice: Caller) -> None:
+    """A repeat for an alarm that is over answers as before; the alarm that the monitor has now stays open."""
+    first = new_alarm(alice)
+    resolved = ok(alice.post(f"{ALARMS}/{first['id']}/resolve"))["alarm"]
+    send(alice, verdicts(60, 2))
+    advance()
+    newer = alarms(alice)[0]
+    before = monitor(alice, first["monitor_id"])
+
+    assert ok(alice.post(f"{ALARMS}/{first['id']}/resolve"))["alarm"] == resolved
+
+    assert alarms(alice) == [newer, resolved]
+    assert newer["state"] == "open"
+    assert monitor(alice, first["monitor_id"]) == before
+
+
+def test_an_alarm_outlasts_a_pause(alice: Caller) -> None:
+    """Scores as bad as before do not end it; the recovery is measured on the scores after the pause."""
+    alarm = new_alarm(alice)
+    path = f"{MONITORS}/{alarm['monitor_id']}"
+    ok(alice.patch(path, {"state": "paused"}))
+    send(alice, verdicts(200, None))
+    ok(alice.patch(path, {"state": "active"}))
+
+    send(alice, verdicts(200, 2))
+    advance()
+    assert [(row["id"], row["state"]) for row in alarms(alice)] == [(alarm["id"], "open")]
+
+    send(alice, verdicts(100, 10))
+    advance()
+    assert [(row["id"], row["reason"]) for row in alarms(alice)] == [(alarm["id"], "recovered")]
+
+
+def test_a_person_resolves_the_alarm_of_a_paused_monitor(alice: Caller) -> None:
+    alarm = new_alarm(alice)
+    path = f"{MONITORS}/{alarm['monitor_id']}"
+    ok(alice.patch(path, {"state": "paused"}))
+    assert ok(alice.post(f"{ALARMS}/{alarm['id']}/resolve"))["alarm"]["reason"] == "person"
+    ok(alice.patch(path, {"state": "active"}))
     send(alice, verdicts(60, 2))
     advance()
     assert [row["state"] for row in alarms(alice)] == ["open", "resolved"]

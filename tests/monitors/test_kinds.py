@@ -25,6 +25,7 @@ from tests.monitors.shapes import (
     describe,
     fail,
     get,
+    monitor,
     new_monitor,
     rewind,
     send,
@@ -93,6 +94,7 @@ def test_a_share_of_undecided_scores(alice: Caller) -> None:
     advance()
     (alarm,) = alarms(alice)
     assert alarm["after"] == 1.0
+    assert monitor(alice, made["id"])["n_undecided"] == 60
     assert alarm["summary"].startswith("The share of undecided scores rose from 5.0 % to 100.0 % on ")
     seen = describe(row.pk)
     rewind(row)
@@ -160,12 +162,15 @@ def test_a_quantile_is_watched_as_a_share(alice: Caller, estimand: str, column: 
     send_with(alice, lognormal(80, 2.0 * scale, seed=5), column)
     assert_replays(made["id"])
     # A recovery may be announced too early, and the change be detected again.
-    alarm = alarms(alice)[-1]
+    found = alarms(alice)
+    alarm = found[-1]
     assert 0.2 < alarm["after"] <= 1.0
     over = f"{digits_text(made['above'], 3)} {'s' if estimand == 'latency' else 'tokens'}"
     assert f" (over {over}) rose from 5.0 % to " in alarm["summary"]
     changed = ok(alice.patch(f"{MONITORS}/{made['id']}", {"rebaseline": True, "baseline_scores": 80}))["monitor"]
     assert changed["above"] > 1.3 * above
+    summaries = [row["summary"] for row in alarms(alice)]
+    assert summaries == [row["summary"] for row in found], "an alarm says what was watched when it was raised"
 
 
 def test_a_quantile_has_a_limit(alice: Caller) -> None:
@@ -199,6 +204,7 @@ def test_the_agreement_with_labels(alice: Caller) -> None:
     assert alarm["after"] == pytest.approx(0.5, abs=0.12)
     assert alarm["summary"].startswith("The agreement with labels dropped from 95.0 % to ")
     assert get(made["id"]).n_scores == 61
+    assert monitor(alice, made["id"])["n_undecided"] == 0, "one label is of something without a verdict"
     seen = describe(row.pk)
     rewind(row)
     advance(portion=1)
@@ -230,9 +236,27 @@ def test_what_is_refused(alice: Caller, charlie: Caller) -> None:
         ({"estimand": "error_rate", "evaluator": "external:own"}, "/estimand"),
         ({"estimand": "tokens"}, "/baseline_scores"),
         ({"estimand": "throughput"}, "/estimand"),
+        ({"estimand": "agreement", "labels": own, "cluster_by": "session"}, "/cluster_by"),
+        ({"estimand": "agreement", "labels": own, "cluster_by": "session", "unit": "session"}, "/unit"),
+        ({"estimand": "agreement", "labels": own, "unit": "sample"}, "/unit"),
     ]
     for fields, pointer in cases:
         response = alice.post(MONITORS, BODY | fields)
         assert response.status_code == 422, (fields, response.content)
         assert pointer in {error["pointer"] for error in response.json()["errors"]}, (fields, response.content)
     assert ok(alice.get(MONITORS))["monitors"] == []
+
+
+def test_a_label_is_a_unit(alice: Caller) -> None:
+    made = new_monitor(alice, estimand="agreement", labels=new_criteria(alice)["id"], limit=0.9)
+    assert made["unit"] == "score"
+
+
+def test_scores_without_a_measure_are_not_undecided(alice: Caller) -> None:
+    made = new_monitor(alice, estimand="latency", above=2, limit=0.05, unit="score")
+    send_with(alice, [1.0] * 3, seconds)
+    insert(alice, [1.0] * 20)
+    settle()
+    shown = monitor(alice, made["id"])
+    assert (shown["n_scores"], shown["n_units"], shown["n_undecided"]) == (23, 3, 0)
+    assert shown["silence"] == "Nothing to compare: since the last score with a value, 20 without a latency."

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 
+from evalsvc.evaluations.models import Evaluation
+from evalsvc.monitors.models import Monitor
+from evalsvc.tenancy.scope import SYSTEM
+from tests import leftovers
 from tests.conftest import Caller
 from tests.evaluations.histories import insert
 from tests.factories import make_profile, ok
@@ -70,6 +76,14 @@ def test_what_is_refused(alice: Caller) -> None:
         ({"baseline_scores": 10_001}, "/baseline_scores"),
         ({"direction": "sideways"}, "/direction"),
         ({"name": ""}, "/name"),
+        ({"name": "n" * 101}, "/name"),
+        ({"name": "a\0b"}, "/name"),
+        ({"evaluator": "e" * 101}, "/evaluator"),
+        ({"evaluator": f"external:{'e' * 92}", "limit": 0.5, "estimand": "pass_rate"}, "/evaluator"),
+        ({"evaluator": "external:own", "criteria": "c" * 121, "limit": 0.5, "estimand": "pass_rate"}, "/criteria"),
+        ({"evaluator": "external:a\0b", "limit": 0.5, "estimand": "pass_rate"}, "/evaluator"),
+        ({"cluster_by": "t" * 256, "limit": 0.5}, "/cluster_by"),
+        ({"scope": {"app": "a" * 256}, "limit": 0.5}, "/scope/app"),
     ]
     for fields, pointer in cases:
         assert pointer in refusals(alice.post(MONITORS, BODY | fields)), fields
@@ -201,11 +215,11 @@ def test_failures_leave_nothing_to_compare(alice: Caller) -> None:
     assert monitor(alice, made["id"])["warnings"] == []
     fail(alice, 15, app="other")
     assert monitor(alice, made["id"])["warnings"] == []
-    assert monitor(alice, elsewhere["id"])["silence"].endswith(" 20 failed.")
+    assert monitor(alice, elsewhere["id"])["silence"].endswith(", 20 or more failed in the last day.")
     insert(alice, [0.5] * 6, passed=None, app="shop")
     advance()
     shown = monitor(alice, made["id"])
-    assert shown["silence"].endswith(" 6 undecided and 15 failed.")
+    assert shown["silence"].endswith(" 6 undecided and 15 failed in the last day.")
     assert [row["warnings"] for row in ok(alice.get(MONITORS))["monitors"]] == [["no_verdicts"]] * 2
 
 
@@ -224,9 +238,20 @@ def test_a_limit_needs_no_baseline(alice: Caller) -> None:
     assert alarm["summary"].startswith("The pass rate is below its limit of 80.0 %: ")
     refused = alice.patch(f"{MONITORS}/{watched['id']}", {"rebaseline": True})
     assert refusals(refused) == {"/rebaseline": "The monitor has a fixed limit, and no baseline."}
+    assert "It changed between " in alarm["summary"]
     insert(alice, [1.0] * 200)
     advance()
     assert [row["reason"] for row in alarms(alice, f"monitor_id={watched['id']}")] == ["recovered"]
+
+
+def test_a_limit_that_was_never_kept_has_no_change(alice: Caller) -> None:
+    watched = new_monitor(alice, limit=0.8, unit="score")
+    insert(alice, [1.0, 0.0] * 50)
+    advance()
+    (alarm,) = alarms(alice, f"monitor_id={watched['id']}")
+    assert alarm["summary"].startswith("The pass rate is below its limit of 80.0 %: ")
+    start = f"{alarm['lower']['created_at'][:10]} {alarm['lower']['created_at'][11:19]} UTC"
+    assert alarm["summary"].endswith(f" It has been below it since {start} at least.")
 
 
 def test_the_unit_of_a_limit_is_the_score_where_scores_are_independent(alice: Caller) -> None:
@@ -243,3 +268,40 @@ def test_a_limit_lies_within_the_range(alice: Caller) -> None:
         detail = "The limit must lie between 0 and 1, and be neither."
         assert refusals(alice.post(MONITORS, BODY | {"limit": limit})) == {"/limit": detail}, limit
     assert "/limit" in refusals(alice.post(MONITORS, BODY | {"limit": "high"}))
+
+
+def test_the_longest_names_are_taken(alice: Caller) -> None:
+    names = {"name": "n" * 100, "evaluator": f"external:{'e' * 91}", "criteria": "c" * 120, "cluster_by": "t" * 255}
+    made = new_monitor(alice, **names, limit=0.5, estimand="pass_rate")
+    assert (made["name"], made["evaluator_id"], made["profile_name"]) == tuple(list(names.values())[:3])
+    path = f"{MONITORS}/{made['id']}"
+    assert "/name" in refusals(alice.patch(path, {"name": "n" * 101}))
+
+
+def test_failures_of_long_ago_are_no_warning(alice: Caller) -> None:
+    send(alice, verdicts(100, 10))
+    made = new_monitor(alice)
+    fail(alice, 20)
+    assert monitor(alice, made["id"])["warnings"] == ["no_verdicts"]
+    leftovers.spoil(alice.account.pk)
+    rows = Evaluation.objects.using(SYSTEM).filter(account_id=alice.account.pk, status="validation_error")
+    assert rows.update(created_at=F("created_at") - timedelta(hours=25)) == 20
+    Monitor.objects.using(SYSTEM).filter(pk=made["id"]).update(baseline_at=F("baseline_at") - timedelta(hours=30))
+    assert monitor(alice, made["id"])["warnings"] == []
+
+
+def test_a_monitor_that_is_resumed_forgets_its_silence(alice: Caller) -> None:
+    send(alice, verdicts(100, 10))
+    made = new_monitor(alice)
+    path = f"{MONITORS}/{made['id']}"
+    insert(alice, [0.5] * 20, passed=None)
+    advance()
+    fail(alice, 20)
+    assert monitor(alice, made["id"])["warnings"] == ["no_verdicts"]
+    for state in ("paused", "active"):
+        changed = ok(alice.patch(path, {"state": state}))["monitor"]
+        assert (changed["warnings"], changed["silence"]) == ([], None)
+    fail(alice, 19)
+    insert(alice, [0.5], passed=None)
+    advance()
+    assert monitor(alice, made["id"])["silence"].endswith(", 1 undecided and 19 failed in the last day.")

@@ -178,6 +178,53 @@ def test_a_restored_database_numbers_transactions_again(alice: Caller) -> None:
     assert len(alarms(alice)) == 1
 
 
+def test_an_alarm_outlasts_a_restored_database(alice: Caller) -> None:
+    row = start(alice)
+    insert(alice, DROP)
+    advance()
+    (alarm,) = alarms(alice)
+    Monitor.objects.using(SYSTEM).filter(pk=row.pk).update(mark_xact=str(2**60), run_xact=str(2**60))
+    advance()
+    insert(alice, DROP)
+    assert advance() == len(DROP)
+    assert alarms(alice) == [alarm]
+
+
+def test_a_monitor_that_fails_stops_no_other(
+    alice: Caller, charlie: Caller, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It says so, comes last in the next round, and has lost nothing when it works again."""
+    failing, foreign = start(alice), start(charlie)
+    row = get(new_monitor(alice)["id"])
+    for caller in (alice, charlie):
+        insert(caller, DROP)
+    tried = []
+
+    def read(monitor: Monitor, *args: Any, **kwargs: Any) -> Any:
+        tried.append(monitor.pk)
+        if monitor.pk == failing.pk:
+            raise ZeroDivisionError("of a test")
+        return read_news(monitor, *args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("evalsvc.monitors.progress.read_news", read)
+        advance()
+        insert(alice, [1.0])
+        tried.clear()
+        advance()
+    assert tried.index(row.pk) < tried.index(failing.pk)
+    assert (get(failing.pk).n_scores, get(row.pk).n_scores) == (0, len(DROP) + 1)
+    assert get(foreign.pk).n_scores == len(DROP)
+    assert f"monitor failed id={failing.pk}" in caplog.text and "ZeroDivisionError: of a test" in caplog.text
+    assert monitor(alice, str(failing.pk))["warnings"] == ["read_failed"]
+    assert monitor(alice, str(row.pk))["warnings"] == []
+
+    advance()
+    assert get(failing.pk).n_scores == len(DROP) + 1
+    assert monitor(alice, str(failing.pk))["warnings"] == []
+    assert len(alarms(alice, f"monitor_id={failing.pk}")) == 1
+
+
 def test_a_session_is_one_unit(alice: Caller) -> None:
     """Sessions of ten equal scores: each counts once, half an hour after it has begun."""
     at = datetime(2026, 11, 20, tzinfo=UTC)

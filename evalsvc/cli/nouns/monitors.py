@@ -216,8 +216,10 @@ def _find(client: Client, text: str) -> str:
 
 
 def _finish(monitor: MonitorRecord, report: Report) -> None:
-    silence = [f"  {monitor.silence}"] if monitor.silence else []
-    report.finish({"monitor": monitor.raw}, [monitor_line(monitor), *history_lines(monitor), *silence])
+    warnings = [f"  {monitor.silence}"] if monitor.silence else []
+    if "read_failed" in monitor.warnings:
+        warnings.append("  An error has stopped this monitor. The service tries again.")
+    report.finish({"monitor": monitor.raw}, [monitor_line(monitor), *history_lines(monitor), *warnings])
 
 
 def monitor_line(monitor: MonitorRecord) -> str:

@@ -104,7 +104,10 @@ class MonitorView(AccountView):
         responses=answers_with(MonitorAnswer),
     )
     def patch(self, request: Request, id: int) -> Response:
-        """Rename, pause or resume a monitor, or freeze a new baseline. Scores of a pause are not read."""
+        """Rename, pause or resume a monitor, or freeze a new baseline. Scores of a pause are not read.
+
+        An alarm that is open stays so during a pause, and ends by a recovery after it, or by a person.
+        """
         # A stranger learns nothing from a body that would be refused.
         get_monitor(account=self.account, id=id)
         monitor = services.revise_monitor(
@@ -123,6 +126,6 @@ class MonitorView(AccountView):
         responses={204: OpenApiResponse(description="It is gone, with its alarms.")},
     )
     def delete(self, request: Request, id: int) -> Response:
-        """Delete a monitor with its alarms."""
-        services.delete_monitor(account=self.account, id=id, actor=self.caller.actor)
+        """Delete a monitor with its alarms. The event `alarm.resolved` is sent of one that is open."""
+        services.delete_monitor(account=self.account, id=id, now=timezone.now(), actor=self.caller.actor)
         return Response(status=204)

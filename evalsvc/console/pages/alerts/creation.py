@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -90,10 +91,15 @@ def _parse_form(values: Mapping[str, str]) -> MonitorBody:
 
 
 def _parse_number(name: str, text: str) -> float | None:
+    if not text:
+        return None
     try:
-        return float(text) if text else None
+        number = float(text)
     except ValueError:
-        raise Invalid(FieldError(f"/{name}", "Enter a number.")) from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise Invalid(FieldError(f"/{name}", "Enter a number."))
+    return number
 
 
 def _get_field(pointer: str) -> str:

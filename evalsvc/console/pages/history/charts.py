@@ -18,14 +18,16 @@ from evalsvc.console.pages.history.words import format_strategy
 from evalsvc.digits import level_text
 from evalsvc.evaluations.history.course import HistoryStretch
 from evalsvc.monitors.answers import AlarmOut
+from evalsvc.monitors.models import Monitor
 
 NAMES = {"pass": "Pass rate", "score": "Mean score"}
+ESTIMANDS = {"pass": Monitor.Estimand.PASS_RATE, "score": Monitor.Estimand.MEAN_SCORE}
 
 
 def course_chart(question: HistoryQuery, reading: HistoryReading, alarms: Iterable[AlarmOut]) -> SafeString:
     """Draw parts as points with their intervals, and the running mean with its band: it ends in the page's number.
 
-    Lines mark where revisions begin, and the change points of alarms.
+    Lines mark where revisions begin, and the change points of alarms of what is drawn.
     """
     interval = reading.interval or {}
     name = NAMES[interval.get("of", "score")]
@@ -44,7 +46,8 @@ def course_chart(question: HistoryQuery, reading: HistoryReading, alarms: Iterab
         ]
 
     marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
-    changes = [alarm.at for alarm in alarms if int(alarm.at.score_id) >= int(reading.course.ids[0])]
+    drawn = [alarm for alarm in alarms if alarm.estimand == ESTIMANDS[interval.get("of", "score")]]
+    changes = [alarm.at for alarm in drawn if int(alarm.at.score_id) >= int(reading.course.ids[0])]
     times = [datetime.fromisoformat(change.created_at) for change in changes]
     marks += [Mark(x(reading.course.place_of(at), at), "change") for at in times]
     low, high = reading.limits or (None, None)

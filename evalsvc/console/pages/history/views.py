@@ -20,13 +20,16 @@ from evalsvc.console.parts.scorers import question_id, scorer_names
 from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.monitors.answers import AlarmOut, alarm_out
-from evalsvc.monitors.selectors import list_alarms_of_history
+from evalsvc.monitors.selectors import has_monitor, list_alarms_of_history
 from evalsvc.reviews.models import Review
 from evalsvc.reviews.selectors import reviews_asking
 
 MAX_ALARMS, MAX_REVIEWS = 3, 5
 MAX_FILE_ROWS = 50_000
+LEAST_WATCHED = 200
+"""Scores from which on a monitor is offered."""
 HEAD = ("id", "created_at", "score", "passed", "revision", "source", "app", "source_id")
 
 
@@ -49,7 +52,8 @@ def history_page(request: PageRequest) -> HttpResponse:
     alarms = _list_alarms(account, question)
     context = {
         "question": question,
-        "alarms": alarms,
+        "alarms": alarms[:MAX_ALARMS],
+        "offer": _should_offer_monitor(request, question),
         "name": names.get(question.evaluator_id, question.evaluator_id),
         "is_answered": question_id(question.evaluator_id) is not None,
         "reviews": _reviews(account, question),
@@ -93,14 +97,28 @@ def _reviews(account: Account, question: HistoryQuery) -> list[Review]:
 
 
 def _list_alarms(account: Account, question: HistoryQuery) -> list[AlarmOut]:
-    """Return the unresolved alarms of monitors of the history in the scope of the page."""
+    """Return the unresolved alarms of monitors of the history in the scope of the page, newest first."""
     rows = list_alarms_of_history(
         account=account,
         evaluator_id=question.evaluator_id,
         profile_name=question.profile_name,
         scope=question.ask.scope_json,
     )
-    return [alarm_out(row) for row in rows[:MAX_ALARMS]]
+    return [alarm_out(row) for row in rows]
+
+
+def _should_offer_monitor(request: PageRequest, question: HistoryQuery) -> bool:
+    """Return whether to offer the visitor a monitor: of an app or the account, with enough scores and without one."""
+    kind, value = question.ask.scope or ("account", None)
+    is_watchable = question.run is not None or question.evaluator_id.startswith(EXTERNAL_PREFIX)
+    if not request.visitor.may_edit or not is_watchable or kind not in ("account", "app"):
+        return False
+    account = request.visitor.account
+    names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
+    window = {"include": "none"} | ({"app": value} if kind == "app" else {})
+    # Monitors do not read scores of experiments.
+    n = list_history(account=account, **names, window=window)[:LEAST_WATCHED].count()
+    return n == LEAST_WATCHED and not has_monitor(account=account, **names, scope=question.ask.scope_json)
 
 
 def _since_revision(request: PageRequest, reading: HistoryReading) -> str:
