@@ -205,6 +205,35 @@ def test_a_history_leads_to_a_form_with_its_baseline(alice: Caller, editor: Visi
     assert 'value="shop"' in form and monitors(alice) == []
 
 
+@pytest.mark.parametrize(("query", "scope"), [("scope.tags.env=prod", {"tags": {"env": "prod"}}), ("", "account")])
+def test_a_form_keeps_the_scope_of_its_history(alice: Caller, editor: Visitor, query: str, scope: Any) -> None:
+    send(alice, verdicts(100, 10), tags={"env": "prod"})
+    send(alice, verdicts(100, 60), tags={"env": "dev"})
+    page = editor.text(f"histories/one?evaluator=exact-match&{query}")
+    (address,) = {html.unescape(href) for href in re.findall(r'href="([^"]*alerts/new[^"]*)"', page)}
+    form = editor.client.get(address).content.decode()
+    names = ("evaluator", "profile", "scope", "app", "name")
+    sent = {
+        name: html.unescape(text)
+        for name, text in re.findall(r'name="(\w+)"[^>]*? value="([^"]*)"', form)
+        if name in names
+    }
+
+    editor.post("alerts/new", **FORM | {"app": ""} | sent)
+
+    (made,) = monitors(alice)
+    assert made["scope"] == scope and made["baseline"]["n_scores"] == (100 if query else 200)
+
+
+@pytest.mark.parametrize("scope", ['{"app": 5}', "[1]", "{", '{"tags": {"a": {}}}', '{"experiment": "1"}'])
+def test_a_scope_that_is_none_is_refused_at_its_field(alice: Caller, editor: Visitor, scope: str) -> None:
+    assert editor.client.get(editor.at("alerts/new"), {"evaluator": "exact-match", "scope": scope}).status_code == 200
+    answer = editor.post("alerts/new", **FORM | {"app": "", "scope": scope})
+
+    assert answer.status_code == 422 and 'id="e-scope"' in answer.content.decode()
+    assert monitors(alice) == []
+
+
 def test_the_form_creates_a_monitor(alice: Caller, editor: Visitor) -> None:
     send(alice, verdicts(100, 10), app="shop")
 

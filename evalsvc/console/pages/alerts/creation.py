@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -16,6 +17,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.alerts.words import baseline_number
+from evalsvc.console.pages.gates.lists import describe_scope
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, first_part, populate_fields, read_fields
@@ -30,8 +32,20 @@ from evalsvc.rest.problems import FieldError, Invalid, Problem
 
 MOST_HISTORIES = 100
 EXAMPLE = {"name": "answers of the shop", "evaluator": "exact-match", "scope": {"app": "shop"}}
-FIELDS = {"criteria": "profile", "scope": "app"}
-SHOWN = ("evaluator", "profile", "app", "estimand", "direction", "above", "labels", "limit", "mean_run", "name")
+FIELDS = {"criteria": "profile"}
+SHOWN = (
+    "evaluator",
+    "profile",
+    "app",
+    "scope",
+    "estimand",
+    "direction",
+    "above",
+    "labels",
+    "limit",
+    "mean_run",
+    "name",
+)
 """The fields of the form; an error of the body that is of none of them stands above it."""
 MISSING = "baseline_scores"
 
@@ -55,15 +69,29 @@ def new_alert(request: PageRequest) -> HttpResponse:
         preview = preview_out(build_monitor(account=visitor.account, epoch=None, body=body, now=visitor.now))
     except Problem as problem:
         errors = errors_at(problem, _get_field)
+        if not values.get("scope"):
+            errors = {"app" if name == "scope" else name: text for name, text in errors.items()}
         return _form(request, values, errors, status=422 if request.method == "POST" else 200)
     return _form(request, values, preview=preview)
 
 
 def _read_address(request: PageRequest) -> dict[str, str]:
     """Return what the history page has put into the address, with a name that says it."""
-    values = {name: request.GET.get(name, "") for name in ("evaluator", "profile", "app")}
+    values = {name: request.GET.get(name, "") for name in ("evaluator", "profile", "app", "scope")}
     name = values["profile"] or values["evaluator"]
-    return {**values, "name": (f"{name}, app {values['app']}" if values["app"] else name)[:100]}
+    scope = f", app {values['app']}" if values["app"] else describe_scope(_parse_scope(values))
+    return {**values, "name": f"{name}{scope}"[:100]}
+
+
+def _parse_scope(values: Mapping[str, str]) -> Any:
+    """Return the scope as `POST /v1/monitors` takes it; a text that is no JSON stays one, which is refused."""
+    if app := values.get("app", "").strip():
+        return {"app": app}
+    text = values.get("scope", "").strip()
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return text
 
 
 def _parse_form(values: Mapping[str, str]) -> MonitorBody:
@@ -76,7 +104,7 @@ def _parse_form(values: Mapping[str, str]) -> MonitorBody:
         "name": texts["name"],
         "evaluator": texts["evaluator"],
         "criteria": texts["profile"] or None,
-        "scope": {"app": texts["app"]} if texts["app"] else None,
+        "scope": _parse_scope(texts),
         "estimand": texts["estimand"] or None,
         "direction": texts["direction"] or None,
         "above": _parse_number("above", texts["above"]),
@@ -118,7 +146,7 @@ def _form(
 ) -> HttpResponse:
     errors = errors or {}
     context = {
-        "fields": populate_fields(_build_fields(request.visitor.account), values, errors),
+        "fields": populate_fields(_build_fields(request.visitor.account, values.get("scope", "")), values, errors),
         "refused": errors.get("", ""),
         "missing": errors.get(MISSING, ""),
         "preview": preview,
@@ -129,7 +157,7 @@ def _form(
     return render(request, "console/alerts/new.html", context, status=status)
 
 
-def _build_fields(account: Account) -> list[FormField]:
+def _build_fields(account: Account, scope: str) -> list[FormField]:
     pairs = list_histories(account=account, limit=MOST_HISTORIES)
     evaluators = dict.fromkeys(evaluator for evaluator, _ in pairs)
     profiles = dict.fromkeys(profile for _, profile in pairs if profile)
@@ -137,7 +165,9 @@ def _build_fields(account: Account) -> list[FormField]:
     return [
         FormField("evaluator", "Evaluator", options=[(name, name) for name in evaluators], is_required=True),
         FormField("profile", "Profile", options=[(name, name) for name in profiles], help="Default: the evaluator's."),
-        FormField("app", "App", help="Default: the whole account."),
+        FormField("scope", "Scope", help="As in the API; without it the whole account.")
+        if scope
+        else FormField("app", "App", help="Default: the whole account."),
         FormField(
             "estimand",
             "Metric",

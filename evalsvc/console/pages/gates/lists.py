@@ -91,7 +91,8 @@ def describe_scope(scope: Any) -> str:
     if not isinstance(scope, Mapping):
         return ""
     scope_values = (
-        value if isinstance(value, str) else ", ".join(f"{k}={v}" for k, v in value.items()) for value in scope.values()
+        ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
+        for value in scope.values()
     )
     return "".join(f", {name} {words}" for name, words in zip(scope, scope_values, strict=True))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from django.http import HttpResponse
 from django.shortcuts import render
 
@@ -129,7 +131,8 @@ def _since_revision(request: PageRequest, reading: HistoryReading) -> str:
 def _build_alert_address(question: HistoryQuery) -> str:
     """Return the URL of the form of a monitor of a history."""
     kind, value = question.ask.scope or ("", None)
-    return page_address("console_alert_new", **question.names, app=value if kind == "app" else None)
+    scope = {"app": value} if kind == "app" else {"scope": json.dumps({kind: value})} if kind else {}
+    return page_address("console_alert_new", **question.names, **scope)
 
 
 def _evaluations(question: HistoryQuery) -> str:
