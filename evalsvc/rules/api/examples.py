@@ -21,6 +21,7 @@ from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.answers import Word
 from evalsvc.rules.bodies import Sampling, SpanExamplesBody, SpanFilter, SpanMapping
 from evalsvc.rules.examples import SpanAdditions, SpanQuery, add_matching_spans
+from evalsvc.rules.samples import check_mapping
 
 SHOWN = 20
 _decoder = msgspec.json.Decoder(SpanExamplesBody)
@@ -85,6 +86,7 @@ class SpanExamplesView(AccountView):
 def _build_query(body: SpanExamplesBody) -> SpanQuery:
     if body.since is not None and body.until is not None and body.until <= body.since:
         raise Invalid(FieldError("/until", "Must be later than `since`."))
+    check_mapping(body.mapping or SpanMapping())
     return SpanQuery(
         body.filter or SpanFilter(),
         body.mapping or SpanMapping(),
