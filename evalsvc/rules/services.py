@@ -59,8 +59,8 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
             setattr(rule, name, to_json(value))
     if body.sampling is not None:
         rule.rate, rule.sample_by = body.sampling.rate, body.sampling.by
-    if body.cap_per_hour is not None:
-        rule.cap_per_hour = body.cap_per_hour or None
+    if body.cap_per_hour is not msgspec.UNSET:
+        rule.cap_per_hour = body.cap_per_hour
     if body.evaluators is not None:
         rule.evaluators = check_evaluators(account, epoch, body.evaluators)
     _set_names(rule, body)

@@ -41,7 +41,7 @@ def test_a_rule_is_changed_paused_and_deleted(shell: dict[str, str]) -> None:
     id = create(shell, "-e", "pii", "--rate", "0.25", "--by", "session", "--cap-per-hour", "5")["id"]
 
     changed = told(
-        invoke("rules", "update", "answers", "--name", "all", "--rate", "1", "--cap-per-hour", "0", "--json", env=shell)
+        invoke("rules", "update", "answers", "--name", "all", "--rate", "1", "--no-cap", "--json", env=shell)
     )["rule"]
     paused = invoke("rules", "pause", "all", env=shell).stdout
     resumed = invoke("rules", "resume", id, env=shell).stdout

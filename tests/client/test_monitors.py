@@ -25,7 +25,7 @@ def test_a_rule_is_previewed_created_and_changed(client: Client, stranger: Clien
     assert [entry["evaluator"] for entry in rule.evaluators] == ["pii"]
     assert client.rules.get(rule) == rule
     assert [found.id for found in client.rules.list()] == [rule.id]
-    changed = client.rules.update(rule, evaluators="toxicity", filter={}, cap_per_hour=0, state="paused")
+    changed = client.rules.update(rule, evaluators="toxicity", filter={}, cap_per_hour=None, state="paused")
     assert (changed.state, changed.revision, changed.filter, changed.cap_per_hour) == ("paused", 2, {}, None)
     assert [entry["evaluator"] for entry in changed.evaluators] == ["toxicity"]
     with pytest.raises(InvalidError):

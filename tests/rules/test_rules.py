@@ -446,7 +446,8 @@ def test_a_paused_rule_does_nothing(alice: Caller) -> None:
 def test_a_change_of_what_is_scored_makes_a_revision(alice: Caller) -> None:
     rule = new_rule(alice)
     renamed = ok(alice.patch(f"{RULES}/{rule['id']}", {"name": "others", "cap_per_hour": 5}))["rule"]
-    changed = ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 0.5}, "cap_per_hour": 0}))["rule"]
+    assert_problem(alice.patch(f"{RULES}/{rule['id']}", {"cap_per_hour": 0}), "validation_failed", "/cap_per_hour")
+    changed = ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 0.5}, "cap_per_hour": None}))["rule"]
 
     assert (renamed["revision"], renamed["name"], renamed["cap_per_hour"]) == (1, "others", 5)
     assert (changed["revision"], changed["cap_per_hour"], changed["sampling"]) == (

@@ -87,7 +87,7 @@ def score_options(command: Command) -> Command:
     """Add the options for how many spans are scored and how their scores are kept, and pass them as `settings`."""
 
     @draw_options
-    @click.option("--cap-per-hour", type=click.IntRange(0), help="Spans in an hour at most; 0 for no cap.")
+    @click.option("--cap-per-hour", type=click.IntRange(1), help="Spans in an hour at most.")
     @click.option("--app", help="App of the scores; by default the span's own.")
     @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Tag of the scores.")
     @functools.wraps(command)
@@ -143,23 +143,26 @@ def rules_create(
     """Create a rule NAME, which scores the matching spans that arrive from now on, each once."""
     if "evaluators" not in parts:
         raise CommandError("What scores the spans? Pass -e EVALUATOR, or several.")
-    if settings.get("cap_per_hour") == 0:
-        del settings["cap_per_hour"]
     record = client.rules.create(name, **parts, **settings, **drop_none(state="paused" if paused else None))
     report.finish({"rule": record.raw}, rule_lines(record))
 
 
-@rules_group.command("update", epilog="Example: evalsvc rules update addresses --rate 0.5 --cap-per-hour 0")
+@rules_group.command("update", epilog="Example: evalsvc rules update addresses --rate 0.5 --no-cap")
 @click.argument("rule")
 @click.option("--name", help="Another name.")
 @part_options
 @score_options
+@click.option("--no-cap", is_flag=True, help="End the cap per hour.")
 @report_options
 @client_options
 def rules_update(
-    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], report: Report, client: Client
-) -> None:
+    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], no_cap: bool, report: Report,
+    client: Client,
+) -> None:  # fmt: skip
     """Change RULE, by id or name. What is given replaces what it has, such as all of its filter; the rest stays."""
+    if no_cap and "cap_per_hour" in settings:
+        raise CommandError("Pass --cap-per-hour, or --no-cap.")
+    settings |= {"cap_per_hour": None} if no_cap else {}
     id = _find(client, rule)
     if "sampling" in settings:
         settings["sampling"] = {**client.rules.get(id).sampling, **settings["sampling"]}
