@@ -88,7 +88,7 @@ class RuleChange(Struct, forbid_unknown_fields=True):
     filter: SpanFilter | None = None
     mapping: SpanMapping | None = None
     sampling: Sampling | None = None
-    cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | None | UnsetType = UNSET
+    cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | UnsetType | None = UNSET
     app: str | None = None
     tags: dict[str, str] | None = None
     state: Literal["active", "paused"] | None = None
@@ -120,6 +120,7 @@ class SpanExamplesBody(Struct, forbid_unknown_fields=True):
     since: Annotated[datetime, Meta(tz=True)] | None = None
     until: Annotated[datetime, Meta(tz=True)] | None = None
     limit: Annotated[int, Meta(ge=1, le=MAX_EXAMPLES)] = 100
+    cursor: Annotated[str, Meta(max_length=500)] | None = None
 
 
 class RulesQuery(serializers.Serializer[object]):

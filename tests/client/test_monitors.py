@@ -61,7 +61,7 @@ def test_stored_spans_become_examples(client: Client, alice: Caller) -> None:
     again = client.datasets.add_spans(client.datasets.get(added.dataset_id), {"kind": "llm"}, limit=1)
 
     assert str(added) == "2 added, 1 no_output; version 1 has 2 examples"
-    assert (added.left_out[0]["reason"], added.next_until, added.n_read) == ("no_output", None, 4)
+    assert (added.left_out[0]["reason"], added.next_cursor, added.n_read) == ("no_output", None, 4)
     assert (again.n_added, again.n_unchanged, again.created) == (0, 2, False)
     rows = {row["id"]: row for row in client.datasets.examples(added.dataset_id)}
     row = rows[f"{stored['traceId']}-{stored['spanId']}"]

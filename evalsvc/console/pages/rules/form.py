@@ -86,7 +86,8 @@ def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
     """
     texts = {name: text.strip() for name, text in values.items()}
     stored, same = ({}, set[str]()) if rule is None else (rule.filter, _find_untouched(values, rule))
-    conditions = {name: _read_condition(name, texts[name]) for name in FILTERED if texts.get(name) and name not in same}
+    touched = [name for name in FILTERED if texts.get(name) and name not in same]
+    conditions = {name: _read_condition(name, texts[name]) for name in touched}
     rate, evaluators = texts.get("rate", ""), texts.get("evaluators", "")
     return {
         "name": texts.get("name", ""),
