@@ -23,7 +23,7 @@ REFUSED = 2
 RETRIES = 8
 
 
-class TimeType(click.ParamType):
+class TimeType(click.ParamType):  # type: ignore[type-arg]  # generic in its newest releases only
     """A moment in ISO 8601: a date, or a date and a time with or without seconds. UTC where no zone is given."""
 
     name = "time"

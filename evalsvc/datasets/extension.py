@@ -20,7 +20,8 @@ from evalsvc.datasets.services import add_version, create_dataset, validate_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope
 
-Params, Result = ParamSpec("Params"), TypeVar("Result")
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 MAX_KEPT = 50_000
 """Rows of a version that a page may copy; a larger dataset is extended by an upload."""
 

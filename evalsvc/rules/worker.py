@@ -227,9 +227,10 @@ class RuleWorker:
             matching_ids = set(matching)
             candidates = read_candidates(account_id, [span for span in spans if span.pk in matching_ids])
         self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])
-        keys = [[span.trace_id for span in spans], [span.span_id for span in spans], [span.ended_at for span in spans]]
+        trace_ids, span_ids = [span.trace_id for span in spans], [span.span_id for span in spans]
+        ends = [span.ended_at for span in spans]
         with account_scope(account_id), connections[current_role()].cursor() as cursor:
-            cursor.execute(SKIP_VERSION, [*keys, self._rule.pk])
+            cursor.execute(SKIP_VERSION, [trace_ids, span_ids, ends, self._rule.pk])
 
     def _list_backfills(self) -> list[RuleBackfill]:
         with account_scope(self._rule.account_id):

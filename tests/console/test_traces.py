@@ -13,8 +13,8 @@ import pytest
 from django.db import connections
 
 from evalsvc.console.pages.traces import views
-from evalsvc.datasets import extension
 from evalsvc.datasets.importers.reader import read_examples
+from evalsvc.datasets.services import create_dataset
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.evaluations import HOSTILE, kept
@@ -217,6 +217,17 @@ def test_texts_of_other_conventions_are_shown(reader: Visitor, alice: Caller) ->
     assert "small-1" in page and "12 input tokens, 3 output tokens" in page
 
 
+def test_contexts_of_retrievals_are_shown(reader: Visitor, alice: Caller) -> None:
+    trace, id = new_id(), new_id(8)
+    documents = {"openinference.span.kind": "RETRIEVER", "retrieval.documents.0.document.content": "Order 7 left."}
+    pairs = [attribute(name, text) for name, text in documents.items()]
+    ask = call(trace, id) | {name: str(BEGIN + 5 * SECOND) for name in ("startTimeUnixNano", "endTimeUnixNano")}
+    sent(alice, made(trace, new_id(8), "find", attributes=pairs), ask)
+    page = reader.text(f"traces/{trace}")
+    shown = page[page.index(f'id="span-{id}"') :]
+    assert "<h3>Contexts</h3>" in shown and "Order 7 left." in shown
+
+
 def call(trace: str, id: str, output: str | None = "Ada.") -> Any:
     """A call of an LLM, which has no output where it is None."""
     texts = {"openinference.span.kind": "LLM", "input.value": "Who?"} | ({"output.value": output} if output else {})
@@ -260,9 +271,9 @@ def test_a_call_of_a_later_page_is_added_and_refused_there(
     monkeypatch.setattr(views, "MAX_SPANS", 1)
     trace, first, empty, whole = new_id(), *(f"{i:016x}" for i in (1, 2, 3))
     sent(alice, call(trace, first), call(trace, empty, None), call(trace, whole))
-    addresses = {}
-    for offset in (0, 1, 2):
-        page = editor.text(f"traces/{trace}", **({"offset": offset} if offset else {}))
+    addresses: dict[str, str] = {}
+    for offset in ("", "1", "2"):
+        page = editor.text(f"traces/{trace}", offset=offset)
         addresses |= dict(re.findall(r'action="[^"]*(traces/\w+/spans/(\w+)/dataset[^"]*)"', page))
     paths = {span_id: path for path, span_id in addresses.items()}
     refused = editor.post(paths[empty], name="calls")
@@ -283,7 +294,7 @@ def test_a_conversation_of_a_later_page_stays_there(
     recorder = talk(alice)
     sent(alice, made(recorder.trace_id, new_id(8), "later", at=9))
     monkeypatch.setattr(views, "MAX_SPANS", 1)
-    page = editor.text(f"traces/{recorder.trace_id}", offset=1)
+    page = editor.text(f"traces/{recorder.trace_id}", offset="1")
     (path,) = re.findall(r'action="[^"]*(traces/\w+/dataset[^"]*)"', page)
     assert editor.post(path, dataset="new", name="talks")["Location"].endswith(f"{recorder.trace_id}?offset=1")
 
@@ -291,14 +302,14 @@ def test_a_conversation_of_a_later_page_stays_there(
 def test_two_people_create_a_dataset_at_once(editor: Visitor, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder, id = talk(alice), new_id(8)
     sent(alice, call(recorder.trace_id, id))
-    create, names = extension.create_dataset, iter(("calls", "talks"))
+    create, names = create_dataset, iter(("calls", "talks"))
 
     def create_second(**fields: Any) -> Any:
         if (name := next(names, None)) is not None:
             run_in_thread(lambda: create(**fields | {"rows": read_examples([{"input": name}]), "name": name}))
         return create(**fields)
 
-    monkeypatch.setattr(extension, "create_dataset", create_second)
+    monkeypatch.setattr("evalsvc.datasets.extension.create_dataset", create_second)
     path = f"traces/{recorder.trace_id}"
     answers = [
         editor.post(f"{path}/spans/{id}/dataset", name="calls"),

@@ -102,7 +102,7 @@ def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
 
 
 def _find_untouched(values: Mapping[str, str], rule: Rule) -> set[str]:
-    """Return the fields that were sent as the form has shown them. Browsers send no line breaks of a field of a line."""
+    """Return the fields that were sent as the form has shown them; browsers leave out line breaks of some."""
     fields = _show_rule(rule).items()
     return {name for name, shown in fields if _join_lines(name, shown) == _join_lines(name, values.get(name, ""))}
 

@@ -20,6 +20,7 @@ from evalsvc.console.parts.forms.fields import read_fields, search_refusal
 from evalsvc.console.parts.marks import build_json_block
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.rest.problems import Invalid, NotFound, Problem
+from evalsvc.telemetry.contents import read_contents
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.selectors import get_trace
 from evalsvc.telemetry.traces import search_traces
@@ -117,7 +118,7 @@ def _render_trace(request: PageRequest, trace_id: str, *, status: int = 200, **e
         if not scores:
             raise
         return _render_without_spans(request, trace_id, scores)
-    roots = build_tree(trace.spans, trace.logs, scores)
+    roots = build_tree(trace.spans, read_contents(account.pk, trace.spans), trace.logs, scores)
     span_ids = {span.span_id for span in trace.spans}
     context = {
         "trace": trace,
