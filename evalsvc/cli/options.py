@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any, NoReturn, TypeVar
 
 import click
@@ -20,6 +21,26 @@ INCOMPLETE = 1
 REFUSED = 2
 """Exit code of a command that has changed nothing: an option, a file or a key is wrong."""
 RETRIES = 8
+
+
+class TimeType(click.ParamType):  # type: ignore[type-arg]  # generic in its newest releases only
+    """A moment in ISO 8601: a date, or a date and a time with or without seconds. UTC where no zone is given."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """Return the moment, with its zone."""
+        try:
+            moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            # At the ends of the calendar a moment may have no date in UTC.
+            return moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            self.fail(f"{value!r} is no time in ISO 8601, such as 2026-11-01 or 2026-11-01T09:30Z.", param, ctx)
+
+
+TIME = TimeType()
+"""What options for a moment take."""
 
 
 class _Failure(click.ClickException):

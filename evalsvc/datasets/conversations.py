@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from evalsvc.accounts.models import Account
-from evalsvc.datasets.extension import add_to_target, lock_target
+from evalsvc.datasets.extension import add_to_target, lock_target, repeat_if_taken
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.recorded import REASONS, LeftOut, build_record
 from evalsvc.datasets.selectors import get_version
@@ -48,6 +48,7 @@ class Additions:
         return "; ".join(f"{reasons.count(reason)} {reason} ({REASONS[reason]})" for reason in dict.fromkeys(reasons))
 
 
+@repeat_if_taken
 def add_conversations(
     *,
     account: Account,

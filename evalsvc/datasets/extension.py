@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from django.conf import settings
 
@@ -19,6 +20,8 @@ from evalsvc.datasets.services import add_version, create_dataset, validate_name
 from evalsvc.rest.problems import FieldError, Invalid, NotFound, Problem
 from evalsvc.tenancy.scope import account_scope
 
+Params = ParamSpec("Params")
+Result = TypeVar("Result")
 MAX_KEPT = 50_000
 """Rows of a version that a page may copy; a larger dataset is extended by an upload."""
 
@@ -37,6 +40,21 @@ def extend_dataset(
             raise Invalid(FieldError("/examples", f"The dataset has {newest.n_examples} examples: upload a version."))
         rows = list_examples(account=account, version=newest).iterator(chunk_size=500)
         return _added(account, newest, _join_rows(rows, added), actor)
+
+
+def repeat_if_taken(add: Callable[Params, Result]) -> Callable[Params, Result]:
+    """Have a transaction that may create a dataset run once more, where another has created that dataset meanwhile."""
+
+    @functools.wraps(add)
+    def wrapper(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+        try:
+            return add(*args, **kwargs)
+        except Invalid as problem:
+            if problem.code != "already_exists":
+                raise
+        return add(*args, **kwargs)
+
+    return wrapper
 
 
 def lock_target(account: Account, dataset: Dataset | str) -> Dataset | str:

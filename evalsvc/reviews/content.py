@@ -14,8 +14,9 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.experiments.models import Config, Output, Score
 from evalsvc.experiments.reporting.labelled import LOG, label_place, label_reference
 from evalsvc.reviews.models import Review, ReviewItem
+from evalsvc.telemetry.contents import read_contents
 from evalsvc.telemetry.models import Span
-from evalsvc.telemetry.reader import read_span
+from evalsvc.telemetry.reader import SpanContent
 
 ANSWER = "output"
 Kind = Review.Kind
@@ -158,14 +159,14 @@ def _build_evaluation_content(review: Review, row: Evaluation | None) -> Content
 
 
 def _load_spans(account: Account, review: Review, items: Sequence[ReviewItem]) -> dict[int, Content]:
-    spans = Span.objects.filter(account=account, id__in=[item.subject_id for item in items]).in_bulk()
-    return {item.pk: _build_span_content(spans.get(item.subject_id)) for item in items}
+    spans = list(Span.objects.filter(account=account, id__in=[item.subject_id for item in items]))
+    rows = {span.pk: (span, content) for span, content in zip(spans, read_contents(account.pk, spans), strict=True)}
+    return {
+        item.pk: _build_span_content(*rows[item.subject_id]) if item.subject_id in rows else Content() for item in items
+    }
 
 
-def _build_span_content(row: Span | None) -> Content:
-    if row is None:
-        return Content()
-    content = read_span(row.attributes, row.events, name=row.name)
+def _build_span_content(row: Span, content: SpanContent) -> Content:
     output = content.output
     if output is None:
         output = readable_text({"name": row.name, "attributes": row.attributes})

@@ -6,7 +6,7 @@ import uuid
 from datetime import datetime
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from rest_framework import serializers
 
 from evalsvc.datasets.models import MAX_NAME
@@ -81,14 +81,14 @@ class RuleBody(Struct, forbid_unknown_fields=True):
 
 
 class RuleChange(Struct, forbid_unknown_fields=True):
-    """What shall be otherwise; what is left out, or null, stays. A cap of 0 ends the cap."""
+    """What shall be otherwise; what is left out, or null, stays. A `cap_per_hour` of null ends the cap."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
     evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)] | None = None
     filter: SpanFilter | None = None
     mapping: SpanMapping | None = None
     sampling: Sampling | None = None
-    cap_per_hour: Annotated[int, Meta(ge=0, le=LARGEST_CAP)] | None = None
+    cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | UnsetType | None = UNSET
     app: str | None = None
     tags: dict[str, str] | None = None
     state: Literal["active", "paused"] | None = None
@@ -120,6 +120,7 @@ class SpanExamplesBody(Struct, forbid_unknown_fields=True):
     since: Annotated[datetime, Meta(tz=True)] | None = None
     until: Annotated[datetime, Meta(tz=True)] | None = None
     limit: Annotated[int, Meta(ge=1, le=MAX_EXAMPLES)] = 100
+    cursor: Annotated[str, Meta(max_length=500)] | None = None
 
 
 class RulesQuery(serializers.Serializer[object]):

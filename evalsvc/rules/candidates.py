@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
@@ -11,19 +11,17 @@ from typing import Any
 from django.db.models import Q
 
 from evalsvc.rules.bodies import SpanFilter
+from evalsvc.telemetry import contents as telemetry_contents
 from evalsvc.telemetry.attributes import EVALUATION_EVENT, KIND_WORDS, KINDS, find_kind
-from evalsvc.telemetry.models import LogRecord, Span
-from evalsvc.telemetry.reader import SpanContent, read_span
+from evalsvc.telemetry.contents import MAX_DEPTH, Key
+from evalsvc.telemetry.models import Span
+from evalsvc.telemetry.reader import SpanContent
 
-Key = tuple[str, str]
-Logs = list[tuple[Any, Any]]
 OURS = "evalsvc"
 EVALUATOR = "evaluator"
 STATUSES = {"unset": 0, "ok": 1, "error": 2}
 _WORDS = [spelling for word, kind in KIND_WORDS.items() if kind == EVALUATOR for spelling in (word, word.upper())]
 OF_EVALUATOR = reduce(or_, [Q(attributes__contains={name: word}) for name in KINDS for word in _WORDS])
-MAX_DEPTH = 200
-"""Of spans within each other that are followed upwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,33 +70,9 @@ def read_candidates(account_id: int, spans: Sequence[Span]) -> list[CandidateSpa
 
 
 def read_contents(account_id: int, spans: Sequence[Span]) -> list[CandidateSpan]:
-    """Return all spans with what they say, also in their logs. Within the account's scope."""
-    candidates = [CandidateSpan(span, read_span(span.attributes, span.events, name=span.name)) for span in spans]
-    silent = [row.span for row in candidates if row.content.output is None and not row.content.tool_calls]
-    logs = _load_logs(account_id, silent)
-    return [_add_logs(candidate, logs) for candidate in candidates]
-
-
-def _add_logs(candidate: CandidateSpan, logs: Mapping[Key, Logs]) -> CandidateSpan:
-    span = candidate.span
-    if not (lines := logs.get((span.trace_id, span.span_id))):
-        return candidate
-    return CandidateSpan(span, read_span(span.attributes, span.events, name=span.name, logs=lines))
-
-
-def _load_logs(account_id: int, spans: Sequence[Span]) -> dict[Key, Logs]:
-    """Return the logs of spans without texts of their own: some senders have them there."""
-    wanted = {(span.trace_id, span.span_id) for span in spans}
-    logs: dict[Key, Logs] = {}
-    if not wanted:
-        return logs
-    rows = LogRecord.objects.filter(account=account_id, trace_id__in={trace_id for trace_id, _ in wanted})
-    for trace_id, span_id, attributes, body in rows.order_by("occurred_at", "id").values_list(
-        "trace_id", "span_id", "attributes", "body"
-    ):
-        if trace_id and span_id and (trace_id, span_id) in wanted:
-            logs.setdefault((trace_id, span_id), []).append((attributes, body))
-    return logs
+    """Return all spans with what they say. Within the account's scope."""
+    contents = telemetry_contents.read_contents(account_id, spans)
+    return [CandidateSpan(span, content) for span, content in zip(spans, contents, strict=True)]
 
 
 def find_own(account_id: int, spans: Sequence[Span]) -> set[int]:

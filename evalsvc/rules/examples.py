@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q
 
 from evalsvc.accounts.models import Account
-from evalsvc.datasets.extension import add_to_target, lock_target
+from evalsvc.datasets.extension import add_to_target, lock_target, repeat_if_taken
 from evalsvc.datasets.importers.reader import read_examples
 from evalsvc.datasets.models import Dataset, DatasetVersion, Example
 from evalsvc.datasets.selectors import get_version
+from evalsvc.rest.answering.pagination import TimeCursor
 from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.bodies import Sampling, SpanFilter, SpanMapping
@@ -36,7 +37,10 @@ IN_METADATA = {"output": "evaluated_model_output", "system_prompt": "system_prom
 
 @dataclass(frozen=True, slots=True)
 class SpanQuery:
-    """Which spans, the newest first: those that began from `since` up to `until`, match, and are drawn."""
+    """Which spans, the newest first: those that began from `since` up to `until`, match, and are drawn.
+
+    `after` is the last span that a call before has read.
+    """
 
     filter: SpanFilter
     mapping: SpanMapping
@@ -44,20 +48,21 @@ class SpanQuery:
     since: datetime | None
     until: datetime | None
     limit: int
+    after: TimeCursor | None = None
 
 
 @dataclass(slots=True)
 class SpanAdditions:
     """The spans that a query has found: new examples, those that the dataset has, and those without a sample.
 
-    `next_until` is the `until` of a call that goes on; None where all spans were read.
+    `last` is the last span that was read, after which the next call goes on; None where all were read.
     """
 
     records: list[dict[str, Any]] = field(default_factory=list)
     n_unchanged: int = 0
     left_out: list[PreviewedSpan] = field(default_factory=list)
     n_read: int = 0
-    next_until: datetime | None = None
+    last: TimeCursor | None = None
 
     def count_left_out(self) -> dict[str, int]:
         """Return how many have no sample, by reason."""
@@ -109,6 +114,7 @@ def _find_fault(record: dict[str, Any]) -> str | None:
     return None
 
 
+@repeat_if_taken
 def add_matching_spans(
     *, account: Account, dataset: Dataset | str, query: SpanQuery, actor: str
 ) -> tuple[DatasetVersion, bool, SpanAdditions]:
@@ -124,6 +130,7 @@ def add_matching_spans(
     return version, is_new, additions
 
 
+@repeat_if_taken
 def add_span(
     *, account: Account, dataset: Dataset | str, span: Span, actor: str
 ) -> tuple[DatasetVersion, SpanAdditions]:
@@ -155,25 +162,25 @@ def describe_nothing(additions: SpanAdditions) -> str:
 
 
 def _collect(account: Account, target: Dataset | str, query: SpanQuery) -> SpanAdditions:
-    additions, n_bytes, last = SpanAdditions(), 0, None
+    additions, n_bytes = SpanAdditions(last=query.after), 0
     with in_time(TIMEOUT_SECONDS, what="The search"):
-        while refs := _load_refs(account, query, last):
+        while refs := _load_refs(account, query, additions.last):
             for portion in cut_portions(refs):
                 found = _read_matching(account, query, portion)
                 stored = _list_stored(account, target, [build_key(ref.trace_id, ref.span_id) for ref in portion])
-                for last in portion:
+                for ref in portion:
                     if _is_full(query, additions, n_bytes):
                         return additions
                     additions.n_read += 1
-                    n_bytes += last.n_bytes
-                    additions.next_until = last.started_at + timedelta(microseconds=1)
-                    if (candidate := found.get(last.id)) is None:
+                    n_bytes += ref.n_bytes
+                    additions.last = TimeCursor(ref.started_at, ref.id)
+                    if (candidate := found.get(ref.id)) is None:
                         continue
-                    if build_key(last.trace_id, last.span_id) in stored:
+                    if build_key(ref.trace_id, ref.span_id) in stored:
                         additions.n_unchanged += 1
                     else:
                         additions.add(preview_span(candidate, query.mapping), candidate)
-    additions.next_until = None
+    additions.last = None
     return additions
 
 
@@ -181,15 +188,14 @@ def _is_full(query: SpanQuery, additions: SpanAdditions, n_bytes: int) -> bool:
     return len(additions.records) >= query.limit or additions.n_read >= MAX_READ_SPANS or n_bytes >= MAX_READ_BYTES
 
 
-def _load_refs(account: Account, query: SpanQuery, last: SpanRef | None) -> list[SpanRef]:
+def _load_refs(account: Account, query: SpanQuery, last: TimeCursor | None) -> list[SpanRef]:
     rows = Span.objects.filter(build_condition(query.filter), account=account)
     if query.since is not None:
         rows = rows.filter(started_at__gte=query.since)
     if query.until is not None:
         rows = rows.filter(started_at__lt=query.until)
     if last is not None:
-        earlier = Q(started_at__lt=last.started_at) | Q(started_at=last.started_at, id__lt=last.id)
-        rows = rows.filter(earlier, started_at__lte=last.started_at)
+        rows = rows.filter(Q(started_at__lt=last.moment) | Q(id__lt=last.last_id), started_at__lte=last.moment)
     return [SpanRef(*row) for row in rows.order_by("-started_at", "-id").values_list(*FIELDS)[:PORTION]]
 
 

@@ -1,8 +1,8 @@
-"""How far a rule may move its watermark without missing a span that is committed late.
+"""How far a rule may move its watermarks without missing a span or a log that is committed late.
 
-A span's id is its time of arrival, and is given before the transaction commits. A mark is a moment with the number that
-the next transaction would have had: once all transactions below that number have ended, each span with an id of before
-the moment is visible, or never will be.
+The id of a row is its time of arrival, and is given before the transaction commits. A mark is a moment with the number
+that the next transaction would have had: once all transactions below that number have ended, each row with an id of
+before the moment is visible, or never will be.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Mark = list[int]
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """Up to which id all spans are visible, and the marks that are still ahead."""
+    """Up to which id all rows are visible, and the marks that are still ahead."""
 
     safe_id: int
     marks: list[Mark]
 
 
 def read_horizon(watermark: int, marks: list[Mark]) -> Horizon:
-    """Return how far spans are complete, with a mark for now. Read it before the spans are read."""
+    """Return how far spans and logs are complete, with a mark for now. Read it before they are read."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(HORIZON, [MARGIN_SECONDS])
         oldest, following, id = cursor.fetchone()

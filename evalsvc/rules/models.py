@@ -13,8 +13,9 @@ from evalsvc.tenancy.scope import NextId
 class Rule(TenantModel):
     """Which spans are scored, what of them is sent to evaluators, and how many of them.
 
-    Spans with an id up to `watermark` are done. `marks` are moments that the watermark moves to once every transaction
-    that had begun by then has ended: an id is given before its span is committed.
+    Spans from `first_id` on are scored. Those with an id up to `watermark` are done, and logs up to `log_watermark`.
+    `marks` are moments that both move to once every transaction that had begun by then has ended: an id is given before
+    its row is committed.
     """
 
     class State(models.TextChoices):
@@ -38,6 +39,8 @@ class Rule(TenantModel):
     app = models.CharField(max_length=50, null=True, help_text="Of its scores; null: that of the span.")
     tags = models.JSONField(default=dict)
     watermark = models.BigIntegerField(default=0)
+    log_watermark = models.BigIntegerField(db_default=NextId())
+    first_id = models.BigIntegerField(db_default=NextId())
     marks = models.JSONField(default=list)
     lease_expires_at = models.DateTimeField(null=True, help_text="A worker is at it until then.")
     token = models.UUIDField(null=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS
 from evalsvc.evaluations.wire.request import read_call
 from evalsvc.rest.bodies.names import find_valid_app
-from evalsvc.rest.problems import Invalid
+from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.rules.bodies import SpanMapping
 from evalsvc.rules.candidates import CandidateSpan
 from evalsvc.rules.models import RuleSpan
@@ -20,6 +21,15 @@ MAX_TAG_VALUE = 255
 RULE_TAG = "rule"
 Reason = RuleSpan.Reason
 Document = dict[str, Any]
+INDEX = re.compile("0|[1-9][0-9]{0,8}")
+"""Of a list, in a JSON pointer."""
+WITH_ANY_NAME = ("attributes", "resource")
+"""Objects whose members senders name, also with numbers."""
+FAULTS = (
+    *(TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError),
+    *(msgspec.MsgspecError, Problem),
+)
+"""What the data of a span can raise."""
 
 
 class Unmappable(Exception):
@@ -83,10 +93,28 @@ def find_pointed(document: Any, pointer: str) -> Any:
         if isinstance(document, dict):
             document = document.get(name)
         elif isinstance(document, list):
-            document = document[int(name)] if name.isdecimal() and int(name[:6]) < len(document) else None
+            document = document[int(name)] if INDEX.fullmatch(name) and int(name) < len(document) else None
         else:
             return None
     return document
+
+
+def check_mapping(mapping: SpanMapping) -> None:
+    """Raise Invalid for pointers that RFC 6901 does not allow, and for indices that no list of a span has."""
+    pointers = [(name, getattr(mapping, name)) for name in POINTED]
+    details = [(name, _find_pointer_fault(pointer)) for name, pointer in pointers if pointer is not None]
+    if errors := [FieldError(f"/mapping/{name}", detail) for name, detail in details if detail is not None]:
+        raise Invalid(*errors)
+
+
+def _find_pointer_fault(pointer: str) -> str | None:
+    parts = pointer.split("/")[1:]
+    if re.search("~(?![01])", pointer):
+        return "In a JSON pointer `~` is written as `~0`, and `/` within a name as `~1`."
+    for parent, part in zip([None, *parts], parts, strict=False):
+        if re.fullmatch("[0-9]+", part) and not INDEX.fullmatch(part) and parent not in WITH_ANY_NAME:
+            return f"`{part[:20]}` is no index of a list: 0, or 1 to 9 digits without a leading 0."
+    return None
 
 
 def build_body(
@@ -126,3 +154,12 @@ def describe_problem(problem: Invalid) -> str:
     """Return the first error of a refused body."""
     error = problem.errors[0] if problem.errors else None
     return f"{error.pointer}: {error.detail}" if error else str(problem)
+
+
+def describe_fault(fault: BaseException) -> str:
+    """Return why a span cannot be sent. Raises a fault that is of the service, and not of the span."""
+    if isinstance(fault, Invalid):
+        return describe_problem(fault)
+    if isinstance(fault, Problem) and (fault.row.status >= 500 or fault.row.status == 429):
+        raise fault
+    return f"The span cannot be read: {type(fault).__name__}: {fault}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from django.db import connections
+from django.db import DataError, IntegrityError, connections
 from django.db.models import F
 
 from evalsvc.accounts.access.rate_limiter import count_requests
@@ -17,17 +17,16 @@ from evalsvc.evaluations.bulk.planner import Planner
 from evalsvc.evaluations.bulk.rows import BatchRow
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.rest.idempotent_rows import IdempotentResult
-from evalsvc.rest.problems import Invalid
 from evalsvc.rules.candidates import CandidateSpan
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import RuleParts, read_parts
-from evalsvc.rules.samples import Unmappable, build_body, build_sample, describe_problem
+from evalsvc.rules.samples import FAULTS, Unmappable, build_body, build_sample, describe_fault
 from evalsvc.tenancy.scope import account_scope, current_role
 
 ROWS_AT_ONCE = 50
 ASYNC = Prefer(0, True, "")
-# A dropped span is written again in a later version, with the logs that have its texts, or by a backfill that has room
-# for it. What it was counted as comes back with it.
+# A dropped span is written again in a later version, with the logs that have its texts, or by a backfill. What it was
+# counted as comes back with it.
 INSERT = """
 WITH sent AS (
   SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
@@ -44,7 +43,6 @@ WITH sent AS (
   SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
     ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability
   WHERE r.request_id IS NULL
-    AND (r.ended_at < excluded.ended_at OR (r.reason IN ('over_cap', 'no_output') AND excluded.request_id IS NOT NULL))
   RETURNING r.trace_id, r.span_id, r.reason
 )
 SELECT w.reason, p.reason FROM written w LEFT JOIN previous p USING (trace_id, span_id)
@@ -127,16 +125,29 @@ class Scorer:
                 rows.append(row)
             except Unmappable as exc:
                 dropped.append(SpanOutcome(candidate, reason=exc.reason, detail=exc.detail))
-            except Invalid as problem:
-                detail = describe_problem(problem)
-                dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.INVALID, detail=detail))
+            except FAULTS as fault:
+                dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.INVALID, detail=describe_fault(fault)))
         if dropped:
             with account_scope(account_id):
                 self.record(dropped)
         if rows:
-            claim = _SpanClaim(self, dict(enumerate(candidates)))
-            Keeper(account_id, self._epoch, claim, False).keep(rows, keep_always=True, tells_pending=False)
+            self._keep(rows, dict(enumerate(candidates)))
             self._tell_workers(rows)
+
+    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, CandidateSpan]) -> None:
+        """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
+        keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates), False)
+        if len(rows) > 1:
+            keeper.keep(rows, keep_always=True, tells_pending=False)
+            rows = [row for row in rows if row.problem is not None]
+        for row in rows:
+            row.problem = None
+            try:
+                keeper.keep([row], keep_always=True, tells_pending=False)
+            except (DataError, IntegrityError) as exc:
+                detail = f"The database refuses the span: {exc}"
+                with account_scope(self.rule.account_id):
+                    self.record([SpanOutcome(candidates[row.index], reason=RuleSpan.Reason.INVALID, detail=detail)])
 
     def _build_body(self, candidate: CandidateSpan) -> bytes:
         sample = build_sample(self._parts.mapping, candidate)

@@ -13,7 +13,7 @@ from evalsvc.rest.problems import NotFound
 from evalsvc.rules.bodies import SpanFilter, SpanMapping
 from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, read_candidates
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
-from evalsvc.rules.samples import Unmappable, build_body, build_sample, check_body
+from evalsvc.rules.samples import FAULTS, Unmappable, build_body, build_sample, check_body, describe_fault
 from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
 
@@ -93,4 +93,6 @@ def preview_span(candidate: CandidateSpan, mapping: SpanMapping, evaluators: lis
         check_body(build_body(sample, candidate, evaluators=evaluators or STAND_IN, app=None, tags={}))
     except Unmappable as exc:
         return PreviewedSpan(candidate.span, None, exc.reason, exc.detail)
+    except FAULTS as fault:
+        return PreviewedSpan(candidate.span, None, RuleSpan.Reason.INVALID, describe_fault(fault))
     return PreviewedSpan(candidate.span, sample, None, None)

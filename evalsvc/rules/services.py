@@ -19,18 +19,22 @@ from evalsvc.rest.bodies.names import app_error, clean_name, normalize_app_name
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.bodies import BackfillBody, RuleBody, RuleChange, RuleEvaluator, SpanFilter, SpanMapping
 from evalsvc.rules.models import Rule, RuleBackfill
-from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG
+from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG, check_mapping
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rules
 from evalsvc.tenancy.scope import current_role, id_at
 
 MAX_RULES, MAX_BACKFILLS = 100, 10
+LOGS_BACK_SECONDS = 300
+"""Longer than the transaction that stores logs, whose ids are given before it commits."""
 
 
 def create_rule(*, account: Account, epoch: str | None, body: RuleBody, actor: str) -> Rule:
     """Create a rule for spans that arrive from now on. Raises Invalid with pointers. Within the account's scope."""
     if list_rules(account=account).count() >= MAX_RULES:
         raise Invalid(FieldError("", f"An account has at most {MAX_RULES} rules; delete one first."))
-    rule = Rule(account=account, state=body.state, watermark=id_at(timezone.now()))
+    rule = Rule(account=account, state=body.state)
+    _begin_now(rule)
+    check_mapping(body.mapping or SpanMapping())
     rule.filter, rule.mapping = to_json(body.filter or SpanFilter()), to_json(body.mapping or SpanMapping())
     rule.cap_per_hour = body.cap_per_hour
     if body.sampling is not None:
@@ -49,20 +53,21 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
     """
     rule = get_rule(account=account, id=id, lock=True)
     before = _list_deciding(rule)
+    check_mapping(body.mapping or SpanMapping())
     for name, value in (("filter", body.filter), ("mapping", body.mapping)):
         if value is not None:
             setattr(rule, name, to_json(value))
     if body.sampling is not None:
         rule.rate, rule.sample_by = body.sampling.rate, body.sampling.by
-    if body.cap_per_hour is not None:
-        rule.cap_per_hour = body.cap_per_hour or None
+    if body.cap_per_hour is not msgspec.UNSET:
+        rule.cap_per_hour = body.cap_per_hour
     if body.evaluators is not None:
         rule.evaluators = check_evaluators(account, epoch, body.evaluators)
     _set_names(rule, body)
     if body.state is not None and body.state != rule.state:
         rule.state = body.state
         if body.state == "active":
-            rule.watermark, rule.marks = id_at(timezone.now()), []
+            _begin_now(rule)
     rule.revision += _list_deciding(rule) != before
     _write(rule)
     record_audit(account=account, actor=actor, action="rule.changed", target=rule.name, revision=rule.revision)
@@ -109,6 +114,13 @@ def check_evaluators(account: Account, epoch: str | None, evaluators: Sequence[R
 def to_json(part: msgspec.Struct) -> Any:
     """Return a part of a rule as it is stored: what was not sent is left out."""
     return {name: value for name, value in msgspec.to_builtins(part).items() if value is not None}
+
+
+def _begin_now(rule: Rule) -> None:
+    """Have a rule score spans that arrive from now on, whose logs may have been sent before."""
+    now = timezone.now()
+    rule.first_id = rule.watermark = id_at(now)
+    rule.log_watermark, rule.marks = id_at(now, back_seconds=LOGS_BACK_SECONDS), []
 
 
 def _list_deciding(rule: Rule) -> list[Any]:

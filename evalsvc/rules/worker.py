@@ -12,20 +12,24 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from evalsvc.rules.candidates import build_condition, is_match, read_candidates
-from evalsvc.rules.horizon import read_horizon
+from evalsvc.rules.horizon import Horizon, read_horizon
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import read_parts, read_sampling
 from evalsvc.rules.refs import FIELDS, PORTION, SpanRef, cut_portions
 from evalsvc.rules.sampling import is_drawn
 from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
-from evalsvc.telemetry.models import Span
+from evalsvc.telemetry.models import LogRecord, Span
+from evalsvc.telemetry.reader import FUNCTION_ARGUMENTS, FUNCTION_OUTPUT
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
 
 LEASE_SECONDS, LONGEST_SECONDS = 60, 20.0
 PAGE = 500
 """Spans that are looked at by their ids."""
 REVISIT_HOURS = 1
-LATE_LOGS_HOURS = 1 / 12
+WITH_TEXTS = Q(attributes__has_key="event.name") | Q(body__has_any_keys=[FUNCTION_ARGUMENTS, FUNCTION_OUTPUT])
+"""Logs in which a span may have its texts."""
+WAITING = (RuleSpan.Reason.NO_OUTPUT, RuleSpan.Reason.UNREADABLE)
+"""Why a span is read again in a later version, or with later logs."""
 CLAIM = """
 UPDATE rules_rule SET token = %(token)s, lease_expires_at = clock_timestamp() + %(seconds)s * interval '1 second'
 WHERE id = %(rule)s AND (lease_expires_at IS NULL OR lease_expires_at < clock_timestamp() OR token = %(held)s)
@@ -34,11 +38,12 @@ HOUR_AGO = (
     "greatest(0, floor(extract(epoch FROM now() - %s * interval '1 hour' - timestamptz '2026-01-01 00:00+00') * 1000))"
     "::bigint << 22"
 )
-# A rule without news costs a look at two indexes.
+# A rule without news costs a look at three indexes.
 DUE = f"""
 SELECT r.account_id, r.id FROM rules_rule r JOIN accounts_account a ON a.id = r.account_id
 WHERE (r.state = 'active' AND (
       EXISTS (SELECT FROM telemetry_span s WHERE s.account_id = r.account_id AND s.id > r.watermark)
+      OR EXISTS (SELECT FROM telemetry_logrecord l WHERE l.account_id = r.account_id AND l.id > r.log_watermark)
       OR EXISTS (SELECT FROM rules_rulespan d WHERE d.rule_id = r.id AND d.reason IN ('no_output', 'unreadable')
         AND d.id >= {HOUR_AGO}))
     OR EXISTS (SELECT FROM rules_rulebackfill b WHERE b.rule_id = r.id AND b.state = 'running'))
@@ -51,17 +56,15 @@ SELECT s.id FROM rules_rulespan r JOIN telemetry_span s
   ON s.account_id = r.account_id AND s.trace_id = r.trace_id AND s.span_id = r.span_id
 WHERE r.rule_id = %s AND r.reason IN ('no_output', 'unreadable') AND s.ended_at > r.ended_at
   AND r.id >= {HOUR_AGO}
-LIMIT %s
+ORDER BY r.id LIMIT %s
 """  # noqa: S608  an expression of ours
-
-# Exporters send spans and logs apart, so the texts of a span may arrive after it.
-LATE_LOGS = f"""
-SELECT s.id FROM telemetry_logrecord l
-JOIN rules_rulespan r ON r.rule_id = %s AND r.trace_id = l.trace_id AND r.span_id = l.span_id
-JOIN telemetry_span s ON s.account_id = r.account_id AND s.trace_id = r.trace_id AND s.span_id = r.span_id
-WHERE l.account_id = %s AND r.reason = 'no_output' AND l.id > r.id AND l.id >= {HOUR_AGO}
-GROUP BY s.id ORDER BY s.id DESC LIMIT %s
-"""  # noqa: S608  an expression of ours
+# A version that does not match is not looked at again.
+SKIP_VERSION = """
+UPDATE rules_rulespan r SET ended_at = read.ended_at
+FROM unnest(%s::text[], %s::text[], %s::timestamptz[]) AS read(trace_id, span_id, ended_at)
+WHERE r.rule_id = %s AND r.trace_id = read.trace_id AND r.span_id = read.span_id AND r.request_id IS NULL
+  AND r.ended_at < read.ended_at
+"""
 
 
 def list_due_rules() -> list[tuple[int, int]]:
@@ -109,19 +112,20 @@ class RuleWorker:
 
     def run(self) -> bool:
         """Score what has arrived, what was replaced, and then what backfills are about; return whether more is left."""
-        has_more = False
-        if self._rule.state == Rule.State.ACTIVE:
-            has_more = self._score_arrived()
+        has_more, rule = False, self._rule
+        if rule.state == Rule.State.ACTIVE:
+            with account_scope(rule.account_id):
+                # Before any span or log is read.
+                horizon = read_horizon(min(rule.watermark, rule.log_watermark), rule.marks)
+            has_more = self._score_arrived(horizon)
+            has_more = self._score_logged(horizon) or has_more
             self._score_replaced()
         for backfill in self._list_backfills():
             has_more = self._run_backfill(backfill) or has_more
         return has_more
 
-    def _score_arrived(self) -> bool:
+    def _score_arrived(self, horizon: Horizon) -> bool:
         rule, account_id = self._rule, self._rule.account_id
-        with account_scope(account_id):
-            # Before any span is read.
-            horizon = read_horizon(rule.watermark, rule.marks)
         cursor, is_full = rule.watermark, True
         while is_full and time.monotonic() < self._until:
             with account_scope(account_id):
@@ -129,21 +133,67 @@ class RuleWorker:
             self._score_refs(refs)
             is_full = len(refs) == PAGE
             cursor = refs[-1].id if refs else cursor
-        watermark = min(horizon.safe_id, cursor) if is_full else horizon.safe_id
+        safe_id = max(horizon.safe_id, rule.watermark)
+        watermark = min(safe_id, cursor) if is_full else safe_id
         with account_scope(account_id):
             Rule.objects.filter(account=account_id, pk=rule.pk, token=self._token, watermark__lte=watermark).update(
                 watermark=watermark, marks=horizon.marks
             )
         return is_full
 
+    def _score_logged(self, horizon: Horizon) -> bool:
+        """Read spans again whose texts have come since, in logs: exporters send spans and logs apart."""
+        rule, account_id = self._rule, self._rule.account_id
+        cursor, is_full = rule.log_watermark, True
+        while is_full and time.monotonic() < self._until:
+            with account_scope(account_id):
+                logs = LogRecord.objects.filter(WITH_TEXTS, account=account_id, id__gt=cursor).order_by("id")
+                rows = list(logs.values_list("id", "trace_id", "span_id")[:PAGE])
+                refs = self._load_waiting({(trace_id, span_id) for _, trace_id, span_id in rows})
+            self._score_drawn(self._draw(refs))
+            is_full = len(rows) == PAGE
+            cursor = rows[-1][0] if rows else cursor
+        safe_id = max(horizon.safe_id, rule.log_watermark)
+        watermark = min(safe_id, cursor) if is_full else safe_id
+        with account_scope(account_id):
+            Rule.objects.filter(account=account_id, pk=rule.pk, token=self._token, log_watermark__lt=watermark).update(
+                log_watermark=watermark
+            )
+        return is_full
+
+    def _load_waiting(self, keys: set[tuple[str | None, str | None]]) -> list[SpanRef]:
+        """Return those of some spans that were dropped without a text, or did not match without it."""
+        trace_ids, span_ids = {key[0] for key in keys if key[0]}, {key[1] for key in keys if key[1]}
+        if not trace_ids or not span_ids:
+            return []
+        listed = RuleSpan.objects.filter(rule=self._rule.pk, trace_id__in=trace_ids, span_id__in=span_ids)
+        reasons = {tuple(ids): reason for *ids, reason in listed.values_list("trace_id", "span_id", "reason")}
+        rows = Span.objects.filter(
+            self._condition, account=self._rule.account_id, trace_id__in=trace_ids, span_id__in=span_ids
+        )
+        refs = [SpanRef(*row) for row in rows.order_by("id").values_list(*FIELDS)]
+        first_id = self._rule.first_id
+        return [
+            ref
+            for ref in refs
+            if (key := (ref.trace_id, ref.span_id)) in keys
+            and (reasons[key] in WAITING if key in reasons else ref.id >= first_id)
+        ]
+
     def _load_refs(self, where: Q, order: Sequence[str]) -> list[SpanRef]:
         rows = Span.objects.filter(where, self._condition, account=self._rule.account_id)
         return [SpanRef(*row) for row in rows.order_by(*order).values_list(*FIELDS)[:PAGE]]
 
     def _score_refs(self, refs: Sequence[SpanRef]) -> None:
-        """Score those that are drawn and not done, a portion at a time, and keep the lease."""
-        drawn = [ref for ref in refs if is_drawn(self._rule.pk, self._sampling, ref.trace_id, ref.conversation_id)]
-        for portion in cut_portions(self._drop_done(drawn)):
+        """Score those that are drawn and not done."""
+        self._score_drawn(self._drop_done(self._draw(refs)))
+
+    def _draw(self, refs: Sequence[SpanRef]) -> list[SpanRef]:
+        return [ref for ref in refs if is_drawn(self._rule.pk, self._sampling, ref.trace_id, ref.conversation_id)]
+
+    def _score_drawn(self, refs: Sequence[SpanRef]) -> None:
+        """Score those that match, a portion at a time, and keep the lease."""
+        for portion in cut_portions(refs):
             with account_scope(self._rule.account_id):
                 if _claim(self._rule.account_id, self._rule.pk, self._token, held=self._token) is None:
                     raise LostLease
@@ -158,22 +208,29 @@ class RuleWorker:
         with account_scope(self._rule.account_id):
             rows = RuleSpan.objects.filter(rule=self._rule.pk, trace_id__in={ref.trace_id for ref in refs})
             if self._scorer.backfill is not None:
-                rows = rows.exclude(reason=RuleSpan.Reason.OVER_CAP)
+                # What was dropped may have room now, its logs, or a mapping that finds its texts.
+                rows = rows.filter(request_id__isnull=False)
             done = set(rows.values_list("trace_id", "span_id"))
         return [ref for ref in refs if (ref.trace_id, ref.span_id) not in done]
 
     def _score_replaced(self) -> None:
-        """Read dropped spans again that a later version has replaced since, or whose logs have come."""
+        """Read dropped spans again that a later version has replaced since."""
         account_id = self._rule.account_id
+        with account_scope(account_id), connections[current_role()].cursor() as cursor:
+            cursor.execute(REPLACED, [self._rule.pk, REVISIT_HOURS, PORTION])
+            ids = [id for (id,) in cursor.fetchall()]
+            spans = list(Span.objects.filter(account=account_id, id__in=ids))
+        if not spans:
+            return
         with account_scope(account_id):
-            with connections[current_role()].cursor() as cursor:
-                cursor.execute(REPLACED, [self._rule.pk, REVISIT_HOURS, PORTION])
-                ids = [id for (id,) in cursor.fetchall()]
-                cursor.execute(LATE_LOGS, [self._rule.pk, account_id, LATE_LOGS_HOURS, PORTION])
-                ids += [id for (id,) in cursor.fetchall()]
-            spans = list(Span.objects.filter(self._condition, account=account_id, id__in=ids))
-            candidates = read_candidates(account_id, spans)
+            matching = Span.objects.filter(self._condition, account=account_id, id__in=ids).values_list("id", flat=True)
+            matching_ids = set(matching)
+            candidates = read_candidates(account_id, [span for span in spans if span.pk in matching_ids])
         self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])
+        trace_ids, span_ids = [span.trace_id for span in spans], [span.span_id for span in spans]
+        ends = [span.ended_at for span in spans]
+        with account_scope(account_id), connections[current_role()].cursor() as cursor:
+            cursor.execute(SKIP_VERSION, [trace_ids, span_ids, ends, self._rule.pk])
 
     def _list_backfills(self) -> list[RuleBackfill]:
         with account_scope(self._rule.account_id):

@@ -39,6 +39,8 @@ DOCUMENT_PREFIXES = ("retrieval.documents.", "reranker.output_documents.")
 DOCUMENT_LISTS = ("gen_ai.retrieval.documents",)
 DOCUMENT_EVENTS = {"db.query.result": "db.query.result.document", "db.search.result": "db.search.result.entity"}
 DOCUMENT_TEXTS = ("document.content", "content", "text", "page_content")
+FAULTS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""What senders can cause, who write anything: a page that shows a span must not fail for it."""
 FUNCTION_ARGUMENTS, FUNCTION_OUTPUT = "function.arguments", "function.output"
 """What Patronus' `@traced` writes into a log of the span."""
 
@@ -77,6 +79,13 @@ def read_span(
     `name` names the tool of a call that does not say it. `logs` are the attributes and bodies of the logs of the span,
     in which some senders have the texts.
     """
+    try:
+        return _read_content(attributes, events, name, logs)
+    except FAULTS as fault:
+        return SpanContent("", unreadable=f"The span has an unknown form: {type(fault).__name__}.")
+
+
+def _read_content(attributes: Any, events: Any, name: str, logs: Sequence[tuple[Any, Any]]) -> SpanContent:
     sent = attributes if isinstance(attributes, dict) else {}
     happened = [event for event in events if isinstance(event, dict)] if isinstance(events, list | tuple) else []
     happened += [event for details, body in logs if (event := _log_event(details, body)) is not None]
@@ -104,8 +113,7 @@ def _read_messages(attributes: Document, events: Sequence[Document]) -> tuple[Sp
         return read_messages(attributes, events), None
     except Unreadable as exc:
         return None, str(exc)
-    except (TypeError, ValueError, KeyError, AttributeError, RecursionError):
-        # Senders write anything; a page that shows a span must not fail for it.
+    except FAULTS:
         return None, "The messages have an unknown form."
 
 

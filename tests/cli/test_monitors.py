@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from evalsvc.monitors.scores import FAILED_AT
 from evalsvc.tenancy.scope import SYSTEM
 from tests.caller import Caller
@@ -43,7 +45,7 @@ def test_a_rule_is_changed_paused_and_deleted(shell: dict[str, str]) -> None:
     id = create(shell, "-e", "pii", "--rate", "0.25", "--by", "session", "--cap-per-hour", "5")["id"]
 
     changed = told(
-        invoke("rules", "update", "answers", "--name", "all", "--rate", "1", "--cap-per-hour", "0", "--json", env=shell)
+        invoke("rules", "update", "answers", "--name", "all", "--rate", "1", "--no-cap", "--json", env=shell)
     )["rule"]
     paused = invoke("rules", "pause", "all", env=shell).stdout
     resumed = invoke("rules", "resume", id, env=shell).stdout
@@ -90,9 +92,43 @@ def test_a_long_search_is_continued(shell: dict[str, str], alice: Caller) -> Non
     for output in ("a", "b", "c"):
         send_spans(alice, answered(output))
     first = invoke("rules", "dataset", "traffic", "--limit", "2", env=shell).stdout.splitlines()
-    until = first[1].removeprefix("Older spans are left: --until ")
-    rest = told(invoke("rules", "dataset", "traffic", "--until", until, "--json", env=shell))["spans"]
+    cursor = first[1].removeprefix("Older spans are left: --cursor ")
+    rest = told(invoke("rules", "dataset", "traffic", "--cursor", cursor, "--json", env=shell))["spans"]
     assert (first[0], rest["n_added"]) == ("2 added; version 1 has 2 examples", 1)
+
+
+@pytest.mark.parametrize(
+    ("since", "n_added"),
+    [
+        ("2026-02-02", 1),
+        ("2026-02-02T02:40Z", 1),
+        ("2026-02-02T02:40", 1),
+        ("2026-02-02T03:40+01:00", 1),
+        ("2026-02-02T02:40:00.5Z", 0),
+        ("2026-02-03", 0),
+    ],
+)
+def test_a_time_is_given_in_iso_8601(shell: dict[str, str], alice: Caller, since: str, n_added: int) -> None:
+    # The spans began at 02:40 on 2 February.
+    send_spans(alice, answered("Ada.", session__id="s"))
+    rule = new_rule(alice)
+    backfill = told(invoke("rules", "backfill", rule["name"], "--since", since, *RANGE[2:], "--json", env=shell))
+    run(alice, rule)
+    added = invoke("rules", "dataset", "traffic", "--since", since, "--json", env=shell)
+    talks = invoke("conversations", "talks", "--since", since, "--include-open", "--json", env=shell)
+
+    assert backfill["backfill"]["state"] == "running"
+    assert "is no time" not in added.output + talks.output
+    assert (added.exit_code, "No conversations match" in talks.output) == ((0, False) if n_added else (2, True)), (
+        added.output + talks.output
+    )
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2026-13-01", "1770000000", "0001-01-01T00:00+14:00"])
+def test_a_time_that_is_none_is_refused(shell: dict[str, str], text: str) -> None:
+    for command in (["rules", "dataset", "a"], ["conversations", "a"], ["import", "patronus"]):
+        done = invoke(*command, "--since", text, env=shell)
+        assert (done.exit_code, "is no time in ISO 8601" in done.stderr) == (2, True), done.output
 
 
 def test_stored_spans_are_previewed_scored_and_listed(shell: dict[str, str], alice: Caller) -> None:

@@ -25,7 +25,7 @@ def test_a_rule_is_previewed_created_and_changed(client: Client, stranger: Clien
     assert [entry["evaluator"] for entry in rule.evaluators] == ["pii"]
     assert client.rules.get(rule) == rule
     assert [found.id for found in client.rules.list()] == [rule.id]
-    changed = client.rules.update(rule, evaluators="toxicity", filter={}, cap_per_hour=0, state="paused")
+    changed = client.rules.update(rule, evaluators="toxicity", filter={}, cap_per_hour=None, state="paused")
     assert (changed.state, changed.revision, changed.filter, changed.cap_per_hour) == ("paused", 2, {}, None)
     assert [entry["evaluator"] for entry in changed.evaluators] == ["toxicity"]
     with pytest.raises(InvalidError):
@@ -61,7 +61,7 @@ def test_stored_spans_become_examples(client: Client, alice: Caller) -> None:
     again = client.datasets.add_spans(client.datasets.get(added.dataset_id), {"kind": "llm"}, limit=1)
 
     assert str(added) == "2 added, 1 no_output; version 1 has 2 examples"
-    assert (added.left_out[0]["reason"], added.next_until, added.n_read) == ("no_output", None, 4)
+    assert (added.left_out[0]["reason"], added.next_cursor, added.n_read) == ("no_output", None, 4)
     assert (again.n_added, again.n_unchanged, again.created) == (0, 2, False)
     rows = {row["id"]: row for row in client.datasets.examples(added.dataset_id)}
     row = rows[f"{stored['traceId']}-{stored['spanId']}"]

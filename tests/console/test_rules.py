@@ -153,12 +153,55 @@ def test_the_form_keeps_what_it_does_not_show(alice: Caller, editor: Visitor) ->
     assert (after["cap_per_hour"], after["sampling"]["rate"], after["revision"]) == (None, 0.5, 2)
 
 
+def shown_fields(page: str) -> dict[str, str]:
+    """What a browser sends of the form of a rule that nobody has touched."""
+    fields = dict(re.findall(r'<input[^>]* name="(\w+)" value="([^"]*)"', page))
+    for name, options in re.findall(r'<select[^>]* name="(\w+)"[^>]*>(.*?)</select>', page, re.DOTALL):
+        fields[name] = next(iter(re.findall(r'<option value="([^"]*)" selected', options)), "")
+    fields |= dict(re.findall(r'<textarea[^>]* name="(\w+)"[^>]*>([^<]*)<', page))
+    names = ("name", "service_name", "span_name", "model", "kind", "status", "text")
+    return {name: html.unescape(fields[name]) for name in (*names, "evaluators", "rate", "by", "cap_per_hour")}
+
+
+def test_what_was_not_touched_stays_exactly(alice: Caller, editor: Visitor) -> None:
+    wanted = {
+        "service_name": "shop, Paris",
+        "span_name": ["a,b", "c"],
+        "model": ["small-1"],
+        "kind": ["llm"],
+        "status": ["ok", "error"],
+        "text": "two\nlines, ",
+    }
+    inline = [{"evaluator": "metrics", "profile_inline": {"metric": metric}} for metric in ("bleu", "rouge1")]
+    made = new_rule(alice, filter=wanted, evaluators=inline, sampling={"rate": 1 / 3, "by": "session"})
+    path = f"rules/{made['id']}/edit"
+    fields = shown_fields(editor.text(path))
+    sent = fields | {"text": fields["text"].replace("\n", ""), "evaluators": fields["evaluators"].replace("\n", "\r\n")}
+    editor.post(path, **sent)
+    same = rule(alice, made["id"])
+    assert (fields["rate"], {**same, "updated_at": 0}) == ("0.333333", {**made, "updated_at": 0})
+
+    editor.post(path, **sent | {"model": "small-2", "evaluators": sent["evaluators"] + "\npii"})
+    after = rule(alice, made["id"])
+    assert after["filter"] == wanted | {"model": "small-2"}
+    assert (after["evaluators"], after["sampling"]) == ([*inline, {"evaluator": "pii"}], made["sampling"])
+
+
+def test_a_cap_of_nothing_is_refused_and_the_cap_stays(alice: Caller, editor: Visitor) -> None:
+    made = new_rule(alice, cap_per_hour=5)
+    path = f"rules/{made['id']}/edit"
+    answer = editor.post(path, **shown_fields(editor.text(path)) | {"cap_per_hour": "0"})
+    assert answer.status_code == 422 and 'id="e-cap_per_hour"' in answer.content.decode()
+    assert rule(alice, made["id"]) == made
+
+
 WRONG = [
     ({"evaluators": ""}, "evaluators"),
     ({"evaluators": "nothing-like-it"}, "evaluators"),
     ({"rate": "0"}, "rate"),
     ({"rate": "often"}, "rate"),
     ({"cap_per_hour": "-1"}, "cap_per_hour"),
+    ({"cap_per_hour": "0"}, "cap_per_hour"),
     ({"name": ""}, "name"),
     ({"kind": "judge"}, "kind"),
 ]

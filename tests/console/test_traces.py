@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
+from django.db import connections
+
+from evalsvc.console.pages.traces import views
+from evalsvc.datasets.importers.reader import read_examples
+from evalsvc.datasets.services import create_dataset
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.console.evaluations import HOSTILE, kept
@@ -209,6 +217,17 @@ def test_texts_of_other_conventions_are_shown(reader: Visitor, alice: Caller) ->
     assert "small-1" in page and "12 input tokens, 3 output tokens" in page
 
 
+def test_contexts_of_retrievals_are_shown(reader: Visitor, alice: Caller) -> None:
+    trace, id = new_id(), new_id(8)
+    documents = {"openinference.span.kind": "RETRIEVER", "retrieval.documents.0.document.content": "Order 7 left."}
+    pairs = [attribute(name, text) for name, text in documents.items()]
+    ask = call(trace, id) | {name: str(BEGIN + 5 * SECOND) for name in ("startTimeUnixNano", "endTimeUnixNano")}
+    sent(alice, made(trace, new_id(8), "find", attributes=pairs), ask)
+    page = reader.text(f"traces/{trace}")
+    shown = page[page.index(f'id="span-{id}"') :]
+    assert "<h3>Contexts</h3>" in shown and "Order 7 left." in shown
+
+
 def call(trace: str, id: str, output: str | None = "Ada.") -> Any:
     """A call of an LLM, which has no output where it is None."""
     texts = {"openinference.span.kind": "LLM", "input.value": "Who?"} | ({"output.value": output} if output else {})
@@ -244,6 +263,76 @@ def test_a_call_without_an_output_is_not_added(editor: Visitor, alice: Caller) -
     editor.post(f"traces/{trace}/spans/{whole}/dataset", name="calls")
     editor.post(address, name="calls")
     assert re.search(r"Not added to <a [^>]*>calls</a>: The span has no output.", editor.text(f"traces/{trace}"))
+
+
+def test_a_call_of_a_later_page_is_added_and_refused_there(
+    editor: Visitor, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "MAX_SPANS", 1)
+    trace, first, empty, whole = new_id(), *(f"{i:016x}" for i in (1, 2, 3))
+    sent(alice, call(trace, first), call(trace, empty, None), call(trace, whole))
+    addresses: dict[str, str] = {}
+    for offset in ("", "1", "2"):
+        page = editor.text(f"traces/{trace}", offset=offset)
+        addresses |= dict(re.findall(r'action="[^"]*(traces/\w+/spans/(\w+)/dataset[^"]*)"', page))
+    paths = {span_id: path for path, span_id in addresses.items()}
+    refused = editor.post(paths[empty], name="calls")
+    added = editor.post(paths[whole], name=" calls ")
+
+    assert refused.status_code == 422 and f'id="span-{empty}"' in refused.content.decode()
+    assert "The span has no output." in refused.content.decode()
+    assert added["Location"] == f"{editor.at(f'traces/{trace}')}?offset=2#span-{whole}"
+    assert [row["name"] for row in alice.get("/v1/datasets").json()["datasets"]] == ["calls"]
+    # As a page of before has it, without the offset.
+    elsewhere = editor.post(f"traces/{trace}/spans/{empty}/dataset", name="other")
+    assert elsewhere.status_code == 422 and "The span has no output." in elsewhere.content.decode()
+
+
+def test_a_conversation_of_a_later_page_stays_there(
+    editor: Visitor, alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = talk(alice)
+    sent(alice, made(recorder.trace_id, new_id(8), "later", at=9))
+    monkeypatch.setattr(views, "MAX_SPANS", 1)
+    page = editor.text(f"traces/{recorder.trace_id}", offset="1")
+    (path,) = re.findall(r'action="[^"]*(traces/\w+/dataset[^"]*)"', page)
+    assert editor.post(path, dataset="new", name="talks")["Location"].endswith(f"{recorder.trace_id}?offset=1")
+
+
+def test_two_people_create_a_dataset_at_once(editor: Visitor, alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder, id = talk(alice), new_id(8)
+    sent(alice, call(recorder.trace_id, id))
+    create, names = create_dataset, iter(("calls", "talks"))
+
+    def create_second(**fields: Any) -> Any:
+        if (name := next(names, None)) is not None:
+            run_in_thread(lambda: create(**fields | {"rows": read_examples([{"input": name}]), "name": name}))
+        return create(**fields)
+
+    monkeypatch.setattr("evalsvc.datasets.extension.create_dataset", create_second)
+    path = f"traces/{recorder.trace_id}"
+    answers = [
+        editor.post(f"{path}/spans/{id}/dataset", name="calls"),
+        editor.post(f"{path}/dataset", dataset="new", name="talks"),
+    ]
+    listed = alice.get("/v1/datasets").json()["datasets"]
+
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert {(row["name"], row["version"]["n_examples"]) for row in listed} == {("calls", 2), ("talks", 2)}
+
+
+def run_in_thread(act: Callable[[], object]) -> None:
+    """Do something on a connection of its own, and wait for it."""
+
+    def run() -> None:
+        try:
+            act()
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
 
 
 def test_a_call_is_added_by_editors_of_its_account_alone(reader: Visitor, stranger: Visitor, alice: Caller) -> None:

@@ -22,7 +22,8 @@ from tests.reviews.shapes import (
     say_pass,
     take,
 )
-from tests.telemetry.otlp import new_id, span, traces
+from tests.rules.shapes import answered, say, send, send_logs
+from tests.telemetry.otlp import NOON, SECOND, new_id, span, traces
 
 
 def test_it_makes_one_of_the_outputs_of_a_config(alice: Caller) -> None:
@@ -67,6 +68,20 @@ def test_it_makes_one_of_spans(alice: Caller) -> None:
     review = new_review(alice, wanted, new_criteria(alice))
 
     assert (review["n_items"], take(alice, review)["outputs"][0]["text"].count('"ask"')) == (1, 1)
+
+
+def test_a_span_is_shown_with_the_texts_of_its_logs_and_what_was_retrieved(alice: Caller) -> None:
+    ids = {"traceId": new_id(), "spanId": new_id(8)}
+    before = {name: str(NOON - SECOND) for name in ("startTimeUnixNano", "endTimeUnixNano")}
+    page = {"retrieval.documents.0.document.content": "Order 7 left."}
+    send(alice, answered(None, trace_id=ids["traceId"], kind="RETRIEVER", name="find", **before, **page))
+    send(alice, answered(None, trace_id=ids["traceId"], spanId=ids["spanId"], kind="LLM", name="ask"))
+    send_logs(alice, say("It is sent.", **ids))
+    wanted = {"spans": {"filters": [{"field": "span_name", "op": "eq", "value": "ask"}]}}
+    held = take(alice, new_review(alice, wanted, new_criteria(alice)))
+
+    assert [output["text"] for output in held["outputs"]] == ["It is sent."]
+    assert held["contexts"] == ["Order 7 left."]
 
 
 @pytest.mark.parametrize(

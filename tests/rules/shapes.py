@@ -10,7 +10,7 @@ from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.rules.worker import run_rule
 from tests.caller import Caller
 from tests.factories import ok
-from tests.telemetry.otlp import attribute, new_id, span, traces
+from tests.telemetry.otlp import attribute, log, logs, new_id, span, traces
 
 RULES = "/v1/rules"
 BODY: dict[str, Any] = {"name": "answers", "evaluators": [{"evaluator": "pii"}]}
@@ -42,6 +42,24 @@ def send(caller: Caller, *spans: dict[str, Any], service: str = "shop") -> None:
     assert ok(caller.post("/v1/traces", raw=json.dumps(traces(*spans, service=service)))) == {}
 
 
+def say(output: str, **ids: Any) -> dict[str, Any]:
+    """A log of OpenTelemetry GenAI with the answer of the span of these ids."""
+    said = {"kvlistValue": {"values": [attribute("content", output)]}}
+    choice = {"kvlistValue": {"values": [{"key": "message", "value": said}]}}
+    return log(eventName="gen_ai.choice", body=choice, **ids)
+
+
+def send_logs(caller: Caller, *records: dict[str, Any]) -> None:
+    ok(caller.post("/v1/logs", raw=json.dumps(logs(*records))))
+
+
+def backfill(caller: Caller, rule: dict[str, Any]) -> dict[str, Any]:
+    """Have a rule score all stored spans; return the rule after it."""
+    body = {"since": "2020-01-01T00:00:00Z", "until": "2030-01-01T00:00:00Z"}
+    ok(caller.post(f"{RULES}/{rule['id']}/backfill", body), 202)
+    return run(caller, rule)
+
+
 def new_rule(caller: Caller, **fields: Any) -> dict[str, Any]:
     rule: dict[str, Any] = ok(caller.post(RULES, BODY | fields), 201)["rule"]
     return rule
@@ -59,9 +77,7 @@ def new_rule_with_spans(caller: Caller) -> dict[str, Any]:
     """A rule that has scored a span, after a backfill."""
     rule = new_rule(caller)
     send(caller, answered("Ada."))
-    body = {"since": "2020-01-01T00:00:00Z", "until": "2030-01-01T00:00:00Z"}
-    ok(caller.post(f"{RULES}/{rule['id']}/backfill", body), 202)
-    return run(caller, rule)
+    return backfill(caller, rule)
 
 
 def list_evaluations(caller: Caller) -> list[Evaluation]:

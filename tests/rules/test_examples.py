@@ -39,7 +39,7 @@ def test_a_span_becomes_an_example_with_its_origin(alice: Caller) -> None:
     (row,) = rows(alice, answer)
 
     assert (answer["n_added"], answer["n_unchanged"], answer["n_left_out"], answer["created"]) == (1, 0, {}, True)
-    assert (answer["version"]["n_examples"], answer["n_read"], answer["next_until"]) == (1, 2, None)
+    assert (answer["version"]["n_examples"], answer["n_read"], answer["next_cursor"]) == (1, 2, None)
     assert (row["id"], row["input"]) == (f"{sent['traceId']}-{sent['spanId']}", "Who?")
     assert {**row["metadata"], "started_at": None} == {
         "evaluated_model_output": "Ada.",
@@ -107,10 +107,37 @@ def test_the_newest_come_first_and_the_next_call_goes_on(alice: Caller) -> None:
     send(alice, *(answered(f"a{i}", **at(i)) for i in range(5)))
     first = add(alice, limit=2, since="2020-01-01T00:00:00Z")
     assert [row["metadata"]["evaluated_model_output"] for row in rows(alice, first)] == ["a4", "a3"]
-    second = add(alice, limit=2, until=first["next_until"])
+    second = add(alice, limit=2, cursor=first["next_cursor"])
     assert (second["n_added"], second["version"]["n_examples"]) == (2, 4)
-    third = add(alice, limit=2, until=second["next_until"])
-    assert (third["n_added"], third["next_until"]) == (1, None)
+    third = add(alice, limit=2, cursor=second["next_cursor"])
+    assert (third["n_added"], third["next_cursor"]) == (1, None)
+
+
+def test_paging_goes_on_within_one_instant(alice: Caller) -> None:
+    send(alice, *(answered(f"a{i}", **at(0)) for i in range(5)))
+    answer, n_added = add(alice, limit=2), []
+    while answer["next_cursor"]:
+        n_added.append(answer["n_added"])
+        answer = add(alice, limit=2, cursor=answer["next_cursor"])
+    assert (n_added, answer["n_added"], answer["version"]["n_examples"]) == ([2, 2], 1, 5)
+
+
+def test_a_page_without_new_spans_goes_on_too(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    send(alice, *(answered(f"a{i}", **at(0)) for i in range(5)))
+    add(alice, limit=5)
+    monkeypatch.setattr(examples, "MAX_READ_SPANS", 2)
+    answer, n_unchanged = add(alice), 0
+    while answer["next_cursor"]:
+        n_unchanged += answer["n_unchanged"]
+        answer = add(alice, cursor=answer["next_cursor"])
+    assert n_unchanged + answer["n_unchanged"] == 5
+
+
+def test_a_cursor_is_of_its_account(alice: Caller, charlie: Caller) -> None:
+    for caller in (alice, charlie):
+        send(caller, *(answered(f"a{i}") for i in range(2)))
+    cursor = add(alice, limit=1)["next_cursor"]
+    assert_problem(charlie.post(PATH, {"dataset_name": "a", "cursor": cursor}), "validation_failed", "/cursor")
 
 
 def test_what_one_call_reads_is_limited(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,8 +149,8 @@ def test_what_one_call_reads_is_limited(alice: Caller, monkeypatch: pytest.Monke
     send(alice, answered("b a0", **at(9)))
     first = add(alice, filter=wanted)
     assert (first["n_added"], first["n_read"]) == (1, 3)
-    rest = add(alice, filter=wanted, until=first["next_until"])
-    assert (rest["n_added"], rest["next_until"]) == (1, None)
+    rest = add(alice, filter=wanted, cursor=first["next_cursor"])
+    assert (rest["n_added"], rest["next_cursor"]) == (1, None)
 
 
 def test_a_range_of_time(alice: Caller) -> None:
@@ -158,6 +185,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"dataset_name": "a", "mapping": {"input": "x"}}, "/mapping/input"),
     ({"dataset_name": "a", "sampling": {"rate": 0}}, "/sampling/rate"),
     ({"dataset_name": "a", "limit": 501}, "/limit"),
+    ({"dataset_name": "a", "cursor": "x"}, "/cursor"),
     ({"dataset_name": "a", "since": "2026-01-01T00:00:00"}, "/since"),
     ({"dataset_name": "a", "since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"}, "/until"),
 ]

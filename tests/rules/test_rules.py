@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from evalsvc.evaluations.queueing import enqueue_lanes
+from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS
+from evalsvc.rules import worker
 from evalsvc.rules.models import Rule, RuleSpan
 from evalsvc.rules.samples import build_body
 from evalsvc.rules.sampling import draw_uniform
+from evalsvc.rules.scorer import Scorer, SpanOutcome
 from evalsvc.rules.worker import list_due_rules, run_rule
 from tests.conftest import Caller, new_caller, wait_until
 from tests.factories import ok
 from tests.rest.shapes import assert_problem
-from tests.rules.shapes import BODY, RULES, answered, list_evaluations, new_rule, run, send
+from tests.rules.shapes import BODY, RULES, answered, backfill, list_evaluations, new_rule, run, say, send, send_logs
 from tests.telemetry.otlp import NOON, SECOND, attribute, log, logs, new_id, span
 
 MAIL = "Write to jo@example.com"
@@ -71,6 +75,11 @@ def test_spans_of_before_are_left_to_a_backfill(alice: Caller) -> None:
     assert run(alice, rule)["n_scored"] == 2
     states = [(row["state"], row["n_scored"]) for row in ok(alice.get(f"{RULES}/{rule['id']}/backfill"))["backfills"]]
     assert states == [("finished", 0), ("finished", 1)]
+
+
+def _pass_spans(caller: Caller, rule: dict[str, Any]) -> None:
+    """Have a rule be done with the spans that are stored, as it is some seconds later."""
+    Rule.objects.using("system").filter(pk=rule["id"]).update(watermark=_newest_id(caller))
 
 
 def _newest_id(caller: Caller) -> int:
@@ -228,14 +237,154 @@ def test_a_span_whose_texts_come_later_in_logs_is_scored_once(alice: Caller) -> 
     pairs = [attribute("gen_ai.operation.name", "chat")]
     send(alice, span(ids["traceId"], spanId=ids["spanId"], attributes=pairs))
     before = run(alice, rule)
-    said = {"kvlistValue": {"values": [attribute("content", MAIL)]}}
-    choice = {"kvlistValue": {"values": [{"key": "message", "value": said}]}}
-    ok(alice.post("/v1/logs", raw=json.dumps(logs(log(**ids, eventName="gen_ai.choice", body=choice)))))
+    send_logs(alice, say(MAIL, **ids))
     after = [run(alice, rule) for _ in range(2)]
 
     assert (before["n_scored"], before["n_dropped"]["no_output"]) == (0, 1)
     assert [(row["n_scored"], row["n_dropped"]["no_output"]) for row in after] == [(1, 0), (1, 0)]
     assert [row.request.output for row in list_evaluations(alice)] == [MAIL]
+
+
+def test_texts_in_logs_of_a_span_that_did_not_match_without_them(alice: Caller) -> None:
+    ids = {"traceId": new_id(), "spanId": new_id(8)}
+    before, pairs = {"traceId": new_id(), "spanId": new_id(8)}, [attribute("gen_ai.operation.name", "chat")]
+    send(alice, span(before["traceId"], spanId=before["spanId"], attributes=pairs))
+    rule = new_rule(alice, filter={"text": "jo@"})
+    send(alice, span(ids["traceId"], spanId=ids["spanId"], attributes=pairs))
+    first = run(alice, rule)
+    _pass_spans(alice, rule)
+    send_logs(alice, say(MAIL, **ids), say(MAIL, **before), log(**ids), log(traceId=ids["traceId"], spanId=new_id(8)))
+    after = [run(alice, rule) for _ in range(2)]
+
+    assert (first["n_scored"], sum(first["n_dropped"].values())) == (0, 0)
+    assert [(row["n_scored"], sum(row["n_dropped"].values())) for row in after] == [(1, 0), (1, 0)]
+    # A span of before the rule is left to a backfill.
+    assert [row.trace_id for row in list_evaluations(alice)] == [ids["traceId"]]
+
+
+def test_logs_of_hopeless_spans_starve_no_others(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "PAGE", 5)
+    monkeypatch.setattr(worker, "PORTION", 5)
+    rule, pairs = new_rule(alice), [attribute("gen_ai.operation.name", "chat")]
+    ids = [{"traceId": f"{i:032x}", "spanId": new_id(8)} for i in range(1, 14)]
+    send(alice, *(span(row["traceId"], spanId=row["spanId"], attributes=pairs) for row in ids))
+    assert run(alice, rule)["n_dropped"]["no_output"] == 13
+    _pass_spans(alice, rule)
+    send_logs(alice, say(MAIL, **ids[0]))
+    send_logs(alice, *(log(f"l{i}", eventName="gen_ai.user.message", **row) for i, row in enumerate(ids[1:])))
+    after = run(alice, rule)
+    assert (after["n_scored"], after["n_dropped"]["no_output"]) == (1, 12)
+    assert [row.trace_id for row in list_evaluations(alice)] == [ids[0]["traceId"]]
+
+
+def test_later_versions_without_an_output_starve_no_others(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "PORTION", 2)
+    rule, ids = new_rule(alice, filter={"kind": "chain"}), [(f"{i:032x}", new_id(8)) for i in range(1, 6)]
+    send(alice, *(answered(None, trace_id=trace_id, spanId=id) for trace_id, id in ids))
+    run(alice, rule)
+    _pass_spans(alice, rule)
+    later = {"endTimeUnixNano": str(NOON + 9 * SECOND)}
+    # The first four do not match any more.
+    send(alice, *(answered("x", trace_id=trace_id, spanId=id, kind="TOOL", **later) for trace_id, id in ids[:4]))
+    send(alice, answered("Ada.", trace_id=ids[4][0], spanId=ids[4][1], **later))
+    for _ in range(4):
+        after = run(alice, rule)
+    assert (after["n_scored"], after["n_dropped"]["no_output"]) == (1, 4)
+
+
+def test_a_backfill_scores_what_an_earlier_mapping_dropped(alice: Caller) -> None:
+    wrong = {"preset": "none", "output": "/attributes/nothing"}
+    rule = new_rule(alice, mapping=wrong)
+    pages = {"arrayValue": {"values": [{"stringValue": "page"}] * (MAX_CONTEXTS + 1)}}
+    send(
+        alice,
+        *(answered(text, pages=pages) for text in "ab"),
+        answered(None, gen_ai__input__messages="{broken", pages=pages),
+    )
+    assert run(alice, rule)["n_dropped"] == {"over_cap": 0, "no_output": 2, "unreadable": 1, "invalid": 0}
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"mapping": {"output": "/name", "contexts": "/attributes/pages"}}))
+    assert backfill(alice, rule)["n_dropped"] == {"over_cap": 0, "no_output": 0, "unreadable": 0, "invalid": 3}
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"mapping": {"output": "/name"}}))
+    for _ in range(2):
+        after = backfill(alice, rule)
+        assert (after["n_scored"], sum(after["n_dropped"].values())) == (3, 0)
+    rows = ok(alice.get(f"{RULES}/{rule['id']}/spans"))["spans"]
+    assert [(row["revision"], row["reason"]) for row in rows] == [(3, None)] * 3
+    assert len(list_evaluations(alice)) == 3
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        "/events/0000001",
+        "/events/00",
+        f"/events/{'9' * 400}",
+        f"/events/0{'9' * 400}",
+        "/content/contexts/01",
+        "/attributes/a~b",
+        "/attributes/a~2",
+    ],
+)
+def test_pointers_that_lead_nowhere_are_refused_and_never_stop_a_rule(alice: Caller, pointer: str) -> None:
+    bad = {"mapping": {"contexts": pointer}}
+    rule = new_rule(alice)
+    for answer in (
+        alice.post(RULES, BODY | bad | {"name": "other"}),
+        alice.patch(f"{RULES}/{rule['id']}", bad),
+        alice.post(f"{RULES}/preview", bad),
+        alice.post("/v1/datasets/spans", bad | {"dataset_name": "traffic"}),
+    ):
+        assert_problem(answer, "validation_failed", "/mapping/contexts")
+    # As an earlier release has stored it.
+    Rule.objects.using("system").filter(pk=rule["id"]).update(mapping=bad["mapping"])
+    send(alice, answered("Ada.", events=[{"timeUnixNano": str(NOON), "name": "e"}]))
+    assert run(alice, rule)["n_scored"] == 1
+
+
+def test_names_of_digits_are_no_indices(alice: Caller) -> None:
+    rule = new_rule(alice, mapping={"preset": "none", "output": "/attributes/007"})
+    send(alice, answered("not this", **{"007": "Bond."}))
+    run(alice, rule)
+    assert [row.request.output for row in list_evaluations(alice)] == ["Bond."]
+
+
+@pytest.mark.parametrize("fault", [IndexError, KeyError, TypeError, AttributeError, OverflowError, RecursionError])
+def test_a_span_that_raises_is_invalid_and_stops_nothing(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, fault: type[Exception]
+) -> None:
+    def build(sample: dict[str, Any], *args: Any, **kwargs: Any) -> bytes:
+        if sample["output"] == "bad":
+            raise fault("of the span")
+        return build_body(sample, *args, **kwargs)
+
+    monkeypatch.setattr("evalsvc.rules.scorer.build_body", build)
+    rule = new_rule(alice)
+    send(alice, answered("a"), answered("bad"), answered("b"))
+    after = run(alice, rule)
+    (dropped,) = ok(alice.get(f"{RULES}/{rule['id']}/spans?reason=invalid"))["spans"]
+    assert (after["n_scored"], after["n_dropped"]["invalid"]) == (2, 1)
+    assert fault.__name__ in dropped["detail"] and "of the span" in dropped["detail"]
+
+
+@pytest.mark.parametrize("others", [0, 2])
+def test_a_span_that_the_database_refuses_is_invalid(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    record = Scorer.record
+
+    def refuse(scorer: Scorer, outcomes: Sequence[SpanOutcome], *, strict: bool = False) -> None:
+        if strict and any(outcome.candidate.content.output == "bad" for outcome in outcomes):
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1 / 0")
+        record(scorer, outcomes, strict=strict)
+
+    monkeypatch.setattr(Scorer, "record", refuse)
+    rule = new_rule(alice)
+    send(alice, answered("bad"), *(answered("fine") for _ in range(others)))
+    after = run(alice, rule)
+    (dropped,) = ok(alice.get(f"{RULES}/{rule['id']}/spans?reason=invalid"))["spans"]
+    assert (after["n_scored"], after["n_dropped"]["invalid"]) == (others, 1)
+    assert "division by zero" in dropped["detail"] and len(list_evaluations(alice)) == others
 
 
 def test_texts_in_logs_of_patronus(alice: Caller) -> None:
@@ -297,7 +446,8 @@ def test_a_paused_rule_does_nothing(alice: Caller) -> None:
 def test_a_change_of_what_is_scored_makes_a_revision(alice: Caller) -> None:
     rule = new_rule(alice)
     renamed = ok(alice.patch(f"{RULES}/{rule['id']}", {"name": "others", "cap_per_hour": 5}))["rule"]
-    changed = ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 0.5}, "cap_per_hour": 0}))["rule"]
+    assert_problem(alice.patch(f"{RULES}/{rule['id']}", {"cap_per_hour": 0}), "validation_failed", "/cap_per_hour")
+    changed = ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 0.5}, "cap_per_hour": None}))["rule"]
 
     assert (renamed["revision"], renamed["name"], renamed["cap_per_hour"]) == (1, "others", 5)
     assert (changed["revision"], changed["cap_per_hour"], changed["sampling"]) == (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import click
 
-from evalsvc.cli.options import CommandError, client_options, report_options
+from evalsvc.cli.options import TIME, CommandError, client_options, report_options
 from evalsvc.cli.places import console_address
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
@@ -25,8 +26,8 @@ evalsvc conversations support --app shop --since 2026-11-01 --limit 200
 @click.option("--trace", "trace_ids", multiple=True, metavar="ID", help="A trace, as a conversation; may be repeated.")
 @click.option("--app", help="The sessions of this app.")
 @click.option("--service", help="The sessions of this service.")
-@click.option("--since", metavar="TIME", help="The sessions of spans that began then or later, in ISO 8601.")
-@click.option("--until", metavar="TIME", help="The sessions of spans that began before.")
+@click.option("--since", type=TIME, help="The sessions of spans that began then or later.")
+@click.option("--until", type=TIME, help="The sessions of spans that began before.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 500), help="So many, the newest.")
 @click.option("--turns", is_flag=True, help="Keep the texts of the user as input, to ask them one by one.")
 @click.option("--include-open", is_flag=True, help="Also those that are going on.")
@@ -35,11 +36,12 @@ evalsvc conversations support --app shop --since 2026-11-01 --limit 200
 @client_options
 def add_conversations(
     *, dataset: str, session_ids: tuple[str, ...], trace_ids: tuple[str, ...], app: str | None, service: str | None,
-    since: str | None, until: str | None, limit: int, turns: bool, include_open: bool, replace: bool, report: Report,
-    client: Client,
+    since: datetime | None, until: datetime | None, limit: int, turns: bool, include_open: bool, replace: bool,
+    report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Add recorded conversations to the dataset NAME, each once; without --session and --trace, the newest ones."""
-    starts = (("timestamp", "ge", since), ("timestamp", "lt", until))
+    moments = (("timestamp", "ge", since), ("timestamp", "lt", until))
+    starts = [(name, op, moment.isoformat()) for name, op, moment in moments if moment is not None]
     conditions = (("app", "eq", app), ("service_name", "eq", service), *starts)
     filters = [{"field": name, "op": op, "value": value} for name, op, value in conditions if value is not None]
     if sum(map(bool, (session_ids, trace_ids, filters))) > 1:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from itertools import islice
 from typing import Any
 
 import click
 
 from evalsvc.cli.options import (
+    TIME,
     Command,
     CommandError,
     client_options,
@@ -87,7 +89,7 @@ def score_options(command: Command) -> Command:
     """Add the options for how many spans are scored and how their scores are kept, and pass them as `settings`."""
 
     @draw_options
-    @click.option("--cap-per-hour", type=click.IntRange(0), help="Spans in an hour at most; 0 for no cap.")
+    @click.option("--cap-per-hour", type=click.IntRange(1), help="Spans in an hour at most.")
     @click.option("--app", help="App of the scores; by default the span's own.")
     @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Tag of the scores.")
     @functools.wraps(command)
@@ -143,23 +145,26 @@ def rules_create(
     """Create a rule NAME, which scores the matching spans that arrive from now on, each once."""
     if "evaluators" not in parts:
         raise CommandError("What scores the spans? Pass -e EVALUATOR, or several.")
-    if settings.get("cap_per_hour") == 0:
-        del settings["cap_per_hour"]
     record = client.rules.create(name, **parts, **settings, **drop_none(state="paused" if paused else None))
     report.finish({"rule": record.raw}, rule_lines(record))
 
 
-@rules_group.command("update", epilog="Example: evalsvc rules update addresses --rate 0.5 --cap-per-hour 0")
+@rules_group.command("update", epilog="Example: evalsvc rules update addresses --rate 0.5 --no-cap")
 @click.argument("rule")
 @click.option("--name", help="Another name.")
 @part_options
 @score_options
+@click.option("--no-cap", is_flag=True, help="End the cap per hour.")
 @report_options
 @client_options
 def rules_update(
-    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], report: Report, client: Client
-) -> None:
+    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], no_cap: bool, report: Report,
+    client: Client,
+) -> None:  # fmt: skip
     """Change RULE, by id or name. What is given replaces what it has, such as all of its filter; the rest stays."""
+    if no_cap and "cap_per_hour" in settings:
+        raise CommandError("Pass --cap-per-hour, or --no-cap.")
+    settings |= {"cap_per_hour": None} if no_cap else {}
     id = _find(client, rule)
     if "sampling" in settings:
         settings["sampling"] = {**client.rules.get(id).sampling, **settings["sampling"]}
@@ -211,11 +216,11 @@ def rules_preview(parts: dict[str, Any], report: Report, client: Client) -> None
     "backfill", epilog="Example: evalsvc rules backfill addresses --since 2026-11-01T00:00Z --until 2026-11-08T00:00Z"
 )
 @click.argument("rule")
-@click.option("--since", required=True, metavar="TIME", help="Spans that began then or later, in ISO 8601.")
-@click.option("--until", required=True, metavar="TIME", help="Spans that began before.")
+@click.option("--since", required=True, type=TIME, help="Spans that began then or later.")
+@click.option("--until", required=True, type=TIME, help="Spans that began before.")
 @report_options
 @client_options
-def rules_backfill(rule: str, since: str, until: str, report: Report, client: Client) -> None:
+def rules_backfill(rule: str, since: datetime, until: datetime, report: Report, client: Client) -> None:
     """Score stored spans by RULE, by id or name, each once; `evalsvc rules show` says how far it has come."""
     backfill = client.rules.backfill(_find(client, rule), since, until)
     report.finish({"backfill": backfill.raw}, [backfill_line(backfill)])
@@ -238,14 +243,15 @@ def rules_spans(rule: str, reason: str | None, limit: int | None, report: Report
 @click.option("--rule", help="Take filter and mapping of this rule, by id or name.")
 @span_options
 @draw_options
-@click.option("--since", metavar="TIME", help="Spans that began then or later, in ISO 8601.")
-@click.option("--until", metavar="TIME", help="Spans that began before.")
+@click.option("--since", type=TIME, help="Spans that began then or later.")
+@click.option("--until", type=TIME, help="Spans that began before.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 500), help="So many, the newest.")
+@click.option("--cursor", help="Go on with older spans, with the cursor of the run before.")
 @report_options
 @client_options
 def rules_dataset(
-    *, dataset: str, rule: str | None, parts: dict[str, Any], sampling: dict[str, Any], since: str | None,
-    until: str | None, limit: int, report: Report, client: Client,
+    *, dataset: str, rule: str | None, parts: dict[str, Any], sampling: dict[str, Any], since: datetime | None,
+    until: datetime | None, limit: int, cursor: str | None, report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Add the stored spans that match to the dataset NAME, each once; one that is not there is created."""
     if rule is not None:
@@ -253,11 +259,11 @@ def rules_dataset(
             raise CommandError("Pass --rule, or --filter and --map.")
         record = client.rules.get(_find(client, rule))
         parts = {"filter": record.filter, "mapping": record.mapping}
-    options = drop_none(sampling=sampling or None)
+    options = drop_none(sampling=sampling or None, cursor=cursor)
     added = client.datasets.add_spans(dataset, **parts, since=since, until=until, limit=limit, **options)
     lines = [str(added), *(f"{_span_label(row)}: {_format_reason(row)}" for row in added.left_out)]
-    if added.next_until:
-        lines.append(f"Older spans are left: --until {added.next_until}")
+    if added.next_cursor:
+        lines.append(f"Older spans are left: --cursor {added.next_cursor}")
     report.finish({"spans": added.raw}, [*lines, f"{console_address(client)}/datasets/{added.dataset_id}"])
 
 

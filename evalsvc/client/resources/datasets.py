@@ -95,7 +95,7 @@ class ConversationsRecord(ServiceObject):
 class SpansRecord(ServiceObject):
     """What became of stored spans; `n_left_out` counts those without a sample, by reason.
 
-    `next_until` is the `until` of a call that goes on with older spans; None: there are none.
+    `next_cursor` is the `cursor` of a call that goes on with older spans; None: there are none.
     """
 
     dataset_id: str
@@ -106,7 +106,7 @@ class SpansRecord(ServiceObject):
     n_left_out: Mapping[str, int] = field(default_factory=dict)
     left_out: Sequence[Mapping[str, str]] = ()
     n_read: int = 0
-    next_until: str | None = None
+    next_cursor: str | None = None
 
     @classmethod
     def read(cls, body: object) -> SpansRecord:
@@ -229,7 +229,7 @@ class DatasetsApi:
         """Add the newest stored spans that a filter matches, each once, as `client.rules.preview` shows them.
 
         `dataset` is a record, or a name; one that is not there is created. `options` are `mapping` and `sampling`, as
-        of a rule.
+        of a rule, and the `cursor` of the call before.
         """
         target = {"dataset_name": dataset} if isinstance(dataset, str) else {"dataset_id": dataset.id}
         times = {name: to_iso(at) for name, at in (("since", since), ("until", until)) if at is not None}

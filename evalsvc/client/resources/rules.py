@@ -107,7 +107,10 @@ class RulesApi:
         filter: Mapping[str, object] | None = None,
         **changes: object,
     ) -> ScoringRuleRecord:
-        """Change a rule; `state="paused"` pauses it, and `"active"` resumes it. What is left out stays."""
+        """Change a rule; `state="paused"` pauses it, and `"active"` resumes it. What is left out stays.
+
+        `cap_per_hour=None` ends the cap.
+        """
         body = {**_build_parts(evaluators, filter), **to_json_object(changes)}
         return _rule(self._transport.patch(f"{PATH}/{get_id(rule)}", body))
 

@@ -33,9 +33,10 @@ from evalsvc.evaluations.wire.inputs import (
 from evalsvc.evaluations.wire.request import fingerprint
 from evalsvc.rest.bodies.names import find_valid_app
 from evalsvc.telemetry.attributes import EVALUATION_EVENT, PASS_LABELS
+from evalsvc.telemetry.contents import read_contents
 from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.otlp.records import RecordBatch
-from evalsvc.telemetry.reader import SpanContent, read_span
+from evalsvc.telemetry.reader import SpanContent
 from evaluators.samples import build_sample
 
 NOT_KEPT = "evaluation was not kept"
@@ -102,13 +103,10 @@ def _load_contents(account: Account, events: Sequence[EvaluationEvent]) -> dict[
     """Return what the evaluated spans say, of those that are stored: a log may come before its span."""
     wanted = {event.span_key for event in events}
     trace_ids, span_ids = ({key[place] for key in wanted if key[place]} for place in (0, 1))
-    columns = ("trace_id", "span_id", "name", "attributes", "events")
-    spans = Span.objects.filter(account=account, trace_id__in=trace_ids, span_id__in=span_ids).only(*columns)
-    return {
-        key: read_span(span.attributes, span.events, name=span.name)
-        for span in spans.iterator()
-        if (key := (span.trace_id, span.span_id)) in wanted
-    }
+    rows = Span.objects.filter(account=account, trace_id__in=trace_ids, span_id__in=span_ids)
+    spans = [span for span in rows if (span.trace_id, span.span_id) in wanted]
+    contents = zip(spans, read_contents(account.pk, spans), strict=True)
+    return {(span.trace_id, span.span_id): content for span, content in contents}
 
 
 def read_event(

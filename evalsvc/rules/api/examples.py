@@ -15,12 +15,14 @@ from evalsvc.accounts.views import AccountView
 from evalsvc.datasets.api.shapes import VersionOut, version_out
 from evalsvc.datasets.models import Dataset
 from evalsvc.datasets.selectors import get_dataset
-from evalsvc.rest.answering.shapes import AnswerShape, Moment, answers_with, build_shape, reference
+from evalsvc.rest.answering.pagination import read_time_cursor, write_time_cursor
+from evalsvc.rest.answering.shapes import AnswerShape, answers_with, build_shape, reference
 from evalsvc.rest.bodies.parsers import decode, read_body
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.answers import Word
 from evalsvc.rules.bodies import Sampling, SpanExamplesBody, SpanFilter, SpanMapping
 from evalsvc.rules.examples import SpanAdditions, SpanQuery, add_matching_spans
+from evalsvc.rules.samples import check_mapping
 
 SHOWN = 20
 _decoder = msgspec.json.Decoder(SpanExamplesBody)
@@ -46,8 +48,8 @@ class SpansAdded(AnswerShape):
     n_left_out: Annotated[dict[str, int], Meta(description="Spans without a sample, by reason.")]
     left_out: Annotated[list[LeftOutSpan], Meta(description="The newest 20 of them.")]
     n_read: Annotated[int, Meta(description="Spans that were read to find them; at most 5000.")]
-    next_until: Annotated[
-        Moment | None, Meta(description="The `until` of a call that goes on with older spans; null: there are none.")
+    next_cursor: Annotated[
+        str | None, Meta(description="The `cursor` of a call that goes on with older spans; null: there are none.")
     ]
 
 
@@ -67,11 +69,13 @@ class SpanExamplesView(AccountView):
         """
         body = decode(read_body(request), _decoder)
         dataset = self._find_dataset(body)
-        query = _build_query(body)
+        of = f"span-examples:{self.account.pk}"
+        query = _build_query(body, of)
         version, is_new, additions = add_matching_spans(
             account=self.account, dataset=dataset, query=query, actor=self.caller.actor
         )
-        return Response(_build_answer(version_out(version), version.dataset_id, is_new, additions))
+        cursor = None if additions.last is None else write_time_cursor(additions.last, of=of)
+        return Response(_build_answer(version_out(version), version.dataset_id, is_new, additions, cursor))
 
     def _find_dataset(self, body: SpanExamplesBody) -> Dataset | str:
         if body.dataset_id is not None and body.dataset_name is None:
@@ -82,9 +86,10 @@ class SpanExamplesView(AccountView):
         return body.dataset_name
 
 
-def _build_query(body: SpanExamplesBody) -> SpanQuery:
+def _build_query(body: SpanExamplesBody, of: str) -> SpanQuery:
     if body.since is not None and body.until is not None and body.until <= body.since:
         raise Invalid(FieldError("/until", "Must be later than `since`."))
+    check_mapping(body.mapping or SpanMapping())
     return SpanQuery(
         body.filter or SpanFilter(),
         body.mapping or SpanMapping(),
@@ -92,10 +97,13 @@ def _build_query(body: SpanExamplesBody) -> SpanQuery:
         body.since,
         body.until,
         body.limit,
+        None if body.cursor is None else read_time_cursor(body.cursor, of=of),
     )
 
 
-def _build_answer(version: VersionOut, dataset_id: uuid.UUID, is_new: bool, additions: SpanAdditions) -> SpansAdded:
+def _build_answer(
+    version: VersionOut, dataset_id: uuid.UUID, is_new: bool, additions: SpanAdditions, cursor: str | None
+) -> SpansAdded:
     return SpansAdded(
         dataset_id=dataset_id,
         version=version,
@@ -108,5 +116,5 @@ def _build_answer(version: VersionOut, dataset_id: uuid.UUID, is_new: bool, addi
             for row in additions.left_out[:SHOWN]
         ],
         n_read=additions.n_read,
-        next_until=additions.next_until,
+        next_cursor=cursor,
     )

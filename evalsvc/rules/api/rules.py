@@ -37,6 +37,7 @@ from evalsvc.rules.bodies import (
     SpanFilter,
     SpanMapping,
 )
+from evalsvc.rules.samples import check_mapping
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rule_spans, list_rules, preview_rule
 
 Body = TypeVar("Body", bound=msgspec.Struct)
@@ -94,6 +95,7 @@ class RulePreviewView(AccountView):
     def post(self, request: Request) -> Response:
         """Show the newest ten spans that a filter matches, with what evaluators would be sent of each, or why not."""
         body = _read(request, PreviewBody)
+        check_mapping(body.mapping or SpanMapping())
         evaluators = None
         if body.evaluators is not None:
             evaluators = services.check_evaluators(self.account, self.caller.admission.epoch, body.evaluators)

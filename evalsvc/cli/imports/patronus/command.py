@@ -17,7 +17,7 @@ from evalsvc.cli.imports.patronus.rowsets import import_datasets
 from evalsvc.cli.imports.patronus.settings import import_annotation_criteria, import_criteria
 from evalsvc.cli.imports.patronus.source import DEFAULT_PATIENCE_SECONDS, OldService
 from evalsvc.cli.imports.patronus.windows import TimeRange, TooDense, read_complete_ranges
-from evalsvc.cli.options import INCOMPLETE, CommandError, Incomplete, report_options, target_options
+from evalsvc.cli.options import INCOMPLETE, TIME, CommandError, Incomplete, report_options, target_options
 from evalsvc.cli.report import Report
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.values import JsonObject
@@ -29,10 +29,8 @@ EARLIEST = "2023-01-01"
 @click.command("patronus")
 @click.option("--from", "old_url", default=DEFAULT_URL, show_default=True, help="Address of the service to read.")
 @click.option("--from-key", "old_key", envvar="PATRONUS_API_KEY", show_envvar=True, help="Key of the account there.")
-@click.option(
-    "--since", default=EARLIEST, show_default=True, type=click.DateTime(), help="Evaluations from then on (UTC)."
-)
-@click.option("--until", default=None, type=click.DateTime(), help="Evaluations before then (UTC); else until now.")
+@click.option("--since", default=EARLIEST, show_default=True, type=TIME, help="Evaluations from then on.")
+@click.option("--until", default=None, type=TIME, help="Evaluations before then; else until now.")
 @click.option(
     "--state", "state", type=click.Path(path_type=Path, dir_okay=False), help="File that says how far it came."
 )
@@ -56,7 +54,7 @@ def import_patronus(
     """
     if not old_key:
         raise CommandError("There is no key for the service to read: pass --from-key, or set PATRONUS_API_KEY.")
-    all_of = TimeRange(since.replace(tzinfo=UTC), until.replace(tzinfo=UTC) if until else datetime.now(UTC))
+    all_of = TimeRange(since, until or datetime.now(UTC))
     if all_of.start >= all_of.end:
         raise CommandError("--since is not before --until: there is nothing between them.")
     source = Transport(old_url, old_key, retries=4)

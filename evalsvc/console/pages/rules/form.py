@@ -80,19 +80,35 @@ def _show_rule(rule: Rule) -> dict[str, str]:
 
 
 def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
-    """Return the form as a body of the API. Raises Invalid for what is no number."""
+    """Return the form as a body of the API. Raises Invalid for what is no number.
+
+    What a rule has and the form shows as it was stays exactly: a rate is shown rounded, and a name may have a comma.
+    """
     texts = {name: text.strip() for name, text in values.items()}
-    conditions = {name: _read_condition(name, texts[name]) for name in FILTERED if texts.get(name)}
-    stored = {} if rule is None else rule.filter
-    cap = _read_number("cap_per_hour", texts.get("cap_per_hour", ""))
+    stored, same = ({}, set[str]()) if rule is None else (rule.filter, _find_untouched(values, rule))
+    touched = [name for name in FILTERED if texts.get(name) and name not in same]
+    conditions = {name: _read_condition(name, texts[name]) for name in touched}
+    rate, evaluators = texts.get("rate", ""), texts.get("evaluators", "")
     return {
         "name": texts.get("name", ""),
-        "filter": {name: value for name, value in stored.items() if name not in FILTERED} | conditions,
-        "evaluators": _read_evaluators(texts.get("evaluators", ""), rule),
-        "sampling": {"rate": _read_rate(texts.get("rate", "")), "by": texts.get("by") or "trace"},
-        # A change to 0 ends the cap; a new rule has none if it is left out.
-        "cap_per_hour": cap or (None if rule is None else 0),
+        "filter": {name: stored[name] for name in stored if name not in FILTERED or name in same} | conditions,
+        "evaluators": rule.evaluators if rule and "evaluators" in same else _read_evaluators(evaluators, rule),
+        "sampling": {
+            "rate": rule.rate if rule and "rate" in same else _read_rate(rate),
+            "by": texts.get("by") or "trace",
+        },
+        "cap_per_hour": _read_number("cap_per_hour", texts.get("cap_per_hour", "")),
     }
+
+
+def _find_untouched(values: Mapping[str, str], rule: Rule) -> set[str]:
+    """Return the fields that were sent as the form has shown them; browsers leave out line breaks of some."""
+    fields = _show_rule(rule).items()
+    return {name for name, shown in fields if _join_lines(name, shown) == _join_lines(name, values.get(name, ""))}
+
+
+def _join_lines(name: str, text: str) -> str:
+    return ("\n" if name == "evaluators" else "").join(text.splitlines()).strip()
 
 
 def _read_condition(name: str, text: str) -> str | list[str]:
@@ -102,8 +118,11 @@ def _read_condition(name: str, text: str) -> str | list[str]:
 
 def _read_evaluators(text: str, rule: Rule | None) -> list[dict[str, Any]]:
     """Return the evaluators of the lines; one that the rule has keeps what the form does not show."""
-    stored = {format_entry(entry): entry for entry in (rule.evaluators if rule else ())}
-    return [stored.get(line) or _read_entry(line) for line in map(str.strip, text.splitlines()) if line]
+    stored: dict[str, list[dict[str, Any]]] = {}
+    for entry in rule.evaluators if rule else ():
+        stored.setdefault(format_entry(entry), []).append(entry)
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    return [stored[line].pop(0) if stored.get(line) else _read_entry(line) for line in lines]
 
 
 def _read_entry(line: str) -> dict[str, str]:
@@ -118,10 +137,10 @@ def _read_rate(text: str) -> float:
         raise Invalid(FieldError("/rate", "Enter a number above 0, up to 1.")) from None
 
 
-def _read_number(name: str, text: str) -> int:
+def _read_number(name: str, text: str) -> int | None:
     if text and not is_bigint(text):
         raise Invalid(FieldError(f"/{name}", "Enter a whole number."))
-    return int(text or 0)
+    return int(text) if text else None
 
 
 def _convert(body: dict[str, Any], kind: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 
 from django.utils.safestring import SafeString
 
@@ -13,7 +12,7 @@ from evalsvc.console.parts.marks import build_json_block, marked_text
 from evalsvc.reports.page.elements import element
 from evalsvc.telemetry.answers import KINDS, STATUSES
 from evalsvc.telemetry.models import LogRecord, Span
-from evalsvc.telemetry.reader import SpanContent, read_span
+from evalsvc.telemetry.reader import SpanContent
 
 FAILED = 2
 MAX_INDENT = 12
@@ -26,6 +25,7 @@ class TraceNode:
     """A span with its children."""
 
     span: Span
+    content: SpanContent
     share: tuple[float, float]
     scores: Sequence[SafeString]
     logs: Sequence[LogRecord]
@@ -59,16 +59,6 @@ class TraceNode:
         code = self.span.status_code
         return STATUSES[code].lower() if 0 <= code < len(STATUSES) else str(code)
 
-    @cached_property
-    def content(self) -> SpanContent:
-        """What the span says went in and came out."""
-        return read_span(
-            self.span.attributes,
-            self.span.events,
-            name=self.span.name,
-            logs=[(log.attributes, log.body) for log in self.logs],
-        )
-
     @property
     def tokens(self) -> tuple[int | None, int | None]:
         """Return the tokens read and written, where the span tells them."""
@@ -87,7 +77,8 @@ class TraceNode:
     @property
     def texts(self) -> list[tuple[str, SafeString]]:
         """Return what went in and came out, where the span tells it."""
-        rows = (("Input", self.content.input), ("Output", self.content.output))
+        contexts = "\n\n".join(self.content.contexts) or None
+        rows = (("Input", self.content.input), ("Contexts", contexts), ("Output", self.content.output))
         return [(title, marked_text(text)) for title, text in rows if text is not None]
 
     @property
@@ -124,7 +115,10 @@ def duration_words(nanoseconds: int) -> str:
 
 
 def build_tree(
-    spans: Sequence[Span], logs: Sequence[LogRecord], scores: Mapping[str, Sequence[SafeString]]
+    spans: Sequence[Span],
+    contents: Sequence[SpanContent],
+    logs: Sequence[LogRecord],
+    scores: Mapping[str, Sequence[SafeString]],
 ) -> list[TraceNode]:
     """Return the root spans with their descendants; each span appears exactly once."""
     begins, ends = _time_range(spans)
@@ -133,9 +127,9 @@ def build_tree(
         logs_by_span.setdefault(log.span_id or "", []).append(log)
     nodes = {
         span.span_id: TraceNode(
-            span, _share(span, begins, ends), scores.get(span.span_id, ()), logs_by_span.get(span.span_id, ())
+            span, content, _share(span, begins, ends), scores.get(span.span_id, ()), logs_by_span.get(span.span_id, ())
         )
-        for span in spans
+        for span, content in zip(spans, contents, strict=True)
     }
     roots: list[TraceNode] = []
     for node in nodes.values():

@@ -20,6 +20,7 @@ from evalsvc.console.parts.forms.fields import read_fields, search_refusal
 from evalsvc.console.parts.marks import build_json_block
 from evalsvc.datasets.selectors import list_datasets
 from evalsvc.rest.problems import Invalid, NotFound, Problem
+from evalsvc.telemetry.contents import read_contents
 from evalsvc.telemetry.filters import SPAN_FIELDS, telemetry_condition
 from evalsvc.telemetry.selectors import get_trace
 from evalsvc.telemetry.traces import search_traces
@@ -79,7 +80,7 @@ def keep_conversation(request: PageRequest, trace_id: str) -> HttpResponse:
         errors = [error.detail for error in problem.errors]
         return _render_trace(request, trace_id, status=problem.row.status, dataset_errors=errors, sent=sent)
     messages.success(request, format_additions(version, additions))
-    return redirect(page_address("console_trace", trace_id))
+    return redirect(page_address("console_trace", trace_id, offset=_read_offset(request)))
 
 
 @require_POST
@@ -92,7 +93,7 @@ def keep_span(request: PageRequest, trace_id: str, span_id: str) -> HttpResponse
             account=visitor.account,
             trace_id=trace_id,
             span_id=span_id,
-            name=sent.get("name", ""),
+            name=sent.get("name", "").strip(),
             actor=visitor.actor,
         )
     except Invalid as problem:
@@ -100,19 +101,24 @@ def keep_span(request: PageRequest, trace_id: str, span_id: str) -> HttpResponse
         return _render_trace(request, trace_id, status=problem.row.status, sent_span=sent, **errors)
     level = messages.WARNING if additions.left_out else messages.SUCCESS
     messages.add_message(request, level, format_span_addition(version, additions))
-    return redirect(f"{page_address('console_trace', trace_id)}#span-{span_id.lower()}")
+    return redirect(f"{page_address('console_trace', trace_id, offset=_read_offset(request))}#span-{span_id.lower()}")
+
+
+def _read_offset(request: PageRequest) -> int | None:
+    """Return the first span of the page; None for the first page."""
+    return int_param(request, "offset", 0, low=0) or None
 
 
 def _render_trace(request: PageRequest, trace_id: str, *, status: int = 200, **errors: object) -> HttpResponse:
-    account, offset = request.visitor.account, int_param(request, "offset", 0, low=0)
+    account, offset = request.visitor.account, _read_offset(request)
     scores = scores_of_trace(account=account, trace_id=trace_id) if "\0" not in trace_id else {}
     try:
-        trace = get_trace(account=account, trace_id=trace_id, limit=MAX_SPANS, offset=offset)
+        trace = get_trace(account=account, trace_id=trace_id, limit=MAX_SPANS, offset=offset or 0)
     except NotFound:
         if not scores:
             raise
         return _render_without_spans(request, trace_id, scores)
-    roots = build_tree(trace.spans, trace.logs, scores)
+    roots = build_tree(trace.spans, read_contents(account.pk, trace.spans), trace.logs, scores)
     span_ids = {span.span_id for span in trace.spans}
     context = {
         "trace": trace,
@@ -122,6 +128,8 @@ def _render_trace(request: PageRequest, trace_id: str, *, status: int = 200, **e
         "logs": [
             (record, build_json_block(record.body)) for record in trace.logs if (record.span_id or "") not in span_ids
         ],
+        "query": f"?offset={offset}" if offset else "",
+        "is_shown": errors.get("span_id") in span_ids,
         "following": address_with(request, offset=trace.next_offset) if trace.next_offset else "",
         "call": ApiCall("GET", f"/v1/traces/{trace.trace_id}"),
         **errors,
