@@ -52,10 +52,20 @@ class RuleTruth(AnswerShape):
     review_id: Annotated[uuid.UUID, Meta(description="The review that has drawn the labelled scores.")]
     drawn_at: Annotated[Moment, Meta(description="When the review drew them.")]
     population: Annotated[int, Meta(description="Scores of the history, in its scope, that the review drew from.")]
-    n_since: Annotated[int, Meta(description="Scores that have come since the draw and are not in the estimate.")]
+    n_since: Annotated[int, Meta(description="Of the scores asked about, those that are newer than the draw.")]
     naive: Annotated[
         float | None, Meta(description="The evaluator's own pass rate of what it has decided, or its mean score.")
     ]
+    # Gates of an earlier release have none of these.
+    looks: Annotated[
+        Looks,
+        Meta(description="`watched`: the interval is valid however often the gate is asked; `one`: at a single look."),
+    ] = "one"
+    share_since: Annotated[
+        float | None, Meta(description="`n_since` as a share of the scores asked about; above 0.5 nothing is decided.")
+    ] = None
+    first_at: Annotated[Moment | None, Meta(description="When the oldest score of `population` came.")] = None
+    last_at: Annotated[Moment | None, Meta(description="When the newest score of `population` came.")] = None
 
 
 class RuleResult(AnswerShape, kw_only=True):

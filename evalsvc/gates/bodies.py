@@ -51,7 +51,8 @@ class GateHistory(Struct, forbid_unknown_fields=True):
 class GateRule(Struct, forbid_unknown_fields=True):
     """One of `not_worse_by` and `better_by`, against the baseline, or `at_least` and `at_most`, maybe of a quantile.
 
-    `value_range` is between which numbers the scores lie, for the mean of a metric that declares no range.
+    `value_range` is between which numbers the scores lie, for the mean of a metric that declares no range. `looks` is
+    for rules on `truth`.
     """
 
     metric: Name
@@ -61,6 +62,13 @@ class GateRule(Struct, forbid_unknown_fields=True):
     at_most: Number | None = None
     quantile: Annotated[float, Meta(gt=0, lt=1)] | None = None
     value_range: Annotated[list[Number], Meta(min_length=2, max_length=2)] | None = None
+    looks: Annotated[
+        Looks | None,
+        Meta(
+            description="Of a rule on `truth`. `watched`, the default: it may be asked again while labels come in."
+            " `one`: at a single look, chosen beforehand."
+        ),
+    ] = None
 
     @property
     def kinds(self) -> list[str]:

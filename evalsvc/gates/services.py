@@ -163,6 +163,8 @@ def _rule_errors(rule: GateRule, pointer: str, body: GateBody) -> list[FieldErro
         return [FieldError(f"{pointer}/value_range", "It is for a rule on a mean; a quantile needs no range.")]
     if rule.value_range is not None and not rule.value_range[0] < rule.value_range[1]:
         return [FieldError(f"{pointer}/value_range", "The first number must be the smaller one.")]
+    if rule.looks is not None and rule.metric != TRUTH:
+        return [FieldError(f"{pointer}/looks", "Only rules on `truth` of a history have it; give `looks` of the gate.")]
     if rule.is_paired and body.baseline is None and body.history is None:
         return [FieldError(f"{pointer}/{kinds[0]}", "It compares with a `baseline`, and none is given.")]
     return []
@@ -187,7 +189,10 @@ def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
 
 def _build_history_rule(history: HistorySubject, rule: GateRule, pointer: str) -> WeighedRule | TruthRule:
     if rule.metric == TRUTH and history.draw is not None:
-        resolve_rule_range(rule, history.draw.limits, pointer)
+        limits = resolve_rule_range(rule, history.draw.limits, pointer)
+        if limits is None and rule.looks != "one":
+            detail = "Labels without a range cannot be watched; send `one`, and ask once."
+            raise Invalid(FieldError(f"{pointer}/looks", detail))
         return TruthRule(rule, history.draw)
     scores, declared, binary = history.read(rule.metric)
     weighed = WeighedRule(rule, scores, resolve_rule_range(rule, declared, pointer), binary, True)

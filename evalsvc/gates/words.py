@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from evalsvc.digits import digits_text
-from evalsvc.gates.answers import GateOut, RuleResult
+from evalsvc.gates.answers import GateOut, RuleResult, RuleTruth
+from evalsvc.gates.bodies import Looks
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
-from evalsvc.stats.truth.answer import TOO_FEW
+from evalsvc.stats.basics.words import ONE_LOOK, WATCHED
 
 VERDICTS = {"pass": "Pass", "fail": "Fail", "undecided": "Undecided"}
 REASONS = {
@@ -17,7 +19,8 @@ REASONS = {
     " `value_range`, or ask for a quantile",
     "one_cluster": "all examples are of one cluster",
     "much_undecided": "a tenth of the examples or more are undecided",
-    "too_few_labels": "an interval needs 20 labels",
+    "too_few_labels": "an estimate needs at least 20 labels",
+    "old_draw": "more than half of the scores are newer than the draw. Draw again, and label these items",
     "non_response": "more than a tenth of the items given out were passed over",
     "no_interval": "all labels are equal, and they have no range",
 }
@@ -70,7 +73,19 @@ def gate_reason(
 
 def ends_words(rule: RuleResult) -> str:
     """Return how sure the ends of its interval are."""
-    return f"each end errs at most {100 * (1 - rule.level_of_ends):.3g} %, both {100 * (1 - rule.interval_level):.3g} %"
+    looks = {"watched": ", at all looks together", "one": ", at a single look"}[rule.truth.looks] if rule.truth else ""
+    ends, both = (100 * (1 - level) for level in (rule.level_of_ends, rule.interval_level))
+    return f"each end errs at most {ends:.3g} %, both {both:.3g} %{looks}"
+
+
+def list_looks(gate: GateOut) -> list[Looks]:
+    """Return the `looks` of its rules; rules on `truth` have their own."""
+    return list(dict.fromkeys(gate.looks if rule.truth is None else rule.truth.looks for rule in gate.rules))
+
+
+def looks_words(gate: GateOut) -> str:
+    """Return how often its rules may be asked."""
+    return " and ".join(ONE_LOOK if looks == "one" else WATCHED for looks in list_looks(gate))
 
 
 def interval_words(rule: RuleResult) -> str:
@@ -83,7 +98,22 @@ def interval_words(rule: RuleResult) -> str:
 def rows_words(rule: RuleResult) -> str:
     """Return the examples that it rests on; gates of an earlier release have no `rows`."""
     rows = describe_rows(rule.rows or IntervalRows(rule.n, n_missing=rule.n_missing), _noun(rule))
-    return rows if rule.truth is None else f"{rows} of {rule.truth.population} scores"
+    return rows if rule.truth is None else f"{rows} of {_population_words(rule.truth)}"
+
+
+def _population_words(truth: RuleTruth) -> str:
+    """Return the scores that labels are of, and how many are newer than their draw."""
+    days = "" if truth.first_at is None or truth.last_at is None else _days_words(truth.first_at, truth.last_at)
+    words = f"{truth.population} scores{days}, drawn on {truth.drawn_at:%Y-%m-%d}"
+    if not truth.n_since:
+        return words
+    share = "" if truth.share_since is None else f" ({100 * truth.share_since:.2g} %)"
+    return f"{words}; {truth.n_since} newer scores{share} are not covered"
+
+
+def _days_words(first: datetime, last: datetime) -> str:
+    days = dict.fromkeys(moment.strftime("%Y-%m-%d") for moment in (first, last))
+    return f" of {' to '.join(days)}"
 
 
 def _noun(rule: RuleResult) -> str:
@@ -102,7 +132,6 @@ def _outcome(rule: RuleResult) -> str:
     if rule.outcome == "fail":
         return "It does not hold."
     if rule.reason in REASONS:
-        missing = f", and {rule.about_n_more} are missing" if rule.reason == TOO_FEW else ""
-        return f"Nothing is shown: {REASONS[rule.reason]}{missing}."
+        return f"Nothing is shown: {REASONS[rule.reason]}."
     n_more = rule.about_n_more
     return "The limit lies within." + (f" About {n_more} more {_noun(rule)} would settle it." if n_more else "")

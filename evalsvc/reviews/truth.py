@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
@@ -22,10 +24,10 @@ from evalsvc.evaluations.models import Evaluation, HistoryScore
 from evalsvc.evaluations.wire.interval_request import first_id
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.findings import MOST_UNANSWERED
-from evalsvc.reviews.models import Review, ReviewItem
+from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
 from evalsvc.reviews.questions import Question, Type, combine_values, parse_answer_value, parse_questions
 from evalsvc.reviews.sampling.draws import POISSON
-from evalsvc.reviews.sampling.frame import MAX_FRAME, find_logs, read_frame
+from evalsvc.reviews.sampling.frame import MAX_FRAME, find_logs, read_earlier_frame
 from evalsvc.reviews.selectors import list_answers, reviews_asking
 from evalsvc.reviews.services import find_criteria
 from evalsvc.stats.formulas.finite import Ends
@@ -36,7 +38,10 @@ N_REQUESTS = 10
 MOST_REVIEWS, MOST_SLICES = 5, 20
 TAGS = "tags."
 NON_RESPONSE = "non_response"
-FRAME_CHANGED, SCORES_SHOWN = "frame_changed", "scores_shown"
+FRAME_CHANGED, SCORES_SHOWN, OLD_DRAW = "frame_changed", "scores_shown", "old_draw"
+MOST_SINCE = 0.5
+"""A draw is old if a larger share of the scores has come since."""
+CHUNK = 10_000
 REMEDY = (
     'Create a review of these evaluations with `sample` {"method": "random", "n": 200} that asks this criteria, and'
     " let people answer it."
@@ -45,12 +50,15 @@ REMEDY = (
 
 @dataclass(frozen=True, slots=True)
 class HistoryTruth:
-    """A truth interval, the draw that it rests on, and how many scores of the history have come since."""
+    """A truth interval, the draw that it rests on, and how many scores of the window have come since."""
 
     criteria: AnnotationCriteria
     review: Review
     estimate: TruthEstimate
     n_since: int
+    share_since: float
+    first_at: datetime | None
+    last_at: datetime | None
     warnings: Sequence[str]
     disagreements: Sequence[DrawnScore] = ()
 
@@ -71,23 +79,40 @@ class DrawnScore(NamedTuple):
     passed: bool | None
     app: str | None
     revision: int | None
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledDraw:
     """The scores of a history that a review drew from, by log, and the labels of some, in the order of the draw.
 
-    `unanswered` are the logs of items that were passed over.
+    `answered` are the logs with a label in the order of their answers, `unanswered` those of items that were passed
+    over. Of the `n_window` scores that the question is about, `n_since` are newer than the draw. `n_items` are the
+    drawn ones that are still there.
     """
 
     criteria: AnnotationCriteria
     review: Review
     scores: Mapping[object, DrawnScore]
     labels: Mapping[object, bool | float]
+    answered: Sequence[object]
     unanswered: Collection[object]
+    n_items: int
     n_since: int
+    n_window: int
     n_left_out: int
     has_changed: bool
+    _estimates: dict[tuple[float, float | None], HistoryTruth] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def share_since(self) -> float:
+        """The share of the scores that are newer than the draw."""
+        return self.n_since / self.n_window if self.n_window else 0.0
+
+    @property
+    def is_old(self) -> bool:
+        """Whether most of the scores are newer than the draw."""
+        return self.share_since > MOST_SINCE
 
     @property
     def limits(self) -> Ends | None:
@@ -95,11 +120,25 @@ class LabelledDraw:
         return _limits(_get_question(self.review, self.criteria))
 
     def estimate(self, level: float, width: float | None = None) -> HistoryTruth:
-        """Estimate what people would say of the scores."""
-        estimate = _estimate(self, _get_question(self.review, self.criteria), level, width)
-        warnings = [FRAME_CHANGED] if self.has_changed else []
-        warnings += [SCORES_SHOWN] if self.review.show_scores else []
-        return HistoryTruth(self.criteria, self.review, estimate, self.n_since, warnings, self.list_disagreements())
+        """Estimate what people would say of the scores; the same question is computed once."""
+        if (level, width) not in self._estimates:
+            self._estimates[level, width] = self._compute(level, width)
+        return self._estimates[level, width]
+
+    def _compute(self, level: float, width: float | None) -> HistoryTruth:
+        moments = [row.created_at for row in self.scores.values()]
+        reasons = {FRAME_CHANGED: self.has_changed, SCORES_SHOWN: self.review.show_scores, OLD_DRAW: self.is_old}
+        return HistoryTruth(
+            self.criteria,
+            self.review,
+            _estimate(self, _get_question(self.review, self.criteria), level, width),
+            self.n_since,
+            self.share_since,
+            min(moments, default=None),
+            max(moments, default=None),
+            [name for name, applies in reasons.items() if applies],
+            self.list_disagreements(),
+        )
 
     def list_disagreements(self) -> list[DrawnScore]:
         """Return the decided scores with the other label, pass or fail, in the order of the draw."""
@@ -124,7 +163,8 @@ class LabelledDraw:
     def _narrow(self, logs: Collection[object]) -> LabelledDraw:
         scores = {log: row for log, row in self.scores.items() if log in logs}
         labels = {log: label for log, label in self.labels.items() if log in logs}
-        return replace(self, scores=scores, labels=labels, unanswered=[log for log in self.unanswered if log in logs])
+        answered, unanswered = ([log for log in row if log in logs] for row in (self.answered, self.unanswered))
+        return replace(self, scores=scores, labels=labels, answered=answered, unanswered=unanswered)
 
 
 def find_labelled_draw(
@@ -206,80 +246,119 @@ def _find_draw(
     reviews: Sequence[Review],
     pointer: str,
 ) -> LabelledDraw:
-    """Return the newest draw of all these scores that has labels enough, or else the newest."""
+    """Return the newest draw of all these scores that has labels enough, or else the newest; emptied ones are none."""
     rows = list_history(account=account, evaluator_id=pair[0], profile_name=pair[1], window=window)
-    rows = rows.exclude(source=HistoryScore.Source.EXPERIMENT)
-    values = rows.values_list("source_id", "score", "passed", "app", "revision")
-    scores = [DrawnScore(*row) for row in values[: MAX_FRAME + 1]]
-    if len(scores) > MAX_FRAME:
-        raise Invalid(
-            FieldError(f"{pointer}/truth", f"The history has more than {MAX_FRAME:,} scores; narrow it by `since`.")
-        )
+    history = _WindowScores(account, rows.exclude(source=HistoryScore.Source.EXPERIMENT), window.get("most"))
     first, shortfall = None, ""
     for review in reviews:
-        labelled = _read_draw(account, review, criteria, scores, window.get("most"))
-        if labelled.n_left_out or not labelled.scores:
-            n = len(labelled.scores)
-            shortfall = shortfall or f"{n} of the {n + labelled.n_left_out} scores of this history before it."
+        labelled = _read_draw(account, review, criteria, history)
+        if labelled.n_left_out or not labelled.n_items:
+            shortfall = shortfall or _describe_shortfall(labelled)
             continue
         if len(labelled.labels) >= LEAST_LABELS:
             return labelled
         first = first or labelled
     if first is None:
-        detail = f"The newest random draw was of {shortfall} Ask with a `scope` or `since` that it covers. Or: {REMEDY}"
-        raise Invalid(FieldError(f"{pointer}/truth", detail))
+        raise Invalid(FieldError(f"{pointer}/truth", f"{shortfall} {REMEDY}"))
     return first
 
 
-def _read_draw(
-    account: Account,
-    review: Review,
-    criteria: AnnotationCriteria,
-    history: Sequence[DrawnScore],
-    most: int | None,
-) -> LabelledDraw:
+def _describe_shortfall(labelled: LabelledDraw) -> str:
+    n, n_all = len(labelled.scores), len(labelled.scores) + labelled.n_left_out
+    if not labelled.n_left_out:
+        return "Of the newest random draw no item is left among the scores of this history."
+    before = f"{n:,} of the {n_all:,} scores" if n_all <= MAX_FRAME else f"at most {MAX_FRAME:,} of the scores"
+    return (
+        f"The newest random draw was of {before} of this history before it. Ask with a `scope` or `since` that it"
+        " covers. Or:"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _WindowScores:
+    """The scores of a history in a window, newest first; of `most` only the newest so many."""
+
+    account: Account
+    rows: QuerySet[HistoryScore]
+    most: int | None
+
+    def count_since(self, end: int) -> tuple[int, int]:
+        """Return how many scores have the id `end` or a later one, and how many there are."""
+        is_newer = Q(source_id__gte=end)
+        counts = self.rows[: self.most].aggregate(since=Count("source_id", filter=is_newer), window=Count("source_id"))
+        return counts["since"], counts["window"]
+
+    def read_before(self, end: int) -> dict[object, DrawnScore]:
+        """Return the newest score of each log below an id, newest first; it ends with more than MAX_FRAME of them.
+
+        Read in chunks: of a history of a million scores no more is in memory than a draw can be of.
+        """
+        log = Evaluation.objects.filter(account=self.account, captured=True, id=OuterRef("source_id")).values("log_id")
+        columns = ("id", "log", "source_id", "score", "passed", "app", "revision", "created_at")
+        rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1])).values_list(*columns)
+        scores, n_left = dict[object, DrawnScore](), self.most
+        after = Q()
+        while len(scores) <= MAX_FRAME and n_left != 0:
+            limit = CHUNK if n_left is None else min(CHUNK, n_left)
+            chunk = list(rows.filter(after)[:limit])
+            for row in chunk:
+                scores.setdefault(row[1] or row[2], DrawnScore(*row[2:]))
+            if len(chunk) < limit:
+                break
+            after = Q(id__lt=chunk[-1][0])
+            n_left = None if n_left is None else n_left - limit
+        return scores
+
+
+def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, history: _WindowScores) -> LabelledDraw:
     items = list(ReviewItem.objects.filter(account=account, review=review).order_by("position"))
     # A score that came while the review was made may have been drawn.
     end = max([first_id(review.created_at), *(item.subject_id + 1 for item in items)])
-    before = [row for row in history if row.id < end][:most]
-    frame = read_frame(account=account, source=review.source, before=end)
-    drawn_from = [candidate.subject_id for candidate in frame.candidates]
-    logs = find_logs(account, {*drawn_from, *(row.id for row in before)})
-    frame_logs = {logs[id] for id in drawn_from if id in logs}
-    scores: dict[object, DrawnScore] = {}
-    for row in before:
-        # Newest first: the last score of a log is its score.
-        scores.setdefault(logs.get(row.id, row.id), row)
+    frame = read_earlier_frame(account=account, source=review.source, before=end)
+    logs, frame_logs = find_logs(account, [item.subject_id for item in items]), set(frame.logs)
+    scores = history.read_before(end)
     covered = {log: row for log, row in scores.items() if log in frame_logs}
     values = _read_labels(account, review, criteria)
     places = [(logs.get(item.subject_id), values.get(item.pk)) for item in items]
     places = [(log, value) for log, value in places if log in covered]
     n_begun = max((i + 1 for i, (_, value) in enumerate(places) if value is not None), default=0)
-    labels = {log: value for log, value in places if value is not None}
+    labels = {log: value.label for log, value in places if value is not None}
+    moments = {log: value.answered_at for log, value in places if value is not None}
+    n_since, n_window = history.count_since(end)
     return LabelledDraw(
         criteria,
         review,
         covered,
         labels,
+        sorted(moments, key=lambda log: moments[log]),
         [log for log, value in places[:n_begun] if value is None],
-        n_since=sum(row.id >= end for row in history),
+        n_items=len(places),
+        n_since=n_since,
+        n_window=n_window,
         n_left_out=len(scores) - len(covered),
         has_changed=frame.digest != review.sample["frame_sha256"],
     )
 
 
-def _read_labels(account: Account, review: Review, criteria: AnnotationCriteria) -> dict[int, bool | float]:
+class _ItemLabel(NamedTuple):
+    label: bool | float
+    answered_at: datetime
+
+
+def _read_labels(account: Account, review: Review, criteria: AnnotationCriteria) -> dict[int, _ItemLabel]:
     """Return what people say of each item, by its id; several answers are combined as in the item's label."""
     question = _get_question(review, criteria)
-    answers: dict[int, list[dict[str, object]]] = {}
+    answers: dict[int, list[ReviewAnswer]] = {}
     for row in list_answers(account=account, review=review):
-        answers.setdefault(row.item_id, []).append((row.said or {})[str(question.id)])
-    labels: dict[int, bool | float] = {}
+        answers.setdefault(row.item_id, []).append(row)
+    labels: dict[int, _ItemLabel] = {}
     for item, given in answers.items():
-        value = combine_values(question, [parse_answer_value(question, answer) for answer in given])
+        said = [(row.said or {})[str(question.id)] for row in given]
+        value = combine_values(question, [parse_answer_value(question, answer) for answer in said])
         label = value.passed if question.annotation_type == Type.BINARY else value.score
+        moments = [row.answered_at for row in given if row.answered_at is not None]
         if label is not None:
-            labels[item] = label
+            labels[item] = _ItemLabel(label, max(moments))
     return labels
 
 
@@ -288,8 +367,9 @@ def _get_question(review: Review, criteria: AnnotationCriteria) -> Question:
 
 
 def _estimate(labelled: LabelledDraw, question: Question, level: float, width: float | None) -> TruthEstimate:
-    rows = [labelled.scores[log] for log in labelled.labels]
-    labels = [*labelled.labels.values()]
+    # In the order of the answers: what is added later changes nothing of what a watched interval has seen before.
+    rows = [labelled.scores[log] for log in labelled.answered]
+    labels = [labelled.labels[log] for log in labelled.answered]
     scores = np.array([row.score for row in labelled.scores.values()])
     n_unanswered = len(labelled.unanswered)
     n_handed_out = len(labels) + n_unanswered

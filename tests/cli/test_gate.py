@@ -181,7 +181,18 @@ def test_what_people_would_say_decides(shell: dict[str, str], alice: Caller) -> 
     missing = invoke(*line, "truth >= 0.5", env=shell)
     answer_items(alice, review, criteria, ["pass", "pass", "fail", "pass"] * 15)
 
-    assert (missing.exit_code, "20 labels, and 20 are missing" in missing.stdout) == (2, True), missing.output
+    assert (missing.exit_code, "needs at least 20 labels." in missing.stdout) == (2, True), missing.output
     assert [invoke(*line, f"truth >= {limit}", env=shell).exit_code for limit in (0.5, 0.75, 0.95)] == [0, 2, 1]
+    # The fixed-sample interval is narrower than that for all looks together.
+    looks = [
+        invoke(*line, f"truth >= 0.6{looks}", env=shell).exit_code for looks in ("", " looks watched", " looks one")
+    ]
+    assert looks == [2, 2, 0]
+    assert invoke(*line, "truth >= 0.6 looks twice", env=shell).exit_code == 3
+    send_scores(alice, judged(61))
+    old = invoke(*line, "truth >= 0.5", env=shell)
+    assert (old.exit_code, "61 newer scores (50 %) are not covered" in old.stdout) == (2, True), old.output
+    shown = invoke("history", "external:judge", "--truth", criteria["name"], env=shell)
+    assert "61 newer scores (50 %) are not covered" in shown.stdout
     assert invoke(*line[:3], "--rule", "truth >= 0.5", env=shell).exit_code == 3
     assert invoke("gate", "--candidate", "x", "--truth", "y", "--rule", "truth >= 0.5", env=shell).exit_code == 3

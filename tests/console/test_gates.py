@@ -14,6 +14,7 @@ from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.main import command_line
 from evalsvc.console.parts.numbers import Number
 from tests.admin.conftest import HOSTILE, key_of
+from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
 from tests.console.conftest import Visitor
@@ -22,6 +23,7 @@ from tests.console.trail import audit_of
 from tests.evaluations.deleting import evaluate
 from tests.factories import make_dataset, make_experiment, ok
 from tests.gates.shapes import answers, ask, finished
+from tests.reviews.draws import answer_items, drawn, judged, send_scores
 
 
 def decided(caller: Caller, **more: Any) -> dict[str, Any]:
@@ -173,6 +175,27 @@ def test_one_is_asked_about_what_was_captured(alice: Caller, editor: Visitor) ->
     assert (gate["history"]["n"], gate["history"]["scope"], gate["name"]) == (3, {"app": "shop"}, "traffic")
     assert "it does not support the app." in editor.text(f"gates/{gate['id']}")
     assert audit_of(alice.account)[0] == ("gate.decided", f"user:{editor.user.pk}")
+
+
+@pytest.mark.parametrize(("looks", "suffix"), [("watched", ""), ("one", " looks one")])
+def test_one_is_asked_about_what_people_would_say(alice: Caller, editor: Visitor, looks: str, suffix: str) -> None:
+    """All labels pass; 10 of 50 scores are newer than the draw."""
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 40), criteria, ["pass"] * 40)
+    send_scores(alice, judged(10))
+    sent = {"evaluator": "external:judge", "rule_metric": "truth", "truth": criteria["id"], "looks": looks}
+    editor.post("gates/new", **sent, kind="at_least", limit="0.5")
+
+    (gate,) = ok(alice.get("/v1/gates"))["gates"]
+    assert gate["outcome"] == "pass"
+    page = editor.text(f"gates/{gate['id']}")
+    assert "40 labels of 40 scores" in page and "10 newer scores (20 %) are not covered" in page
+    assert ("at all looks together" in page, "at a single look" in page) == (looks == "watched", looks == "one")
+    assert ("as often as one likes while answers come" in page) is (looks == "watched")
+    words = shlex.split(copied(page, "evalsvc").replace("\\\n", " "))
+    assert words[words.index("--rule") + 1] == f"truth at_least 0.5{suffix}"
+    assert asked_again(alice, page)["rules"][0]["truth"]["looks"] == looks
 
 
 def test_one_is_asked_about_two_configs_and_refused_at_its_field(alice: Caller, editor: Visitor) -> None:

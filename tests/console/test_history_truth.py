@@ -38,6 +38,17 @@ def test_it_says_what_is_missing(alice: Caller, reader: Visitor) -> None:
     assert "15 more labels needed" in read_truth_block(reader, criteria)
 
 
+def test_it_says_how_old_the_draw_is(alice: Caller, reader: Visitor) -> None:
+    send_scores(alice, judged(30))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 30)
+    send_scores(alice, judged(10))
+    assert "10 newer scores (25 %) are not covered" in read_truth_block(reader, criteria)
+    send_scores(alice, judged(30))
+    page = read_truth_block(reader, criteria)
+    assert "40 newer scores (57 %) are not covered" in page and "Create a new review" in page
+
+
 def test_agreement_is_shown_by_slice_with_its_disagreements(alice: Caller, reader: Visitor) -> None:
     """People pass everything: the evaluator fails 12 of 60 scores, and they differ on these."""
     send_scores(alice, judged(60))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalsvc.client.results.history import History
+from evalsvc.stats.truth.adjusted import running_interval
 from evalsvc.stats.truth.answer import estimate_share_of_truth
 from tests.annotations.shapes import label, new_criteria
 from tests.conftest import Caller
@@ -67,6 +69,7 @@ def test_the_draw_is_random_and_of_this_history(alice: Caller) -> None:
 
     found = truth(alice, criteria)
     assert (found["n"], found["population"], found["n_since"]) == (60, 60, 10)
+    assert (found["share_since"], found["warnings"]) == (pytest.approx(1 / 7), [])
     assert found["this_set"] == {"lower": 1.0, "upper": 1.0}
 
 
@@ -142,6 +145,96 @@ def test_a_frame_that_has_changed_is_mentioned(alice: Caller) -> None:
 
     found = truth(alice, criteria)
     assert (found["population"], found["warnings"]) == (39, ["frame_changed"])
+
+
+def test_most_scores_since_make_a_draw_old(alice: Caller) -> None:
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 30)
+    send_scores(alice, judged(60))
+
+    found = truth(alice, criteria)
+    assert (found["n_since"], found["share_since"], found["warnings"]) == (60, 0.6, ["old_draw"])
+    assert found["first_at"] < found["last_at"] < found["drawn_at"]
+    # Of the newest 50 as well: the draw is of 40 before it.
+    newest = truth(alice, criteria, **{"since.scores": 50})
+    assert (newest["population"], newest["n_since"], newest["share_since"]) == (40, 50, 1.0)
+    read = History.read(ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))).truth
+    assert str(read).endswith("labels saved; 60 newer scores (60 %) are not covered")
+
+
+def test_a_large_history_has_a_truth(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More scores than can be drawn from: those before the draw are read in chunks, and the newer ones counted."""
+    monkeypatch.setattr("evalsvc.reviews.sampling.frame.MAX_FRAME", 45)
+    monkeypatch.setattr("evalsvc.reviews.truth.MAX_FRAME", 45)
+    monkeypatch.setattr("evalsvc.reviews.truth.CHUNK", 7)
+    send_scores(alice, judged(45))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 45), criteria, ["pass"] * 45)
+    send_scores(alice, judged(30))
+
+    found = truth(alice, criteria)
+    assert (found["n"], found["population"], found["n_since"], found["naive"]) == (45, 45, 30, 0.8)
+    newest = truth(alice, criteria, **{"since.scores": 20})
+    assert (newest["n"], newest["population"], newest["n_since"]) == (20, 20, 20)
+
+
+def test_a_draw_of_a_part_of_a_large_history_is_refused(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalsvc.reviews.truth.MAX_FRAME", 45)
+    send_scores(alice, judged(30))
+    send_scores(alice, judged(40), app="other")
+    criteria = new_criteria(alice)
+    other = {"filters": [*EVALUATIONS["evaluations"]["filters"], {"field": "app", "value": "other"}]}
+    answer_items(alice, new_review(alice, {"evaluations": other}, criteria), criteria, ["pass"] * 40)
+
+    assert "at most 45 of the scores" in refuse(alice, criteria)
+    newest = truth(alice, criteria, **{"since.scores": 40})
+    assert (newest["n"], newest["population"]) == (40, 40)
+
+
+def test_an_emptied_draw_is_skipped(alice: Caller) -> None:
+    """All that was drawn has been deleted: a new draw may be made, and has its say from the first label."""
+    send_scores(alice, judged(20))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 20), criteria, ["pass"] * 20)
+    rows = alice.post("/v1/evaluations/search", {"filters": EVALUATIONS["evaluations"]["filters"], "limit": 50}).json()
+    for row in rows["evaluations"]:
+        assert alice.call("DELETE", f"/v1/evaluations/{row['id']}").status_code in (200, 204)
+    send_scores(alice, judged(30))
+
+    assert "no item is left" in refuse(alice, criteria) and '"random"' in refuse(alice, criteria)
+    review = drawn(alice, criteria, 30)
+    assert (truth(alice, criteria)["review_id"], truth(alice, criteria)["n"]) == (review["id"], 0)
+    answer_items(alice, review, criteria, ["pass"] * 25)
+    assert (truth(alice, criteria)["n"], truth(alice, criteria)["population"]) == (25, 30)
+
+
+def test_a_draw_without_its_items_is_skipped(alice: Caller) -> None:
+    """The drawn ones are gone, others that they were drawn from are not: nothing of it can be labelled."""
+    send_scores(alice, judged(30))
+    criteria = new_criteria(alice)
+    older = drawn(alice, criteria, 30)
+    answer_items(alice, older, criteria, ["pass"] * 25)
+    newer = drawn(alice, criteria, 3)
+    for item in ok(alice.get(f"/v1/reviews/{newer['id']}/items"))["items"]:
+        assert alice.call("DELETE", f"/v1/evaluations/{item['evaluation_id']}").status_code in (200, 204)
+
+    assert truth(alice, criteria)["review_id"] == older["id"]
+    assert "no item is left" in refuse(alice, criteria, truth_draw=newer["id"])
+
+
+def test_labels_are_watched_in_the_order_of_their_answers(alice: Caller) -> None:
+    """What comes later changes nothing of what was seen before: the second half of the draw is answered first."""
+    send_scores(alice, [True] * 40)
+    criteria = new_criteria(alice)
+    review = drawn(alice, criteria, 40)
+    answer_items(alice, review, criteria, ["fail"] * 20, skip=20)
+    answer_items(alice, review, criteria, ["pass"] * 20)
+
+    labels = np.repeat([0.0, 1.0], 20)
+    wanted = running_interval(labels, np.ones(40), np.ones(40), level=0.95, limits=(0.0, 1.0))
+    assert truth(alice, criteria)["running"] == {"lower": wanted[0], "upper": wanted[1]}
+    assert wanted != running_interval(labels[::-1], np.ones(40), np.ones(40), level=0.95, limits=(0.0, 1.0))
 
 
 def test_items_that_are_passed_over_leave_no_estimate(alice: Caller) -> None:

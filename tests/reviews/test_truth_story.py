@@ -121,16 +121,16 @@ def test_from_scores_to_truth_a_gate_and_an_alarm(
     assert f"[{number_text(truth['lower'])}, {number_text(truth['upper'])}]" in page
     assert "200 labels of 10000 scores" in page
 
-    # A gate is about this interval.
+    # A gate that is asked once is about this interval.
     history = {"evaluator": "external:judge", "truth": criteria["name"]}
     for limit, outcome, status in (
         (truth["lower"] - 0.01, "pass", 0),
         (truth["estimate"], "undecided", 2),
         (truth["upper"] + 0.01, "fail", 1),
     ):
-        gate = client.gates.create([{"metric": "truth", "at_least": limit}], history=history)
+        gate = client.gates.create([{"metric": "truth", "at_least": limit, "looks": "one"}], history=history)
         assert (gate.outcome, gate.rules[0].lower, gate.rules[0].upper) == (outcome, truth["lower"], truth["upper"])
-        rule = f"truth >= {limit!r}"
+        rule = f"truth >= {limit!r} looks one"
         done = invoke("gate", "--history", "external:judge", "--truth", criteria["name"], "--rule", rule, env=shell)
         assert done.exit_code == status, done.output
     assert "from 200 labels of 10000 scores" in reader.text(f"gates/{gate.id}")

@@ -12,17 +12,21 @@ from evalsvc.cli.options import CommandError
 
 KINDS = {"not_worse_by": "not_worse_by", "better_by": "better_by", "at_least": "at_least", "at_most": "at_most"}
 SIGNS = {">=": "at_least", "<=": "at_most"}
-HOW = "write METRIC not_worse_by|better_by|at_least|at_most NUMBER [within LOW to HIGH], such as 'accuracy >= 0.8'"
+HOW = (
+    "write METRIC not_worse_by|better_by|at_least|at_most NUMBER [within LOW to HIGH] [looks one|watched], such as"
+    " 'accuracy >= 0.8'"
+)
 _rule = re.compile(
     r"(?P<metric>.+?)(?:\s+p(?P<percent>\d+(?:\.\d+)?))?\s+(?P<kind>[a-z_]+|[<>]=)\s+(?P<limit>\S+)"
-    r"(?:\s+within\s+(?P<low>\S+)\s+to\s+(?P<high>\S+))?"
+    r"(?:\s+within\s+(?P<low>\S+)\s+to\s+(?P<high>\S+))?(?:\s+looks\s+(?P<looks>one|watched))?"
 )
 
 
 def read_rule_text(text: str) -> dict[str, Any]:
     """Return a rule of `POST /v1/gates`.
 
-    `p95` before its kind makes it one about that quantile; `within 0 to 5` gives the range of the scores.
+    `p95` before its kind makes it one about that quantile; `within 0 to 5` gives the range of the scores, and `looks
+    one` makes a rule on `truth` one for a single look.
     """
     match = _rule.fullmatch(text.strip())
     kind = (KINDS | SIGNS).get(match["kind"]) if match else None
@@ -31,6 +35,8 @@ def read_rule_text(text: str) -> dict[str, Any]:
     rule: dict[str, Any] = {"metric": match["metric"].strip(), kind: _read_number(text, match["limit"])}
     if match["low"]:
         rule["value_range"] = [_read_number(text, match["low"]), _read_number(text, match["high"])]
+    if match["looks"]:
+        rule["looks"] = match["looks"]
     if match["percent"]:
         rule["quantile"] = float(match["percent"]) / 100
     return rule

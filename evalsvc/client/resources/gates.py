@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from evalsvc.client.results.history import describe_newer
 from evalsvc.client.service.transport import Transport
 from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
@@ -49,7 +50,9 @@ class RuleRecord(ServiceObject):
         estimate = "?" if self.estimate is None else f"{self.estimate:.3g}{ends}, n = {self.n}{clusters}"
         n_more = self.about_n_more
         needed = f"; about {n_more} more {noun} would settle it" if n_more else ""
-        return f"{self.outcome}: {self.metric} {self.kind} {self.limit:g}: {estimate}{needed}"
+        newer = "" if self.truth is None else describe_newer(self.truth["n_since"], self.truth.get("share_since"))
+        old = "; draw again" if self.reason == "old_draw" else ""
+        return f"{self.outcome}: {self.metric} {self.kind} {self.limit:g}: {estimate}{needed}{newer}{old}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +144,8 @@ class GatesApi:
         `candidate` and `baseline` are results of `eval`, IDs of experiments with one config, or `{"experiment_id",
         "config"}`. A rule is `{"metric": "accuracy", "not_worse_by": 0.02}`, or has `better_by`, `at_least` or
         `at_most`, and `value_range` where the metric declares none. With `"truth"`, annotation criteria, in the
-        `history`, a rule on the metric `truth` is about what people would say. `options` are `level`, `looks`,
+        `history`, a rule on the metric `truth` is about what people would say, however often you ask while labels come
+        in; with `"looks": "one"`, at a single look. `options` are `level`, `looks`,
         `covers`, `cluster_by`, `name` and others of the API.
         """
         body = {"rules": to_json(list(rules)), **to_json_object(options)}

@@ -21,7 +21,7 @@ SHOWN = 20
 
 TRUTH_FIELDS = (
     *("estimate", "lower", "upper", "naive", "n", "population", "n_more", "labels_saved", "n_for_width"),
-    *("review_id", "reason"),
+    *("n_since", "review_id", "reason"),
 )
 
 
@@ -92,6 +92,7 @@ class Truth:
     `lower` and `upper` are a fixed-sample interval for scores like these; `running` is anytime-valid, and
     `this_set` is of these scores only. `naive` is the evaluator's own pass rate, and `raw` the whole answer.
     `n_for_width` is None where the width that was asked for is below `least_width`, that of labels of all scores.
+    `n_since` scores are newer than the draw, and `share_since` of all: they are not covered.
     """
 
     estimate: float | None
@@ -100,6 +101,8 @@ class Truth:
     naive: float | None
     n: int
     population: int
+    n_since: int
+    share_since: float | None
     n_more: int
     labels_saved: int | None
     n_for_width: int | None
@@ -120,6 +123,7 @@ class Truth:
         return cls(
             **{name: body[name] for name in TRUTH_FIELDS},
             least_width=body.get("least_width"),
+            share_since=body.get("share_since"),
             this_set=_read_ends(body["this_set"]),
             running=_read_ends(body["running"]),
             slices=tuple(map(TruthSlice.read, body.get("slices") or ())),
@@ -129,7 +133,13 @@ class Truth:
 
     def __str__(self) -> str:
         saved = "" if self.lower is None else f", {self.labels_saved} labels saved"
-        return f"people: {_describe_people(self)}{saved}"
+        return f"people: {_describe_people(self)}{saved}{describe_newer(self.n_since, self.share_since)}"
+
+
+def describe_newer(n_since: int, share_since: float | None) -> str:
+    """Return how many scores are newer than a draw; nothing where none is."""
+    share = "" if share_since is None else f" ({100 * share_since:.2g} %)"
+    return f"; {n_since} newer scores{share} are not covered" if n_since else ""
 
 
 def _describe_people(found: Truth | TruthSlice) -> str:

@@ -72,12 +72,13 @@ def search_evaluations(
     columns: Sequence[str] = SHOWN,
     shows: Shown = "rows",
     seconds: float | None = None,
+    before_id: int | None = None,
 ) -> Page:
     """Return captured evaluations that match a condition (of `search.condition`), by time and then by id.
 
     Rows are named tuples of `columns`; `shows` is what the caller displays of each row, which determines the size limit
     of the page; one that is read by `offset` may be larger. A cursor is valid for the list `of` of this account only.
-    `seconds` limits each statement (None: TIMEOUT_SECONDS).
+    `seconds` limits each statement (None: TIMEOUT_SECONDS); `before_id` excludes rows with this id or a later one.
 
     Raises Invalid for a foreign cursor and Problem `search_too_slow`. Within the account's scope.
     """
@@ -91,7 +92,7 @@ def search_evaluations(
         what="Looking through the account's evaluations",
         settings=IN_INDEX_ORDER if in_order else BY_INDEX,
     ):
-        rows = _ids_by_time(account, condition, after, oldest_first)
+        rows = _ids_by_time(account, condition, after, oldest_first, before_id)
         # In the index alone where it can be; what is shown of a page is read of that page's rows only.
         start = offset or 0
         id_rows = fetch_rows(rows[start : start + limit + 1])
@@ -115,7 +116,9 @@ def search_evaluations(
     return Page(page, write_time_cursor(TimeCursor(moment, last), of=f"{of}:{account.pk}"))
 
 
-def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldest_first: bool) -> QuerySet[Any, Any]:
+def _ids_by_time(
+    account: Account, condition: Q, after: TimeCursor | None, oldest_first: bool, before_id: int | None
+) -> QuerySet[Any, Any]:
     """Return the (id, created_at) of evaluations that meet a condition, from the newest or the oldest on."""
 
     def ids_with(tag: HasTag, most: int) -> list[int]:
@@ -128,11 +131,12 @@ def _ids_by_time(account: Account, condition: Q, after: TimeCursor | None, oldes
         after=after,
         oldest_first=oldest_first,
     )
+    rows = rows if before_id is None else rows.filter(id__lt=before_id)
     if tag is None:
         return rows.values_list("id", "created_at")
     # In the order of the tag's index: that of evaluations would be walked past all that have another.
     tag_rows = tag.rows.filter(account=unseen)
-    if other_conditions:
+    if other_conditions or before_id is not None:
         tag_rows = tag_rows.filter(Exists(rows.filter(id=OuterRef("evaluation_id"))))
     in_order = order_by_time(tag_rows, after=after, oldest_first=oldest_first, id="evaluation_id")
     return in_order.values_list("evaluation_id", "created_at")

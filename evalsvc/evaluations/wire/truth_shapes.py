@@ -82,7 +82,12 @@ class Truth(AnswerShape):
     level: float
     n: Annotated[int, Meta(description="Labels.")]
     population: Annotated[int, Meta(description="Scores of the history, in its scope, that the review drew from.")]
-    n_since: Annotated[int, Meta(description="Scores that have come since the draw and are not in the estimate.")]
+    n_since: Annotated[int, Meta(description="Of the scores asked about, those that are newer than the draw.")]
+    share_since: Annotated[
+        float, Meta(description="`n_since` as a share of the scores asked about. They are not in the estimate.")
+    ]
+    first_at: Annotated[Moment | None, Meta(description="When the oldest score of `population` came.")]
+    last_at: Annotated[Moment | None, Meta(description="When the newest score of `population` came.")]
     n_more: Annotated[int, Meta(description="Labels that are missing for an interval: 20 are needed.")]
     naive: Annotated[
         float | None, Meta(description="The evaluator's own pass rate of what it has decided, or its mean score.")
@@ -134,6 +139,6 @@ class Truth(AnswerShape):
         list[str],
         Meta(
             description="`frame_changed`: what was drawn from has changed since. `scores_shown`: reviewers saw the"
-            " evaluator's scores."
+            " evaluator's scores. `old_draw`: more than half of the scores are newer than the draw."
         ),
     ]

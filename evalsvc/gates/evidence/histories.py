@@ -110,7 +110,7 @@ def _find_draw(account: Account, pair: tuple[str, str], window: Window, wanted: 
 
 def _check(body: GateBody, wanted: GateHistory) -> None:
     if body.looks != "one":
-        raise Invalid(FieldError("/looks", "A history has no fixed order to be watched in: its window moves."))
+        raise Invalid(FieldError("/looks", "A history has no fixed order; only rules on `truth` have `looks`."))
     if body.covers != "new_data":
         raise Invalid(FieldError("/covers", "A history is not a set: it speaks of new data."))
     if body.benchmark is not None or body.attempt is not None:

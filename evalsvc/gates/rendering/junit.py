@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET  # nosec B405  only written, never read
 from datetime import UTC
 
 from evalsvc.gates.answers import GateOut, Regression, RuleResult
-from evalsvc.gates.words import ends_words, gate_title, number_words, rule_name
+from evalsvc.gates.words import ends_words, gate_title, list_looks, number_words, rule_name
 
 # Characters that XML 1.0 cannot represent, not even escaped.
 _unsayable = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -28,8 +28,9 @@ def gate_junit(gate: GateOut) -> str:
     own = {"name": name, "skipped": "0", "time": "0", "timestamp": moment}
     suite = ET.SubElement(suites, "testsuite", counts | own)
     properties = ET.SubElement(suite, "properties")
-    for key in ("id", "outcome", "level", "looks", "covers"):
-        ET.SubElement(properties, "property", {"name": key, "value": str(getattr(gate, key))})
+    facts = {key: str(getattr(gate, key)) for key in ("id", "outcome", "level", "looks", "covers")}
+    for key, value in (facts | {"looks": " ".join(list_looks(gate))}).items():
+        ET.SubElement(properties, "property", {"name": key, "value": value})
     for rule in gate.rules:
         _case(suite, name, rule, [regression for regression in gate.regressions if regression.metric == rule.metric])
     output = ET.SubElement(suite, "system-out")

@@ -15,11 +15,11 @@ from evalsvc.gates.words import (
     gate_reason,
     gate_title,
     interval_words,
+    looks_words,
     number_words,
     rows_words,
     rule_name,
 )
-from evalsvc.stats.basics.words import ONE_LOOK, WATCHED
 
 MARKS = {"pass": "✅", "fail": "❌", "undecided": "❔"}
 MOST_REGRESSIONS = 5
@@ -118,8 +118,7 @@ def fenced(text: str) -> str:
 
 def _footer(gate: GateOut) -> str:
     covers = "new data" if gate.covers == "new_data" else "this set"
-    looks = ONE_LOOK if gate.looks == "one" else WATCHED
-    words = [f"level {100 * gate.level:g} %: {ends_words(gate.rules[0])}", f"covers {covers}", looks]
+    words = [f"level {100 * gate.level:g} %: {ends_words(gate.rules[0])}", f"covers {covers}", looks_words(gate)]
     if gate.pairing is not None:
         words.append(f"{100 * gate.pairing.share:.0f} % of the examples are in both")
     if gate.spending is not None:

@@ -9,7 +9,16 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from evalsvc.gates.answers import GateOut, RegressedSide, Regression, RuleResult
-from evalsvc.gates.words import VERDICTS, ends_words, gate_title, interval_words, number_words, rows_words, rule_name
+from evalsvc.gates.words import (
+    VERDICTS,
+    ends_words,
+    gate_title,
+    interval_words,
+    looks_words,
+    number_words,
+    rows_words,
+    rule_name,
+)
 
 STYLE = Path(__file__).resolve().parent.parent / "static" / "gates" / "gate.css"
 WIDTH, HEIGHT = 220.0, 24.0
@@ -127,7 +136,7 @@ def _get_output_text(side: RegressedSide) -> str:
 def _rests_on(gate: GateOut) -> SafeString:
     facts = [
         ("Level", f"{100 * gate.level:g} %: {ends_words(gate.rules[0])}"),
-        ("Looks", gate.looks),
+        ("Looks", looks_words(gate)),
         ("Covers", gate.covers.replace("_", " ")),
         ("Clusters", gate.cluster_by or "none"),
         ("Warnings", ", ".join(gate.warnings) or "none"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -46,6 +45,8 @@ class Frame:
     candidates: Sequence[FrameRow]
     config_names: Mapping[int, str] = field(default_factory=dict)
     experiment_id: int | None = None
+    logs: Sequence[object] = ()
+    """Of evaluations: what each candidate counts once for, its log, or itself without one."""
 
     @property
     def digest(self) -> str:
@@ -54,18 +55,15 @@ class Frame:
         return hashlib.sha256(ids.encode()).hexdigest()
 
 
-def read_frame(*, account: Account, source: Mapping[str, Any], before: int | None = None) -> Frame:
+def read_frame(*, account: Account, source: Mapping[str, Any]) -> Frame:
     """Find everything that a source names: one of `outputs`, `pairs`, `evaluations` and `spans`.
-
-    `before` is an id: of evaluations only earlier ones are found, as at an earlier draw.
 
     Raises Invalid with a pointer for what is not there and for a frame that is empty or above MAX_FRAME. Within the
     account's scope.
     """
     ((name, options),) = source.items()
     readers: dict[str, Callable[[Account, Mapping[str, Any]], Frame]]
-    readers = {"outputs": _outputs, "pairs": _pairs, "spans": _spans}
-    readers["evaluations"] = functools.partial(_evaluations, before=before)
+    readers = {"outputs": _outputs, "pairs": _pairs, "spans": _spans, "evaluations": _evaluations}
     with in_time(TIMEOUT_SECONDS, what="Looking for the items of the review"):
         frame = readers[name](account, options)
     if not frame.candidates:
@@ -73,6 +71,16 @@ def read_frame(*, account: Account, source: Mapping[str, Any], before: int | Non
     if len(frame.candidates) > MAX_FRAME:
         raise _too_many(name)
     return frame
+
+
+def read_earlier_frame(*, account: Account, source: Mapping[str, Any], before: int) -> Frame:
+    """Find what is left of the evaluations that a source named at an earlier draw: those with an id below `before`.
+
+    The frame is empty where all have been deleted, and ends after MAX_FRAME if more of them match by now. Within the
+    account's scope.
+    """
+    with in_time(TIMEOUT_SECONDS, what="Looking for the items of the review"):
+        return _evaluations(account, source["evaluations"], before=before)
 
 
 def _too_many(name: str) -> Invalid:
@@ -153,19 +161,24 @@ def _evaluations(account: Account, asked: Mapping[str, Any], *, before: int | No
     columns = ("id", "log_id", "evaluation_type")
     candidates: dict[object, FrameRow] = {}
     cursor: str | None = None
-    while True:
+    while len(candidates) <= MAX_FRAME:
         page = search_evaluations(
-            account=account, condition=condition, limit=5000, cursor=cursor, columns=columns, shows="nothing"
+            account=account,
+            condition=condition,
+            limit=5000,
+            cursor=cursor,
+            columns=columns,
+            shows="nothing",
+            before_id=before,
         )
         for row in page.rows:
             # A label is of the log: two evaluations of one log are one question. Labels themselves are no items.
-            if row.evaluation_type != Evaluation.Type.ANNOTATION and (before is None or row.id < before):
+            if row.evaluation_type != Evaluation.Type.ANNOTATION:
                 candidates.setdefault(row.log_id or row.id, FrameRow(row.id))
         cursor = page.next_cursor
         if cursor is None:
-            return Frame(Kind.EVALUATION, list(candidates.values()))
-        if len(candidates) > MAX_FRAME:
-            raise _too_many("evaluations")
+            break
+    return Frame(Kind.EVALUATION, list(candidates.values()), logs=list(candidates))
 
 
 def _spans(account: Account, asked: Mapping[str, Any]) -> Frame:

@@ -73,8 +73,13 @@ def unsaid_in_command(body: Mapping[str, Any]) -> str:
 
 def _rule(rule: RuleResult) -> dict[str, Any]:
     body: dict[str, Any] = {"metric": rule.metric, rule.kind: rule.limit}
-    optional = {"quantile": rule.quantile, "value_range": rule.value_range}
+    optional = {"quantile": rule.quantile, "value_range": rule.value_range, "looks": _rule_looks(rule)}
     return body | {name: value for name, value in optional.items() if value is not None}
+
+
+def _rule_looks(rule: RuleResult) -> str | None:
+    """Return the `looks` of a rule on `truth`, unless it is the default."""
+    return "one" if rule.truth is not None and rule.truth.looks == "one" else None
 
 
 def gate_command(evidence: GateEvidence, *, name: str | None) -> str:
@@ -101,7 +106,8 @@ def _option(option: str, value: str) -> str:
 def _rule_text(rule: RuleResult) -> str:
     quantile = f" p{100 * rule.quantile:g}" if rule.quantile is not None else ""
     within = " within {:.15g} to {:.15g}".format(*rule.value_range) if rule.value_range is not None else ""
-    return f"{rule.metric}{quantile} {rule.kind} {rule.limit:.15g}{within}"
+    looks = f" looks {looks}" if (looks := _rule_looks(rule)) else ""
+    return f"{rule.metric}{quantile} {rule.kind} {rule.limit:.15g}{within}{looks}"
 
 
 def _options(body: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from evalsvc.console.access import EDITOR, PageRequest, console_page
 from evalsvc.console.once import SENT_TWICE
 from evalsvc.console.pages.gates.form import (
     KINDS,
+    LOOKS,
     RANGE_HELP,
     as_gate_body,
     gate_errors,
@@ -46,6 +47,7 @@ OF_HISTORY = {
     "since": "scores",
     "scope": "app",
     "truth": "truth",
+    "looks": "looks",
 }
 OF_CONFIGS = {"candidate": "candidate_config", "baseline": "baseline_config"}
 
@@ -82,6 +84,8 @@ def _parse_history_form(request: PageRequest) -> GateBody:
     evaluator, _, profile = post.get("evaluator", "").strip().partition(" · ")
     app, scores = post.get("app", "").strip(), post.get("scores", "").strip()
     kind = post.get("kind", "") if post.get("kind") in LIMITS else "at_least"
+    rule = parse_rule(post, kind, post.get("rule_metric", "pass"))
+    rule |= {"looks": post.get("looks") or None} if rule["metric"] == "truth" else {}
     body: dict[str, Any] = {
         "history": {
             "evaluator": evaluator,
@@ -90,7 +94,7 @@ def _parse_history_form(request: PageRequest) -> GateBody:
             "since": {"scores": _newest(scores)} if scores else None,
             "truth": post.get("truth") or None,
         },
-        "rules": [parse_rule(post, kind, post.get("rule_metric", "pass"))],
+        "rules": [rule],
         "level": rule_limit(post.get("level") or "0.95", "/level"),
         "name": post.get("name", "").strip() or None,
     }
@@ -151,6 +155,7 @@ def _history_fields(account: Account) -> list[FormField]:
         FormField("scores", "Number of newest scores", "number", help="Default: all stored scores."),
         FormField("rule_metric", "Metric", "select", "pass", list(METRICS.items())),
         build_truth_field(account, "", label="Criteria", empty="none", help="For what people would say."),
+        FormField("looks", "Looks", "select", "watched", list(LOOKS.items()), help="For what people would say."),
         FormField(
             "kind",
             "Passes if",

@@ -29,7 +29,7 @@ from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import get_gate, list_gates, load_evidence
-from evalsvc.gates.words import ends_words, interval_words, rule_name
+from evalsvc.gates.words import ends_words, interval_words, list_looks, rule_name
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.rest.problems import NotFound
 
@@ -47,6 +47,7 @@ RUNS = (
     Column("About", kind="wide"),
     Column("Rules and their intervals", kind="wide"),
 )
+LOOKS_TEXTS = {"one": "one, when all answers were there", "watched": "as often as one likes while answers come"}
 WARNINGS = {
     "unclustered": "Examples without the cluster tag count as clusters of one.",
     "never_asked": "One of them did not run on all examples: it was stopped or failed.",
@@ -82,6 +83,7 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
         "command": gate_command(evidence, name=row.name),
         "curl": curl_for_ci(as_curl(request, ApiCall("POST", "/v1/gates", body=body))),
         "unsaid": unsaid_in_command(body),
+        "looks": " and ".join(LOOKS_TEXTS[looks] for looks in list_looks(detail.gate)),
         "level": f"{level_text(evidence.level)}: it passes wrongly in at most {n_wrong:.3g} of 100 cases",
         "call": ApiCall("GET", f"/v1/gates/{row.pk}"),
     }

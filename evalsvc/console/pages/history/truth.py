@@ -38,6 +38,7 @@ REASONS = {
 WARNINGS = {
     "frame_changed": "Evaluations have been deleted or added since the draw.",
     "scores_shown": "Reviewers saw the evaluator's scores.",
+    "old_draw": "More than half of the scores are newer than the draw. Create a new review, and label its items.",
 }
 
 
@@ -125,7 +126,8 @@ def _build_panel(found: HistoryTruth) -> TruthPanel:
     if alone is not None:
         facts.insert(0, ("Labels alone", Number(alone.estimate, alone.lower, alone.upper, estimate.n, level)))
     rows = f"{estimate.n} labels of {estimate.population} scores"
-    rows += f", {found.n_since} scores since the draw" if found.n_since else ""
+    newer = f"{found.n_since} newer scores ({100 * found.share_since:.2g} %) are not covered"
+    rows += f"; {newer}" if found.n_since else ""
     rows += f"; {estimate.labels_saved} labels saved" if (estimate.labels_saved or 0) > 0 else ""
     warnings = tuple(WARNINGS[warning] for warning in found.warnings)
     is_binary = found.criteria.annotation_type == AnnotationCriteria.Type.BINARY
