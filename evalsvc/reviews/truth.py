@@ -15,6 +15,7 @@ import numpy as np
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.ingest.labels import has_labels
@@ -71,6 +72,7 @@ class DrawnScore(NamedTuple):
     passed: bool | None
     app: str | None
     revision: int | None
+    probability: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class LabelledDraw:
         estimate = _estimate(self, _get_question(self.review, self.criteria), level, width)
         warnings = [FRAME_CHANGED] if self.has_changed else []
         warnings += [SCORES_SHOWN] if self.review.show_scores else []
+        warnings += [UNWEIGHTED] if len({row.probability or 1.0 for row in self.scores.values()}) > 1 else []
         return HistoryTruth(self.criteria, self.review, estimate, self.n_since, warnings, self.list_disagreements())
 
     def list_disagreements(self) -> list[DrawnScore]:
@@ -209,7 +212,7 @@ def _find_draw(
     """Return the newest draw of all these scores that has labels enough, or else the newest."""
     rows = list_history(account=account, evaluator_id=pair[0], profile_name=pair[1], window=window)
     rows = rows.exclude(source=HistoryScore.Source.EXPERIMENT)
-    values = rows.values_list("source_id", "score", "passed", "app", "revision")
+    values = rows.values_list("source_id", "score", "passed", "app", "revision", "probability")
     scores = [DrawnScore(*row) for row in values[: MAX_FRAME + 1]]
     if len(scores) > MAX_FRAME:
         raise Invalid(

@@ -134,6 +134,7 @@ class Truth(AnswerShape):
         list[str],
         Meta(
             description="`frame_changed`: what was drawn from has changed since. `scores_shown`: reviewers saw the"
-            " evaluator's scores."
+            " evaluator's scores. `unweighted`: rules drew the scores with unequal probabilities, and each counts"
+            " alike."
         ),
     ]

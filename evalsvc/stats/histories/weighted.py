@@ -14,7 +14,7 @@ variance, and never more than Kish's for single scores,
 
 and :math:`n_K` for equal scores, which show no variance. The limit matters where failures are rare: if the few scores
 with large weights happen to have none, V comes from the others and is far too small. Without it 95 % intervals cover
-73 % at 2 % failures with rates .05 and 1.
+about 75 % for 2 % failures among 50 scores drawn at .05 and 950 at 1.
 
 * Zeros and ones: the interval of Clopper & Pearson for :math:`n^*=n_{eff}(t_{n-1}/t_{n_K-1})^2` scores with
   :math:`n^*\hat y` ones (Korn & Graubard).

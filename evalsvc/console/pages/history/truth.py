@@ -38,6 +38,7 @@ REASONS = {
 WARNINGS = {
     "frame_changed": "Evaluations have been deleted or added since the draw.",
     "scores_shown": "Reviewers saw the evaluator's scores.",
+    "unweighted": "Rules drew the scores with unequal probabilities, and each counts alike here.",
 }
 
 
