@@ -188,7 +188,7 @@ def weigh_scores(row: FloatArray, weights: FloatArray, clusters: IntArray | None
     is_flat = all_equal(float(row.min()), float(row.max()))
     variance = 0.0 if is_flat else n_groups / max(1, n_groups - 1) * float(totals @ totals) / total**2
     score_variance = 0.0 if is_flat else float(weights @ (row - mean) ** 2) / total
-    n_kish, n_kish_scores = (total**2 / float(each @ each) for each in (sizes, weights))
+    n_kish, n_kish_scores = (total**2 / float(values @ values) for values in (sizes, weights))
     return WeightedMoments(mean, variance, score_variance, int(row.size), n_groups, n_kish, n_kish_scores)
 
 
