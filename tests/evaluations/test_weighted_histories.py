@@ -161,7 +161,7 @@ def test_undecided_scores_bound_the_rate_by_their_weights(sampled: Caller) -> No
 
 
 def test_a_gate_counts_each_score_and_says_so(sampled: Caller) -> None:
-    body = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.5}]}
+    body: dict[str, Any] = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.5}]}
     weighted = ok(sampled.post("/v1/gates", body))["gate"]
     one_rate = ok(sampled.post("/v1/gates", body | {"history": body["history"] | {"since": {"scores": 50}}}))["gate"]
 

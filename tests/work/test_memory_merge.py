@@ -51,8 +51,8 @@ def packed(scores: dict[int, float], order: list[int], *, is_drawn: bool = False
 
 
 def snapshot(parts: tuple[bytes, ...], taken: str | None, epoch: str | None, until: float) -> HistorySnapshot:
-    ids, scores, facts, *others = parts
-    return HistorySnapshot(ids, scores, facts, taken, epoch, until, *others)
+    ids, scores, facts, hash_bytes, batches, probabilities = parts
+    return HistorySnapshot(ids, scores, facts, taken, epoch, until, hash_bytes, batches, probabilities)
 
 
 def newest(scores: dict[int, float]) -> list[int]:

@@ -135,8 +135,8 @@ def _merge(old: HistorySnapshot | None, new: Columns, snapshot: str | None, epoc
 
 
 def _build_snapshot(columns: Columns, snapshot: str | None, epoch: str | None, until: float) -> HistorySnapshot:
-    ids, scores, facts, *others = columns
-    return HistorySnapshot(ids, scores, facts, snapshot, epoch, until, *others)
+    ids, scores, facts, hashes, batches, probabilities = columns
+    return HistorySnapshot(ids, scores, facts, snapshot, epoch, until, hashes, batches, probabilities)
 
 
 def _insert_rows(old: Columns, new: Columns) -> Columns:
@@ -172,8 +172,11 @@ def _fill_probabilities(columns: Columns) -> Columns:
 
 def _rows(columns: Columns, n: int) -> Iterator[tuple[Any, ...]]:
     """Yield the first n rows, with their probabilities where these are written out."""
-    views = (memoryview(column).cast(code)[:n] for code, column in zip(_CODES, columns, strict=True) if column)
-    return zip(*views, strict=True)
+    ids, scores, facts, hashes, batches, probabilities = columns
+    views: list[memoryview[Any]] = [_ints(ids), memoryview(scores).cast("d"), memoryview(facts).cast("i")]
+    views += [_ints(hashes), _ints(batches)]
+    views += [memoryview(probabilities).cast("d")] if probabilities else []
+    return zip(*(view[:n] for view in views), strict=True)
 
 
 def _replace_top(top: array[Any], old: bytes, n_top: int) -> bytes:

@@ -146,6 +146,7 @@ def weighted_interval(
     if row.size < 2:
         return no_interval(int(row.size)), float(row.size)
     moments = weigh_scores(row, weights, None if clusters is None else number_clusters(clusters))
+    ends: Ends | None
     if binary and clusters is None:
         ends, method = korn_graubard(moments, level), KORN_GRAUBARD
     else:
@@ -182,8 +183,8 @@ def weigh_scores(row: FloatArray, weights: FloatArray, clusters: IntArray | None
     mean = hajek_mean(row, weights)
     sizes, totals = weights, weights * (row - mean)
     if clusters is not None:
-        n_in, sizes, totals = (np.bincount(clusters, values) for values in (None, weights, totals))
-        sizes, totals = sizes[n_in > 0], totals[n_in > 0]
+        has_scores = np.bincount(clusters) > 0
+        sizes, totals = np.bincount(clusters, sizes)[has_scores], np.bincount(clusters, totals)[has_scores]
     total, n_groups = float(weights.sum()), int(sizes.size)
     is_flat = all_equal(float(row.min()), float(row.max()))
     variance = 0.0 if is_flat else n_groups / max(1, n_groups - 1) * float(totals @ totals) / total**2

@@ -18,7 +18,8 @@ RUNS = 600
 LIMITS = (0.0, 1.0)
 
 
-def draw(seed: int, n: int = 60) -> tuple[Row, Row, Row]:
+def draw(seed: int, n: int = 60) -> tuple[Row, Row, Any]:
+    """Scores, probabilities and clusters."""
     rng = np.random.default_rng(seed)
     return rng.beta(2, 1, n), rng.choice([0.05, 0.25, 1.0], n), rng.integers(0, 25, n)
 
