@@ -184,7 +184,8 @@ def weigh_scores(row: FloatArray, weights: FloatArray, clusters: IntArray | None
     sizes, totals = weights, weights * (row - mean)
     if clusters is not None:
         has_scores = np.bincount(clusters) > 0
-        sizes, totals = np.bincount(clusters, sizes)[has_scores], np.bincount(clusters, totals)[has_scores]
+        sizes = np.bincount(clusters, weights=sizes).astype(np.float64)[has_scores]
+        totals = np.bincount(clusters, weights=totals).astype(np.float64)[has_scores]
     total, n_groups = float(weights.sum()), int(sizes.size)
     is_flat = all_equal(float(row.min()), float(row.max()))
     variance = 0.0 if is_flat else n_groups / max(1, n_groups - 1) * float(totals @ totals) / total**2
