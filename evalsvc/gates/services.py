@@ -12,6 +12,7 @@ from django.db import IntegrityError, connections, transaction
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
+from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.experiments.definition.checks.clusters import read_cluster
 from evalsvc.experiments.definition.metrics import Metric
 from evalsvc.experiments.inference.clusters.cluster_sums import load_clusters
@@ -176,7 +177,7 @@ def _find(account: Account, epoch: str | None, body: GateBody) -> _Case:
             raise Invalid(FieldError("/cluster_by", "Examples of experiments share something; a history has none."))
         history = find_history(account, epoch, body, body.history)
         rules = [_build_history_rule(history, rule, f"/rules/{i}") for i, rule in enumerate(body.rules)]
-        return _Case(rules, history=history)
+        return _Case(rules, history=history, warnings=[UNWEIGHTED] * history.has_unequal_probabilities)
     assert body.candidate is not None  # noqa: S101  one of the two is there
     candidate = find_subject(account, body.candidate, "/candidate")
     baseline = find_subject(account, body.baseline, "/baseline") if body.baseline is not None else None

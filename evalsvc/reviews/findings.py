@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsvc.accounts.models import Account
@@ -246,6 +246,7 @@ def _estimate(
         result = weighted_mean(
             list(means.values()), [probabilities[item] for item in means], level=LEVEL, limits=limits
         )
+        rows = replace(rows, n_eff=result.n_eff if is_unequal else None)
         lower, upper = result.new_data or (None, None)
         return ReviewEstimate(
             *(asked.criteria_id, asked.name, answer, result.estimate, lower, upper, result.this_set),

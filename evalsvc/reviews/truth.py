@@ -17,6 +17,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.ingest.labels import has_labels
@@ -80,6 +81,7 @@ class DrawnScore(NamedTuple):
     app: str | None
     revision: int | None
     created_at: datetime
+    probability: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,13 @@ class LabelledDraw:
 
     def _compute(self, level: float, width: float | None) -> HistoryTruth:
         moments = [row.created_at for row in self.scores.values()]
-        reasons = {FRAME_CHANGED: self.has_changed, SCORES_SHOWN: self.review.show_scores, OLD_DRAW: self.is_old}
+        is_unweighted = len({row.probability or 1.0 for row in self.scores.values()}) > 1
+        reasons = {
+            FRAME_CHANGED: self.has_changed,
+            SCORES_SHOWN: self.review.show_scores,
+            OLD_DRAW: self.is_old,
+            UNWEIGHTED: is_unweighted,
+        }
         return HistoryTruth(
             self.criteria,
             self.review,
@@ -294,7 +302,7 @@ class _WindowScores:
         Read in chunks: of a history of a million scores no more is in memory than a draw can be of.
         """
         log = Evaluation.objects.filter(account=self.account, captured=True, id=OuterRef("source_id")).values("log_id")
-        columns = ("id", "log", "source_id", "score", "passed", "app", "revision", "created_at")
+        columns = ("id", "log", "source_id", "score", "passed", "app", "revision", "created_at", "probability")
         rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1])).values_list(*columns)
         scores, n_left = dict[object, DrawnScore](), self.most
         after = Q()

@@ -119,7 +119,7 @@ class Scorer:
             if room is not None and len(rows) >= room:
                 dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.OVER_CAP))
                 continue
-            row = BatchRow(index)
+            row = BatchRow(index, probability=self.rule.rate)
             try:
                 planner.plan(row, self._build_body(candidate))
                 rows.append(row)

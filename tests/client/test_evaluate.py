@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from evalsvc.client import AuthenticationError, Client, ForbiddenError, InvalidError, NotFoundError
+from evalsvc.client.results.history import HistoryPoint
+from evalsvc.client.results.verdicts import Interval
 from tests.conftest import Caller
 
 pytestmark = pytest.mark.usefixtures("worker")
@@ -99,6 +103,15 @@ def test_it_reads_the_history(client: Client) -> None:
     assert history.interval.level == 0.9
     rest = client.history("exact-match", cursor=history.next_cursor)
     assert [point.score for point in rest.points] == [1.0]
+
+
+def test_it_reads_a_weighted_history() -> None:
+    body: Any = {"strategy": "auto", "alpha": 0.95, "lower": 0.8, "median": 0.9, "upper": 0.95, "n": 100, "of": "pass"}
+    weighted = Interval.read(body | {"rows": {"n": 100, "weighted": True, "n_eff": 54.8}})
+    point: Any = {"id": "1", "created_at": "", "score": 1.0, "pass": True, "evaluation_id": "1", "probability": 0.1}
+
+    assert "n = 100, weighted, worth 55 of equal weight" in str(weighted)
+    assert HistoryPoint.read(point).probability == 0.1
 
 
 def test_a_stranger_sees_none_of_it(client: Client, stranger: Client) -> None:

@@ -189,6 +189,30 @@ def test_the_list_has_each_history_with_its_interval(alice: Caller, reader: Visi
     assert "external:mine" in text and "Next page" not in text
 
 
+def test_a_weighted_history_is_the_api_s_everywhere(alice: Caller, reader: Visitor) -> None:
+    """90 of 100 at the rate .1, then 20 of 40 at 1: the page, its parts and the list weigh."""
+    insert(alice, [1.0] * 90 + [0.0] * 10, probability=0.1)
+    insert(alice, [1.0, 0.0] * 20, probability=1.0)
+
+    interval, text, listed = api(alice)["confidence_interval"], shown(reader), reader.text("histories")
+
+    assert interval["median"] == pytest.approx((900 + 20) / 1040)
+    for page in (text, listed):
+        assert f'<span class="value">{number_text(interval["median"])}</span>' in page
+        assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in page
+    assert f"140 scores, weighted, worth {round(interval['rows']['n_eff'])} of equal weight" in text
+    named = shown(reader, strategy="wilson")
+    assert "Rules drew the scores with unequal probabilities" in named
+    assert f'<span class="value">{number_text(110 / 140)}</span>' in named
+
+
+def test_few_effective_scores_are_told_as_such(alice: Caller, reader: Visitor) -> None:
+    insert(alice, [1.0] * 8 + [0.0] * 2, probability=0.01)
+    insert(alice, [1.0, 0.0] * 20, probability=1.0)
+
+    assert "Worth fewer than 30 scores of equal weight" in shown(reader)
+
+
 def test_the_list_is_paged_by_name(alice: Caller, reader: Visitor) -> None:
     for i in range(22):
         insert(alice, [1.0], evaluator_id=f"external:{i:02}", profile_name="")

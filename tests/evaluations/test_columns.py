@@ -49,7 +49,7 @@ from tests.evaluations.column_values import (
 
 SUFFIXES = (".py", ".sql")
 ENTERS = re.compile(r"INSERT INTO evaluations_historyscore|HistoryScore\.objects\.\w*create")
-REQUEST = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a"}
+REQUEST = {"capture": "all", "strategy": "none", "fingerprint": 1, "output": "a", "probability": 0.25}
 
 
 @pytest.fixture(params=[False, True], ids=["success", "error"])
@@ -96,7 +96,7 @@ def test_processes_of_the_last_release_write_rows_without_a_hash(alice: Caller) 
     leftovers.spoil(alice.account.pk)
 
     score = HistoryScore.objects.using("system").get(account_id=alice.account.pk)
-    assert (score.score, score.sample_hash, score.batch_id) == (0.5, None, None)
+    assert (score.score, score.sample_hash, score.batch_id, score.probability) == (0.5, None, None, None)
 
 
 def test_rows_enter_histories_in_two_places() -> None:
@@ -125,7 +125,7 @@ def test_a_capture_and_a_worker_tell_histories_the_same(alice: Caller) -> None:
     assert {name: one[name] for name in one if name not in own} == {
         name: other[name] for name in other if name not in own
     }
-    assert (one["id"], other["id"]) == (one["source_id"], other["source_id"])
+    assert (one["id"], other["id"], one["probability"]) == (one["source_id"], other["source_id"], 0.25)
 
 
 # --- What accepting writes
@@ -211,6 +211,8 @@ def test_a_request_that_is_worked_off_keeps_every_column(alice: Caller, verdict:
     where = "finish_evaluations in evalsvc/evaluations/sql/functions.sql"
     check_same(stored(claimed.id), verdict_columns(verdict), where)
     check_same(written[0], verdict_columns(verdict), "write in evalsvc/evaluations/workers/lane.py")
+    entered = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
+    assert [score.probability for score in entered] == [0.25] * (verdict.status == "success")
 
 
 def test_whoever_waits_gets_every_column(alice: Caller, verdict: Verdict) -> None:

@@ -85,7 +85,7 @@ def test_the_last_examples_are_those_of_the_winner_and_the_baseline(alice: Calle
     assert found["rows"] == {
         "n": 20, "n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "n_undecided": 0,
         "chosen_among": None,
-        "weighted": False, "sources": {},
+        "weighted": False, "n_eff": None, "sources": {},
     }  # fmt: skip
     after = by_name(view)
     assert view["leader"] == runners["c"].config

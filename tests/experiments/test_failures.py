@@ -13,7 +13,7 @@ TWO = [{"name": "a", "kind": "push"}, {"name": "b", "kind": "push"}]
 N = 60
 EVEN = range(0, N, 2)
 ROWS: dict[str, Any] = {"n_distinct": None, "n_failed": 0, "failed_as": None, "n_missing": 0, "n_undecided": 0}
-ROWS |= {"chosen_among": None, "weighted": False, "sources": {}}
+ROWS |= {"chosen_among": None, "weighted": False, "n_eff": None, "sources": {}}
 
 
 def post_all(runner: Runner, answer: Callable[[Any], dict[str, Any]]) -> None:

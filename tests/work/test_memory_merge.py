@@ -38,15 +38,21 @@ def hashes(ids: Iterable[int]) -> list[int]:
     return [-i for i in ids]
 
 
-def packed(scores: dict[int, float], order: list[int]) -> tuple[bytes, ...]:
+def probability(id: int) -> float:
+    """A probability that tells whose it is."""
+    return 1 / (2 + id % 7)
+
+
+def packed(scores: dict[int, float], order: list[int], *, is_drawn: bool = False) -> tuple[bytes, ...]:
     facts = array("i", [fact(i) for i in order]).tobytes()
     others = array("q", hashes(order)).tobytes()
-    return array("q", order).tobytes(), array("d", [scores[i] for i in order]).tobytes(), facts, others, others
+    drawn = array("d", [probability(i) for i in order] if is_drawn else []).tobytes()
+    return array("q", order).tobytes(), array("d", [scores[i] for i in order]).tobytes(), facts, others, others, drawn
 
 
 def snapshot(parts: tuple[bytes, ...], taken: str | None, epoch: str | None, until: float) -> HistorySnapshot:
-    ids, scores, facts, hash_bytes, batches = parts
-    return HistorySnapshot(ids, scores, facts, taken, epoch, until, hash_bytes, batches)
+    ids, scores, facts, hash_bytes, batches, probabilities = parts
+    return HistorySnapshot(ids, scores, facts, taken, epoch, until, hash_bytes, batches, probabilities)
 
 
 def newest(scores: dict[int, float]) -> list[int]:
@@ -57,18 +63,18 @@ def history(scores: dict[int, float], *, epoch: str | None = "1", until: float =
     return snapshot(packed(scores, newest(scores)), "1:1:", epoch, until)
 
 
-def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes, ...]:
+def sent(scores: dict[int, float], order: list[int]) -> tuple[bytes | None, ...]:
     """Write rows as PostgreSQL's array_send does."""
     header = bytes(20)
     ids = b"".join(struct.pack(">iq", 8, i) for i in order)
     facts = b"".join(struct.pack(">ii", 4, fact(i)) for i in order)
     others = header + b"".join(struct.pack(">iq", 8, i) for i in hashes(order))
     values = b"".join(struct.pack(">id", 8, scores[i]) for i in order)
-    return header + ids, header + values, header + facts, others, others
+    return header + ids, header + values, header + facts, others, others, None
 
 
 def answer(scores: dict[int, float], *, is_new: bool, taken: str | None = "2:2:") -> list[Any]:
-    columns = sent(scores, newest(scores)) if scores else (None,) * 5
+    columns = sent(scores, newest(scores)) if scores else (None,) * 6
     return [*([column] for column in columns), [taken], [is_new]]
 
 
@@ -92,6 +98,20 @@ def test_it_equals_sorting_everything(old: dict[int, float], new: dict[int, floa
     parts = cache._insert_rows(packed(old, newest(old)), packed(new, order))
 
     assert pairs_of(snapshot(parts, None, None, 0.0)) == model(everything)
+
+
+@given(rows, rows.filter(bool), st.booleans(), st.booleans())
+def test_probabilities_stay_with_their_rows(
+    old: dict[int, float], new: dict[int, float], old_drawn: bool, new_drawn: bool
+) -> None:
+    """They are left out where no rule drew any row, and 1 for the rows that none drew."""
+    parts = cache._insert_rows(packed(old, newest(old), is_drawn=old_drawn), packed(new, list(new), is_drawn=new_drawn))
+
+    found = snapshot(parts, None, None, 0.0)
+    assert pairs_of(found) == model({**new, **old})
+    expected = [probability(i) if (old_drawn if i in old else new_drawn) else 1.0 for i in found.ids]
+    is_drawn = new_drawn or (old_drawn and bool(old))
+    assert memoryview(found.probability_bytes).cast("d").tolist() == (expected if is_drawn else [])
 
 
 @given(st.data())

@@ -30,7 +30,7 @@ SLICE_FIELDS = ("value", "level", "n", "population", "n_more", "naive", "estimat
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """One captured score."""
+    """One captured score. A rule drew it with `probability`; None where none did."""
 
     id: str
     created_at: str
@@ -43,6 +43,7 @@ class HistoryPoint:
     output_id: str | None = None
     example_id: str | None = None
     verdict: str | None = None
+    probability: float | None = None
 
     @classmethod
     def read(cls, body: Mapping[str, Any]) -> HistoryPoint:
@@ -50,7 +51,7 @@ class HistoryPoint:
 
         A point of an evaluation has its ID, a point of an experiment names the evaluated output.
         """
-        origin = ("source", "experiment_id", "config_id", "output_id", "example_id", "verdict")
+        origin = ("source", "experiment_id", "config_id", "output_id", "example_id", "verdict", "probability")
         optional_fields = {name: body[name] for name in origin if name in body}
         return cls(
             body["id"], body["created_at"], body["score"], body["pass"], body["evaluation_id"], **optional_fields

@@ -24,12 +24,13 @@ class Interval(Plottable):
 
     `of` is `pass` (the pass rate) or `score` (the mean score). `advice` is the interval to use instead if the scores
     cannot support this one. `rows` counts the rows it is computed from, `n_distinct` the distinct samples among them:
-    with the warning `repeated_samples`, more than 5 % are repeats. `cluster_by` is the tag it clusters by. `sources`
-    has for evaluations, experiments and imports the number of their scores (`n`) and their mean (`rate`). `scope`,
-    `since` and `include_experiments` define the scores that were read; with the warning `mixed_revisions`,
-    `suggested_since` is a `since` with one revision only. A pass rate is that of the decided scores: `n_undecided` are
-    neither passes nor fails, and where they are a tenth or more, `pass_rate_bounds` is the rate with all of them as
-    fails, and as passes.
+    with the warning `repeated_samples`, more than 5 % are repeats. Where rules drew the scores with unequal
+    probabilities, `rows` has `weighted` and `n_eff`; with the warning `unweighted`, the strategy counts each score
+    alike. `cluster_by` is the tag it clusters by. `sources` has for evaluations, experiments and imports the number of
+    their scores (`n`) and their mean (`rate`). `scope`, `since` and `include_experiments` define the scores that were
+    read; with the warning `mixed_revisions`, `suggested_since` is a `since` with one revision only. A pass rate is that
+    of the decided scores: `n_undecided` are neither passes nor fails, and where they are a tenth or more,
+    `pass_rate_bounds` is the rate with all of them as fails, and as passes.
     """
 
     strategy: str
@@ -125,6 +126,8 @@ class Interval(Plottable):
         text += (f" of {self._scope_text}" if self._scope_text else "") + self._parts
         if self.n_distinct is not None and self.n_distinct < self.n:
             text += f", {self.n_distinct} distinct samples"
+        if self.rows.get("n_eff") is not None:
+            text += f", weighted, worth {self.rows['n_eff']:.0f} of equal weight"
         text += format_undecided(self.n_undecided, self.pass_rate_bounds)
         if self.advice:
             text += (

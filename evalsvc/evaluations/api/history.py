@@ -160,7 +160,7 @@ class HistoryView(AccountView):
         history = read_window(self.account.pk, (evaluator_id, profile_name), ask, window)
         family, has_verdict = (run.family, run.has_verdict) if run else (None, True)
         n_undecided = count_undecided(family, history, ask.most) if has_verdict else 0
-        answer: dict[str, Any] = {**names, **history_summary(rows, history, ask.most, n_undecided=n_undecided)}
+        answer: dict[str, Any] = {**names, **history_summary(rows, history, ask, n_undecided=n_undecided)}
         answer["pass_reason"] = None if has_verdict else NO_THRESHOLD
         answer |= {} if has_verdict else {"pass_rate": None}
         declared = None if run else get_declared_range(self.account, evaluator_id, profile_name)
@@ -239,6 +239,7 @@ def points_out(
             threshold=thresholds.get(row.revision),
             revision=row.revision,
             source=row.source,
+            probability=row.probability,
             **origin,
         )
         for row, origin in zip(rows, find_origins(account_id, rows), strict=True)

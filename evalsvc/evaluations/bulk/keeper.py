@@ -153,9 +153,12 @@ class Keeper:
     def _capture_of(self, row: BatchRow, scoped: dict[int, list[HistorySnapshot | None]]) -> Capture:
         plan = _require_plan(row)
         pairs = history_pairs(plan)
+        request = request_row(
+            plan.accepted, plan.asked.fingerprint, batch_id=self.batch_id, probability=row.probability
+        )
         return Capture(
             self.account_id,
-            dump_jsonb(request_row(plan.accepted, plan.asked.fingerprint, batch_id=self.batch_id)),
+            dump_jsonb(request),
             dump_jsonb([evaluation_row(plan.accepted.call, entry) for entry in plan.kept]),
             len(plan.kept),
             [None] * len(pairs) if row.index in scoped else pairs,

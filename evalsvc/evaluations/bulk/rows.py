@@ -43,6 +43,8 @@ class BatchRow:
 
     index: int
     n_bytes: int = 0
+    probability: float | None = None
+    """With which a rule drew it."""
     planned: PlannedRow | None = None
     earlier_id: int | None = None
     """The request of before that answers this sample."""

@@ -26,11 +26,13 @@ MOST_CHARS, MOST_EVALUATIONS = 50_000, 8
 """Of a capture in a group: larger ones would hold up the others, and save little, as the commit is little of them."""
 
 CAPTURE = (
-    "SELECT request_id, created_at, evaluation_ids, ids, scores, facts, hashes, batches, snapshots, are_new"
+    "SELECT request_id, created_at, evaluation_ids, ids, scores, facts, hashes, batches, probabilities,"
+    " snapshots, are_new"
     " FROM capture_request(%s, %s::jsonb, %s::jsonb, %s, %s::text[], %s::text[], %s::text[], %s)"
 )
 CAPTURE_BATCH = (
-    "SELECT request_ids, created_at, evaluation_ids, ids, scores, facts, hashes, batches, snapshots, are_new"
+    "SELECT request_ids, created_at, evaluation_ids, ids, scores, facts, hashes, batches, probabilities,"
+    " snapshots, are_new"
     " FROM capture_requests(%s::jsonb, %s::bigint[], %s::text[], %s::text[], %s::text[])"
 )
 Read: TypeAlias = tuple[int, str | None, tuple[str, str]]

@@ -58,8 +58,13 @@ def is_kept(call: EvaluateCall, entry: PlannedEvaluation) -> bool:
     return call.capture == "all" and entry.resolved is not None
 
 
-def request_row(accepted: AcceptedCall, fingerprint: int, *, batch_id: int | None = None) -> dict[str, object]:
-    """Return the columns of the EvaluationRequest. `batch_id` identifies the batch call that it is a part of."""
+def request_row(
+    accepted: AcceptedCall, fingerprint: int, *, batch_id: int | None = None, probability: float | None = None
+) -> dict[str, object]:
+    """Return the columns of the EvaluationRequest.
+
+    `batch_id` identifies the batch call that it is a part of, and a rule drew it with `probability`.
+    """
     call, placement = accepted.call, accepted.placement
     # Only what is captured completely enters histories.
     sample_hash = hash_sample(call.sample) if call.capture == "all" else None
@@ -78,6 +83,7 @@ def request_row(accepted: AcceptedCall, fingerprint: int, *, batch_id: int | Non
         "log_id": call.log_id,
         "trace_id": call.trace_id,
         "span_id": call.span_id,
+        **({} if probability is None else {"probability": probability}),
         **({"pending_answered_at": timezone.now()} if accepted.is_answered_pending else {}),
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,9 +30,9 @@ _ID = np.dtype([("length", ">i4"), ("value", ">i8")])
 _SCORE = np.dtype([("length", ">i4"), ("value", ">f8")])
 _FACT = np.dtype([("length", ">i4"), ("value", ">i4")])
 FACT_BYTES = 4
-_CODES = ("q", "d", "i", "q", "q")
-COLUMNS = (_ID, _SCORE, _FACT, _ID, _ID)
-"""Ids, scores, facts, hashes of the samples, batches."""
+_CODES = ("q", "d", "i", "q", "q", "d")
+COLUMNS = (_ID, _SCORE, _FACT, _ID, _ID, _SCORE)
+"""Ids, scores, facts, hashes of the samples, batches, probabilities."""
 Columns: TypeAlias = tuple[bytes, ...]
 """The same as native bytes."""
 
@@ -46,8 +46,10 @@ class HistorySnapshot:
     `history_facts` in sql/history.sql.
 
     `hash_bytes` and `batch_bytes` (int64) identify the sample and the batch call or upload of each score; empty bytes
-    mean that each has its own. `cluster_bytes` has the values of the tag in `cluster_by`, and `chosen_among` the number
-    of configs among which one with promoted scores was chosen; both are read for scoped windows only.
+    mean that each has its own. `probability_bytes` (float64) has the probability with which a rule drew each score, 1
+    for one that no rule drew; empty bytes: no rule drew any. `cluster_bytes` has the values of the tag in `cluster_by`,
+    and `chosen_among` the number of configs among which one with promoted scores was chosen; both are read for scoped
+    windows only.
     """
 
     id_bytes: bytes
@@ -58,6 +60,7 @@ class HistorySnapshot:
     until: float
     hash_bytes: bytes = b""
     batch_bytes: bytes = b""
+    probability_bytes: bytes = b""
     cluster_bytes: bytes = b""
     chosen_among: int | None = None
 
@@ -106,10 +109,8 @@ def update_histories(
 
 def build_uncached_snapshot(*columns: bytes | None, clusters: bytes | None, chosen: int | None) -> HistorySnapshot:
     """Build an uncached history from a database answer: its columns are those of COLUMNS."""
-    ids, scores, facts, hashes, batches = _read_columns(columns)
-    return HistorySnapshot(
-        ids, scores, facts, None, None, 0.0, hashes, batches, _read(clusters, _ID), chosen_among=chosen
-    )
+    snapshot = _build_snapshot(_read_columns(columns), None, None, 0.0)
+    return replace(snapshot, cluster_bytes=_read(clusters, _ID), chosen_among=chosen)
 
 
 def _read_columns(sent: Sequence[bytes | None]) -> Columns:
@@ -127,13 +128,15 @@ def _read(sent: bytes | None, element: Any) -> bytes:
 def _merge(old: HistorySnapshot | None, new: Columns, snapshot: str | None, epoch: str | None) -> HistorySnapshot:
     if old is None:
         return _build_snapshot(new, snapshot, epoch, _memory.end())
-    columns = (old.id_bytes, old.score_bytes, old.fact_bytes, old.hash_bytes, old.batch_bytes)
+    columns = (
+        old.id_bytes, old.score_bytes, old.fact_bytes, old.hash_bytes, old.batch_bytes, old.probability_bytes
+    )  # fmt: skip
     return _build_snapshot(_insert_rows(columns, new) if new[0] else columns, snapshot, old.epoch, old.until)
 
 
 def _build_snapshot(columns: Columns, snapshot: str | None, epoch: str | None, until: float) -> HistorySnapshot:
-    ids, scores, facts, hashes, batches = columns
-    return HistorySnapshot(ids, scores, facts, snapshot, epoch, until, hashes, batches)
+    ids, scores, facts, hashes, batches, probabilities = columns
+    return HistorySnapshot(ids, scores, facts, snapshot, epoch, until, hashes, batches, probabilities)
 
 
 def _insert_rows(old: Columns, new: Columns) -> Columns:
@@ -143,6 +146,8 @@ def _insert_rows(old: Columns, new: Columns) -> Columns:
     with them; the rest is joined as it is. By id, once each: rows restored from another cluster carry that cluster's
     transaction ids and may look new for ever.
     """
+    if old[-1] or new[-1]:
+        old, new = _fill_probabilities(old), _fill_probabilities(new)
     new_ids, old_ids = _ints(new[0]), _ints(old[0])
     rows = dict(zip(new_ids, _rows(new, len(new_ids)), strict=True))
     oldest, n_top = min(rows), 0
@@ -150,18 +155,27 @@ def _insert_rows(old: Columns, new: Columns) -> Columns:
         n_top += 1
     rows |= zip(old_ids[:n_top], _rows(old, n_top), strict=True)
     top = zip(*(rows[id] for id in sorted(rows, reverse=True)), strict=True)
-    return tuple(
+    columns = tuple(
         [
             _replace_top(array(code, values), column, n_top)
-            for code, values, column in zip(_CODES, top, old, strict=True)
+            for code, values, column in zip(_CODES, top, old, strict=False)
         ]
     )
+    return columns if new[-1] else (*columns, b"")
+
+
+def _fill_probabilities(columns: Columns) -> Columns:
+    """Write the probability 1 out, where it was left out."""
+    *others, probabilities = columns
+    return (*others, probabilities or array("d", [1.0] * (len(columns[0]) // 8)).tobytes())
 
 
 def _rows(columns: Columns, n: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the first n rows."""
-    ids, scores, facts, hashes, batches = columns
-    views = (_ints(ids), memoryview(scores).cast("d"), memoryview(facts).cast("i"), _ints(hashes), _ints(batches))
+    """Yield the first n rows, with their probabilities where these are written out."""
+    ids, scores, facts, hashes, batches, probabilities = columns
+    views: list[memoryview[Any]] = [_ints(ids), memoryview(scores).cast("d"), memoryview(facts).cast("i")]
+    views += [_ints(hashes), _ints(batches)]
+    views += [memoryview(probabilities).cast("d")] if probabilities else []
     return zip(*(view[:n] for view in views), strict=True)
 
 

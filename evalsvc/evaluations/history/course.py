@@ -13,6 +13,7 @@ from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.interval import (
     Window,
     compute_interval,
+    compute_mean,
     get_default_estimand,
     interval_values,
     select_bounds,
@@ -64,6 +65,8 @@ class HistoryCourse:
         revision number.
     values, ids : array
         All values and their ids, oldest first.
+    mean : float or None
+        Of all values, weighted where the interval is; None without any.
     """
 
     parts: tuple[HistoryStretch, ...]
@@ -71,6 +74,7 @@ class HistoryCourse:
     revisions: tuple[tuple[int, datetime, int], ...]
     values: Any
     ids: Any
+    mean: float | None
 
     @property
     def has_tied_times(self) -> bool:
@@ -103,12 +107,13 @@ def compute_course(
 
     def stretch(first: int, end: int) -> HistoryStretch:
         part = window.select(slice(n - end, n - first))
-        values, numbers = part.values, compute_interval(ask, of, family, part, declared=declared)
-        bounds = select_bounds(numbers)
+        numbers = compute_interval(ask, of, family, part, declared=declared)
+        mean, bounds = compute_mean(ask, part), select_bounds(numbers)
+        assert mean is not None  # noqa: S101  no part is empty
         oldest, newest = int(window.ids[n - 1 - first]), int(window.ids[n - end])
         times = datetime_from_id(oldest), datetime_from_id(newest)
         return HistoryStretch(
-            first + 1, end, *times, float(values.mean()), bounds["lower"], bounds["upper"], oldest, newest,
+            first + 1, end, *times, mean, bounds["lower"], bounds["upper"], oldest, newest,
             is_degenerate=numbers["degenerate"],
         )  # fmt: skip
 
@@ -118,6 +123,7 @@ def compute_course(
         revisions=tuple(_revisions(window)),
         values=window.values[::-1],
         ids=np.asarray(window.ids[::-1], np.int64),
+        mean=compute_mean(ask, window),
     )
 
 

@@ -17,8 +17,9 @@ from evalsvc.evaluations.wire.interval_request import AUTO, IntervalOptions
 from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.stats.basics.results import HistoryInterval
 from evalsvc.stats.basics.rows import IntervalRows
-from evalsvc.stats.estimates.bounds import bound_pass_rate
+from evalsvc.stats.estimates.bounds import MOST_SHARE, bound_pass_rate
 from evalsvc.stats.histories.batches import MIXED, batched_interval, homogeneity_p_value
+from evalsvc.stats.histories.weighted import hajek_mean, weighted_interval
 from evalsvc.stats.strategies.answers import interval_for
 from evalsvc.stats.strategies.of_histories import StrategyNotApplicable
 from evalsvc.stats.strategies.registry import history_rule
@@ -31,6 +32,7 @@ FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "
 # Of the values of a window: more than this, and they are not independent.
 MAX_REPEATED = 0.05
 ALL_UNDECIDED = "No score is decided: the evaluator could not tell pass from fail."
+UNWEIGHTED = "unweighted"
 NO_RANGE = "All scores are equal and their range is unknown. Scores that are sent with `value_range` get an interval."
 _NO_SCORES = np.empty(0)
 _NO_IDS = np.empty(0, np.int64)
@@ -43,7 +45,8 @@ class Window:
 
     `marks` is four times the profile's revision plus the index of the value's source. If `verdicts` is set, which is
     the usual case, all marks are equal and `marks` is left empty. `hashes` and `batches` are the samples and batches of
-    the values, and `clusters` their values of the tag in `cluster_by`, as int64.
+    the values, and `clusters` their values of the tag in `cluster_by`, as int64. `probabilities` are those with which
+    rules drew the values; None where no rule drew any.
     """
 
     values: Any
@@ -55,6 +58,14 @@ class Window:
     n_no_verdict: int = 0
     verdicts: Verdicts | None = None
     chosen_among: int | None = None
+    probabilities: Any = None
+    weight_without: float = 0.0
+    """What the rows without a verdict weigh, where the values have probabilities."""
+
+    @cached_property
+    def has_unequal_probabilities(self) -> bool:
+        """Whether some values were drawn with another probability than others."""
+        return self.probabilities is not None and self.values.size > 0 and float(np.ptp(self.probabilities)) > 0.0
 
     @cached_property
     def n_distinct(self) -> int:
@@ -78,7 +89,14 @@ class Window:
             hashes=self.hashes[rows],
             batches=self.batches[rows],
             clusters=None if self.clusters is None else self.clusters[rows],
+            probabilities=None if self.probabilities is None else self.probabilities[rows],
         )
+
+    def select_judged(self, is_judged: Any, values: Any) -> Window:
+        """Return the rows in a mask with their verdicts as values, and what the others weigh."""
+        without = 0.0 if self.probabilities is None else float((1.0 / self.probabilities[~is_judged]).sum())
+        n_no_verdict = int(is_judged.size) - int(values.size)
+        return replace(self.select(is_judged), values=values, n_no_verdict=n_no_verdict, weight_without=without)
 
 
 def get_default_estimand(family: Family | None, history: HistorySnapshot | None, most: int | None) -> str:
@@ -118,15 +136,18 @@ def answer_interval(
     numbers = compute_interval(ask, of, family, window, has_verdict=has_verdict, declared=declared)
     answer = {"strategy": ask.strategy, "alpha": ask.level, "of": of, **numbers}
     answer |= {"reason": NO_THRESHOLD} if of == "pass" and not has_verdict else {}
-    sources = count_sources(window)
+    weights = find_weights(ask, window)
+    sources = count_sources(window, weights)
     n_undecided = count_undecided(family, history, ask.most) if has_verdict else 0
     rows = count_rows(window, sources, n_undecided=min(n_undecided, window.n_no_verdict))
+    rows = replace(rows, weighted=weights is not None, n_eff=answer.pop("n_eff"))
     answer |= {"n_distinct": rows.n_distinct, "rows": {name: getattr(rows, name) for name in ROWS}}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources}
-    answer |= _describe_undecided(of, window, n_undecided)
+    answer |= _describe_undecided(of, window, n_undecided, weights)
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
+    answer["warnings"] += [UNWEIGHTED] if window.has_unequal_probabilities and weights is None else []
     return answer
 
 
@@ -137,13 +158,22 @@ def count_undecided(family: Family | None, history: HistorySnapshot | None, most
     return count_unjudged(history.fact_bytes[: most and most * FACT_BYTES])
 
 
-def _describe_undecided(of: str, window: Window, n_undecided: int) -> dict[str, Any]:
+def _describe_undecided(of: str, window: Window, n_undecided: int, weights: Any) -> dict[str, Any]:
     """Return the number of undecided scores, and between which rates the pass rate lies whatever they are."""
-    bounds = None
-    if n_undecided and of == "pass":
-        n_pass = int(window.values.sum())
-        bounds = bound_pass_rate(n_pass, int(window.values.size) - n_pass, n_undecided)
+    bounds = bound_verdicts(window, n_undecided, weights) if n_undecided and of == "pass" else None
     return {"n_undecided": n_undecided, "pass_rate_bounds": bounds and [*bounds]}
+
+
+def bound_verdicts(window: Window, n_undecided: int, weights: Any) -> tuple[float, float] | None:
+    """Return between which rates the pass rate of verdicts lies; None where less than a tenth are undecided."""
+    if weights is None:
+        n_pass = int(window.values.sum())
+        return bound_pass_rate(n_pass, int(window.values.size) - n_pass, n_undecided)
+    total, without = float(weights.sum()), window.weight_without
+    if without < MOST_SHARE * (total + without):
+        return None
+    rate, share = hajek_mean(window.values, weights), without / (total + without)
+    return rate * (1.0 - share), rate * (1.0 - share) + share
 
 
 def interval_values(history: HistorySnapshot | None, of: str, most: int | None, *, has_verdict: bool = True) -> Window:
@@ -164,20 +194,35 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None, 
         np.frombuffer(history.batch_bytes, np.int64)[:most] if history.batch_bytes else ids,
         np.frombuffer(history.cluster_bytes, np.int64)[:most] if history.cluster_bytes else None,
         chosen_among=history.chosen_among,
+        probabilities=np.frombuffer(history.probability_bytes)[:most] if history.probability_bytes else None,
     )
     if of == "pass" and (alike := unpack_verdicts(history.fact_bytes[: most and most * FACT_BYTES])):
         if alike.judged is None:
             return replace(window, values=alike.row, verdicts=alike)
-        n_no_verdict = int(ids.size) - len(alike.packed)
-        return replace(window.select(alike.judged), values=alike.row, verdicts=alike, n_no_verdict=n_no_verdict)
+        return replace(window.select_judged(alike.judged, alike.row), verdicts=alike)
     facts = history.facts[:most]
     window = replace(window, marks=facts >> 2)
     if of != "pass":
         return window
     verdicts = facts & 3
     is_judged = verdicts > 0
-    n_no_verdict = int(is_judged.size - np.count_nonzero(is_judged))
-    return replace(window.select(is_judged), values=verdicts[is_judged] - 1.0, n_no_verdict=n_no_verdict)
+    return window.select_judged(is_judged, verdicts[is_judged] - 1.0)
+
+
+def find_weights(ask: IntervalOptions, window: Window) -> Any:
+    """Return what each value counts, one over its probability; None where all count alike.
+
+    A strategy that is asked for by its name is computed as the name says, and answered with a warning.
+    """
+    return 1.0 / window.probabilities if ask.can_weigh and window.has_unequal_probabilities else None
+
+
+def compute_mean(ask: IntervalOptions, window: Window) -> float | None:
+    """Return the mean of a window's values, weighted where the interval is; None without any."""
+    if not window.values.size:
+        return None
+    weights = find_weights(ask, window)
+    return float(window.values.mean()) if weights is None else hajek_mean(window.values, weights)
 
 
 def compute_interval(
@@ -196,8 +241,12 @@ def compute_interval(
         binary = False
     if of == "pass":
         limits, binary = (0.0, 1.0), True
-    clusters = _find_clusters(ask, window)
-    if clusters is not None:
+    clusters, weights, n_eff = _find_clusters(ask, window), find_weights(ask, window), None
+    if weights is not None and ask.strategy == AUTO and (clusters is not None or limits is not None):
+        interval, n_eff = weighted_interval(
+            window.values, window.probabilities, ask.level, value_range=limits, binary=binary, clusters=clusters
+        )
+    elif clusters is not None:
         interval = batched_interval(window.values, clusters.tolist(), ask.level, value_range=limits)
     else:
         # Only resampling needs a seed, and making one reads the whole history.
@@ -209,7 +258,7 @@ def compute_interval(
         except StrategyNotApplicable as exc:
             hint = " Ask for it with `of`: `pass`." if of == "score" and has_verdict else ""
             return _build_null_interval(len(window.values), f"{exc}{hint}")
-    numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS}
+    numbers: dict[str, Any] = {name: getattr(interval, name) for name in FIELDS} | {"n_eff": n_eff}
     if interval.degenerate and limits is None:
         # Equal scores say nothing about those to come if any number may come.
         numbers |= {"lower": None, "upper": None, "method": None}
@@ -269,9 +318,14 @@ def select_bounds(numbers: Mapping[str, Any]) -> dict[str, Any]:
     return {"lower": advice.get("lower"), "upper": advice.get("upper"), "method": advice.get("kind")}
 
 
-def count_sources(window: Window) -> dict[str, dict[str, object]]:
-    """Return how many of the values come from where, and the mean of each part."""
-    if window.verdicts is not None:
+def count_sources(window: Window, weights: Any = None) -> dict[str, dict[str, object]]:
+    """Return how many of the values come from where, and the mean of each part, by weights where they are given."""
+    sizes = None
+    if weights is not None:
+        marks = np.full(window.values.size, window.verdicts.source) if window.verdicts else window.marks & 3
+        counts, sizes = np.bincount(marks, minlength=3).tolist(), np.bincount(marks, weights, 3).tolist()
+        sums = np.bincount(marks, weights * window.values, 3).tolist()
+    elif window.verdicts is not None:
         counts, sums = [0, 0, 0], [0.0, 0.0, 0.0]
         counts[window.verdicts.source] = window.values.size
         sums[window.verdicts.source] = float(window.verdicts.n_passed)
@@ -279,7 +333,8 @@ def count_sources(window: Window) -> dict[str, dict[str, object]]:
         counts = np.bincount(window.marks & 3, minlength=3).tolist()
         sums = np.bincount(window.marks & 3, window.values, 3).tolist()
     return {
-        name: {"n": n, "rate": total / n if n else None} for name, n, total in zip(SOURCES, counts, sums, strict=True)
+        name: {"n": n, "rate": total / size if n else None}
+        for name, n, total, size in zip(SOURCES, counts, sums, sizes or counts, strict=True)
     }
 
 
@@ -315,6 +370,7 @@ def _build_null_interval(n: int, reason: str) -> dict[str, Any]:
         "degenerate": False,
         "warnings": (),
         "autocorrelation_width_factor": None,
+        "n_eff": None,
         "advice": None,
         "reason": reason,
     }

@@ -13,10 +13,11 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
+from evalsvc.evaluations.history.interval import bound_verdicts, compute_mean, find_weights, interval_values
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, EvaluationTag, HistoryScore
+from evalsvc.evaluations.wire.interval_request import IntervalOptions
 from evalsvc.judges.calls.endings import ENDINGS
-from evalsvc.stats.estimates.bounds import bound_pass_rate
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Sample, effective_settings
 
@@ -64,20 +65,21 @@ def filter_window(rows: QuerySet[HistoryScore], window: Window) -> QuerySet[Hist
 
 
 def history_summary(
-    rows: QuerySet[HistoryScore], history: HistorySnapshot, most: int | None = None, *, n_undecided: int = 0
+    rows: QuerySet[HistoryScore], history: HistorySnapshot, ask: IntervalOptions, *, n_undecided: int = 0
 ) -> dict[str, Any]:
     """Return n, mean and pass rate of the newest scores of a history, and how many `rows` there are in all.
 
-    The pass rate is that of the scores with a verdict; its bounds count the undecided ones as fails, and as passes.
+    The pass rate is that of the scores with a verdict; its bounds count the undecided ones as fails, and as passes. All
+    are weighted where the interval is.
     """
-    scores = history.scores[:most].tolist()
-    passes = [verdict == 2 for verdict in (history.facts[:most] & 3).tolist() if verdict]
-    bounds = bound_pass_rate(sum(passes), len(passes) - sum(passes), n_undecided) if n_undecided else None
+    scores, verdicts = (interval_values(history, of, ask.most) for of in ("score", "pass"))
+    n = int(scores.values.size)
+    bounds = bound_verdicts(verdicts, n_undecided, find_weights(ask, verdicts)) if n_undecided else None
     return {
-        "n": len(scores),
-        "n_total": rows.count() if len(scores) == (most or HISTORY_LENGTH) else len(scores),
-        "mean": sum(scores) / len(scores) if scores else None,
-        "pass_rate": sum(passes) / len(passes) if passes else None,
+        "n": n,
+        "n_total": rows.count() if n == (ask.most or HISTORY_LENGTH) else n,
+        "mean": compute_mean(ask, scores),
+        "pass_rate": compute_mean(ask, verdicts),
         "n_undecided": n_undecided,
         "pass_rate_bounds": bounds and [*bounds],
     }

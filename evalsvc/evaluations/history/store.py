@@ -37,7 +37,7 @@ def read_histories(
         before,
     ]
     row = call_function(
-        "SELECT ids, scores, facts, hashes, batches, snapshots, are_new"
+        "SELECT ids, scores, facts, hashes, batches, probabilities, snapshots, are_new"
         " FROM newest_scores(%s, %s::text[], %s::text[], %s::text[], %s)",
         values,
     )
@@ -51,7 +51,7 @@ def read_scoped(
     if not any(pairs):
         return [None] * len(pairs)
     *columns, clusters, chosen = call_function(
-        "SELECT ids, scores, facts, hashes, batches, clusters, chosen"
+        "SELECT ids, scores, facts, hashes, batches, probabilities, clusters, chosen"
         " FROM scores_in_window(%s, %s::text[], %s::text[], %s::jsonb, %s)",
         [account_id, *split(pairs), dump_jsonb(window), before],
     )
@@ -97,12 +97,13 @@ class HistoryEntry:
     created_at: datetime
     sample_hash: int | None = None
     batch_id: int | None = None
+    probability: float | None = None
 
 
 REMEMBER = (
     "SELECT insert_scores(%s, ARRAY[ROW(%s::bigint, %s, %s, %s::int, %s::float8, %s::boolean, %s, %s::bigint,"
     " %s::boolean, %s, %s::uuid, %s::bigint, %s::bigint, %s::bigint, %s::timestamptz, %s::bigint,"
-    " %s::bigint)::history_row])"
+    " %s::bigint, %s::float8)::history_row])"
 )
 
 

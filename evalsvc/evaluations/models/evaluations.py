@@ -54,6 +54,7 @@ class EvaluationRequest(models.Model):
     dataset_sample_id = models.CharField(max_length=255, null=True)
     sample_hash = models.BigIntegerField(null=True, help_text="Of input, gold answer and contexts.")
     batch_id = models.BigIntegerField(null=True, help_text="Of the batch call or upload; null for a single call.")
+    probability = models.FloatField(null=True, help_text="With which a rule drew it; null for others.")
     # Set on older requests only. New requests leave them to their evaluations: the texts are long and never read from
     # here.
     log_id = models.CharField(max_length=255, null=True)
@@ -275,6 +276,7 @@ class HistoryScore(models.Model):
         null=True, help_text="Of input, gold answer and contexts; null: unknown, counted as distinct."
     )
     batch_id = models.BigIntegerField(null=True, help_text="Of the batch call or upload; null for a single call.")
+    probability = models.FloatField(null=True, help_text="With which a rule drew it; null for others.")
     xact = XactField(db_default=CurrentXact(), editable=False)
     created_at = models.DateTimeField(db_default=Now())
 

@@ -62,7 +62,7 @@ BEGIN
       false, a.app, a.project_id, a.experiment_id, NULL, NULL, a.created_at,
       (f.request->>'sample_hash')::bigint,
       -- Scores with times of their own are in the order of these; those of one time are a batch.
-      CASE WHEN f.request ? 'created_at' THEN id_at(a.created_at) ELSE drawn[1] END)::history_row)) AS done
+      CASE WHEN f.request ? 'created_at' THEN id_at(a.created_at) ELSE drawn[1] END, NULL)::history_row)) AS done
     FROM added a JOIN fresh f ON f.id = a.id WHERE a.in_history
   ), tagged AS (
     INSERT INTO evaluations_evaluationtag (account_id, evaluation_id, digest, created_at, history, score_id)

@@ -51,7 +51,8 @@ BEGIN
         'completed_at', CASE WHEN NOT jsonb_path_exists(s.evaluations, '$[*] ? (@.status == "pending")')
           THEN p_created_at[s.n] END,
         'log_id', NULL, 'trace_id', NULL)) r
-    RETURNING q.id, q.created_at, q.project_id, q.app, q.experiment_id, q.dataset_id, q.sample_hash, q.batch_id
+    RETURNING q.id, q.created_at, q.project_id, q.app, q.experiment_id, q.dataset_id, q.sample_hash, q.batch_id,
+      q.probability
   ), added AS (
     INSERT INTO evaluations_evaluation AS e (
       {{accepted}},
@@ -73,9 +74,10 @@ BEGIN
     -- the call.
     INSERT INTO evaluations_historyscore (
       account_id, id, evaluator_id, profile_name, revision, score, passed, source, source_id, app, project_id,
-      experiment_id, created_at, sample_hash, batch_id)
+      experiment_id, created_at, sample_hash, batch_id, probability)
     SELECT p_account, a.id, a.evaluator_id, a.profile_name, a.profile_revision, a.score, a.passed, 'evaluation', a.id,
-      a.app, a.project_id, a.experiment_id, a.created_at, q.sample_hash, q.batch_id
+      a.app, a.project_id, a.experiment_id, a.created_at, q.sample_hash, q.batch_id,
+      q.probability
     FROM added a JOIN requests q ON q.id = a.request_id WHERE a.in_history
   )
   SELECT array_agg(a.id ORDER BY a.request_id, a.position) INTO evaluation_ids FROM added a;
@@ -98,12 +100,12 @@ CREATE OR REPLACE FUNCTION capture_request(
   p_evaluators text[], p_profiles text[], p_snapshots text[], p_waits boolean DEFAULT true,
   OUT request_id bigint, OUT created_at timestamptz, OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
-  OUT snapshots text[], OUT are_new boolean[]
+  OUT probabilities bytea[], OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   drawn bigint[];
 BEGIN
-  SELECT h.* INTO ids, scores, facts, hashes, batches, snapshots, are_new
+  SELECT h.* INTO ids, scores, facts, hashes, batches, probabilities, snapshots, are_new
   FROM newest_scores(p_account, p_evaluators, p_profiles, p_snapshots, NULL) h;
   drawn := next_ids(1 + jsonb_array_length(p_evaluations));
   request_id := drawn[1];
@@ -125,7 +127,7 @@ CREATE OR REPLACE FUNCTION capture_requests(
   p_captures jsonb, p_accounts bigint[], p_evaluators text[], p_profiles text[], p_snapshots text[],
   OUT request_ids bigint[], OUT created_at timestamptz[], OUT evaluation_ids bigint[],
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
-  OUT snapshots text[], OUT are_new boolean[]
+  OUT probabilities bytea[], OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   part record;
@@ -146,7 +148,7 @@ BEGIN
       p_accounts[first], p_evaluators[first:final], p_profiles[first:final], p_snapshots[first:final], NULL) h;
     ids := ids || part.ids; scores := scores || part.scores; facts := facts || part.facts;
     hashes := hashes || part.hashes; batches := batches || part.batches;
-    snapshots := snapshots || part.snapshots;
+    probabilities := probabilities || part.probabilities; snapshots := snapshots || part.snapshots;
     are_new := are_new || part.are_new;
     first := final + 1;
   END LOOP;
@@ -208,12 +210,13 @@ DECLARE
   mode text;
   sample bigint;
   batch bigint;
+  chance double precision;
   finished smallint[];
   entries history_row[];
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   -- Two lanes that end at once must agree on who was last.
-  SELECT q.capture, q.sample_hash, q.batch_id INTO mode, sample, batch FROM evaluations_evaluationrequest q
+  SELECT q.capture, q.sample_hash, q.batch_id, q.probability INTO mode, sample, batch, chance FROM evaluations_evaluationrequest q
   WHERE q.account_id = p_account AND q.id = p_request FOR UPDATE;
   WITH verdicts AS (
     SELECT v.*, coalesce(mode = 'all' OR (mode = 'fails-only' AND v.passed = false), false) AS keep,
@@ -234,7 +237,8 @@ BEGIN
   )
   SELECT array_agg(w.position ORDER BY w.position), array_agg(ROW(
     w.id, w.evaluator_id, w.profile_name, w.profile_revision, w.score, w.passed, 'evaluation', w.id, false, w.app,
-    w.project_id, w.experiment_id, NULL, NULL, w.created_at, sample, batch)::history_row) FILTER (WHERE w.in_history)
+    w.project_id, w.experiment_id, NULL, NULL, w.created_at, sample, batch,
+    chance)::history_row) FILTER (WHERE w.in_history)
   INTO finished, entries FROM written w;
   IF entries IS NOT NULL THEN
     PERFORM insert_scores(p_account, entries);

@@ -13,8 +13,13 @@ DO $$ BEGIN
   CREATE TYPE history_row AS (
     id bigint, evaluator_id text, profile_name text, revision int, score double precision, passed boolean, source text,
     source_id bigint, trial boolean, app text, project_id uuid, experiment_id bigint, config_id bigint, output_id bigint,
-    created_at timestamptz, sample_hash bigint, batch_id bigint);
+    created_at timestamptz, sample_hash bigint, batch_id bigint, probability double precision);
 EXCEPTION WHEN duplicate_object THEN NULL;
+END $$;
+-- As it was made before scores had a probability, in no release.
+DO $$ BEGIN
+  ALTER TYPE history_row ADD ATTRIBUTE probability double precision;
+EXCEPTION WHEN duplicate_column THEN NULL;
 END $$;
 
 -- The id of an evaluation's row in the history: its own, as both sort by time. What was scored elsewhere, and is kept
@@ -45,7 +50,7 @@ END $$;
 -- As processes of the last release call it.
 CREATE OR REPLACE FUNCTION remember_scores(p_account bigint, p_scores history_entry[])
 RETURNS int LANGUAGE sql SECURITY INVOKER AS $$
-  SELECT insert_scores(p_account, array_agg(ROW(s.*, NULL, NULL)::history_row)) FROM unnest(p_scores) s
+  SELECT insert_scores(p_account, array_agg(ROW(s.*, NULL, NULL, NULL)::history_row)) FROM unnest(p_scores) s
 $$;
 
 -- What an answer needs of a row beside its id and score, as one number: the revision, where the score comes from, and
@@ -56,15 +61,16 @@ RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHE
   + CASE WHEN p_passed THEN 2 WHEN NOT p_passed THEN 1 ELSE 0 END;
 
 -- The newest 1000 scores of each asked-for history, as PostgreSQL's binary arrays of ids, of scores, of facts, of the
--- samples' hashes and of batches; null where none is wanted. A row without a hash or a batch has its id in
--- place of it. Without experiments. A caller that holds a history as of a snapshot gets only what that snapshot
+-- samples' hashes, of batches and of the probabilities with which rules drew them; null where none is wanted. A row
+-- without a hash or a batch has its id in place of it, and one that no rule drew the probability 1; `probabilities` is
+-- null where a rule drew none of them. Without experiments. A caller that holds a history as of a snapshot gets only what that snapshot
 -- could not see: rows are written by concurrent transactions and do not become visible in the order of their ids, but
 -- a snapshot knows exactly which transactions it has seen, except for its own: a transaction that has written already hands no snapshot out, as
 -- what it writes next would count as seen. `p_before` answers as of an earlier request instead: ids sort by time.
 CREATE OR REPLACE FUNCTION newest_scores(
   p_account bigint, p_evaluators text[], p_profiles text[], p_snapshots text[], p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
-  OUT snapshots text[], OUT are_new boolean[]
+  OUT probabilities bytea[], OUT snapshots text[], OUT are_new boolean[]
 ) LANGUAGE plpgsql SECURITY INVOKER SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   some_ids bytea;
@@ -72,21 +78,24 @@ DECLARE
   some_facts bytea;
   some_hashes bytea;
   some_batches bytea;
+  some_probabilities bytea;
   seen pg_snapshot;
   taken text;
   n bigint;
 BEGIN
   PERFORM set_config('app.account_id', p_account::text, true);
   FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
-    some_ids := NULL; some_scores := NULL; some_facts := NULL; some_hashes := NULL; some_batches := NULL; taken := NULL;
-    seen := p_snapshots[i]::pg_snapshot; n := 0;
+    some_ids := NULL; some_scores := NULL; some_facts := NULL; some_hashes := NULL; some_batches := NULL;
+    some_probabilities := NULL; taken := NULL; seen := p_snapshots[i]::pg_snapshot; n := 0;
     IF seen IS NOT NULL THEN
       SELECT count(*), array_send(array_agg(unseen.id)), array_send(array_agg(unseen.score)),
         array_send(array_agg(unseen.facts)), array_send(array_agg(unseen.hash)), array_send(array_agg(unseen.batch)),
+        CASE WHEN count(unseen.probability) > 0 THEN array_send(array_agg(coalesce(unseen.probability, 1))) END,
         pg_current_snapshot()::text
-      INTO n, some_ids, some_scores, some_facts, some_hashes, some_batches, taken FROM (
+      INTO n, some_ids, some_scores, some_facts, some_hashes, some_batches, some_probabilities, taken FROM (
         SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,
-          coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch FROM evaluations_historyscore h
+          coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.probability
+        FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
           AND NOT h.trial AND h.source <> 'experiment' AND h.xact >= pg_snapshot_xmin(seen) AND NOT pg_visible_in_snapshot(h.xact, seen)
         LIMIT 1000
@@ -96,10 +105,13 @@ BEGIN
     IF p_evaluators[i] IS NOT NULL AND (seen IS NULL OR n = 1000) THEN
       seen := NULL;
       SELECT array_send(array_agg(newest.id)), array_send(array_agg(newest.score)), array_send(array_agg(newest.facts)),
-        array_send(array_agg(newest.hash)), array_send(array_agg(newest.batch)), pg_current_snapshot()::text
-      INTO some_ids, some_scores, some_facts, some_hashes, some_batches, taken FROM (
+        array_send(array_agg(newest.hash)), array_send(array_agg(newest.batch)),
+        CASE WHEN count(newest.probability) > 0 THEN array_send(array_agg(coalesce(newest.probability, 1))) END,
+        pg_current_snapshot()::text
+      INTO some_ids, some_scores, some_facts, some_hashes, some_batches, some_probabilities, taken FROM (
         SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,
-          coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch FROM evaluations_historyscore h
+          coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.probability
+        FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
           AND NOT h.trial AND h.source <> 'experiment' AND h.id < coalesce(p_before, 9223372036854775807)
         ORDER BY h.id DESC LIMIT 1000
@@ -110,7 +122,7 @@ BEGIN
     END IF;
     ids := ids || some_ids; scores := scores || some_scores; facts := facts || some_facts;
     hashes := hashes || some_hashes; batches := batches || some_batches;
-    snapshots := snapshots || taken;
+    probabilities := probabilities || some_probabilities; snapshots := snapshots || taken;
     are_new := are_new || (seen IS NOT NULL);
   END LOOP;
 END $$;
@@ -124,7 +136,7 @@ END $$;
 CREATE OR REPLACE FUNCTION scores_in_window(
   p_account bigint, p_evaluators text[], p_profiles text[], p_window jsonb, p_before bigint,
   OUT ids bytea[], OUT scores bytea[], OUT facts bytea[], OUT hashes bytea[], OUT batches bytea[],
-  OUT clusters bytea[], OUT chosen int[]
+  OUT probabilities bytea[], OUT clusters bytea[], OUT chosen int[]
 ) LANGUAGE plpgsql SECURITY INVOKER SET enable_seqscan = off SET enable_sort = off AS $$
 DECLARE
   some_ids bytea;
@@ -132,6 +144,7 @@ DECLARE
   some_facts bytea;
   some_hashes bytea;
   some_batches bytea;
+  some_probabilities bytea;
   some_clusters bytea;
   some_experiments bigint[];
   n_configs int;
@@ -187,7 +200,7 @@ BEGIN
     conditions := conditions || format(' AND %s < %s', key, p_before);
   END IF;
   rows := 'SELECT ' || key || ' AS id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,'
-    ' coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.source_id,'
+    ' coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.probability, h.source_id,'
     ' CASE WHEN h.source = ''experiment'' AND NOT h.trial THEN h.experiment_id END AS promoted FROM ' || source
     || ' WHERE ' || conditions || ' AND ';
   newest := ' ORDER BY id DESC LIMIT ' || least(1000, coalesce((p_window->>'most')::int, 1000));
@@ -201,12 +214,14 @@ BEGIN
   END IF;
   FOR i IN 1 .. coalesce(array_length(p_evaluators, 1), 0) LOOP
     some_ids := NULL; some_scores := NULL; some_facts := NULL; some_hashes := NULL; some_batches := NULL;
-    some_clusters := NULL; some_experiments := NULL; n_configs := NULL;
+    some_probabilities := NULL; some_clusters := NULL; some_experiments := NULL; n_configs := NULL;
     IF p_evaluators[i] IS NOT NULL THEN
       EXECUTE 'SELECT array_send(array_agg(n.id)), array_send(array_agg(n.score)), array_send(array_agg(n.facts)),'
-        ' array_send(array_agg(n.hash)), array_send(array_agg(n.batch)), ' || tagged || ', array_agg(n.promoted)'
+        ' array_send(array_agg(n.hash)), array_send(array_agg(n.batch)), CASE WHEN count(n.probability) > 0 THEN'
+        ' array_send(array_agg(coalesce(n.probability, 1))) END, ' || tagged || ', array_agg(n.promoted)'
         ' FILTER (WHERE n.promoted IS NOT NULL) FROM (' || newest || ') n'
-        INTO some_ids, some_scores, some_facts, some_hashes, some_batches, some_clusters, some_experiments
+        INTO some_ids, some_scores, some_facts, some_hashes, some_batches, some_probabilities, some_clusters,
+          some_experiments
         USING p_account, p_evaluators[i], p_profiles[i];
       IF some_experiments IS NOT NULL THEN
         -- What was confirmed on other examples was not selected by these.
@@ -216,8 +231,8 @@ BEGIN
       END IF;
     END IF;
     ids := ids || some_ids; scores := scores || some_scores; facts := facts || some_facts;
-    hashes := hashes || some_hashes; batches := batches || some_batches; clusters := clusters || some_clusters;
-    chosen := chosen || n_configs;
+    hashes := hashes || some_hashes; batches := batches || some_batches;
+    probabilities := probabilities || some_probabilities; clusters := clusters || some_clusters; chosen := chosen || n_configs;
   END LOOP;
 END $$;
 

@@ -242,7 +242,7 @@ BEGIN
           SELECT e.id FROM evaluations_evaluation e WHERE e.account_id = part.account AND e.request_id = q.id
             AND e.position = v.position AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id))) AS evaluation,
         coalesce(q.capture = 'all' OR (q.capture = 'fails-only' AND v.passed = false), false) AS keep,
-        q.capture = 'all' AND v.status = 'success' AS remember, q.sample_hash, q.batch_id
+        q.capture = 'all' AND v.status = 'success' AS remember, q.sample_hash, q.batch_id, q.probability
       FROM jsonb_to_recordset(part.items) AS i(request bigint, verdicts jsonb)
       JOIN evaluations_evaluationrequest q ON q.account_id = part.account AND q.id = ANY(part.requests) AND q.id = i.request
       CROSS JOIN LATERAL jsonb_populate_recordset(NULL::evaluations_evaluation, i.verdicts) v
@@ -259,11 +259,12 @@ BEGIN
       WHERE e.account_id = part.account AND e.id = ANY(ARRAY(SELECT k.evaluation FROM verdicts k)) AND e.id = v.evaluation
         AND e.request_id = v.request AND e.position = v.position AND e.status || '' = 'pending'
         AND e.id >= ids_from(part.first) AND e.id < ids_until(part.final)
-      RETURNING e.*, v.sample_hash, v.batch_id
+      RETURNING e.*, v.sample_hash, v.batch_id, v.probability
     )
     SELECT array_agg(w.request_id), array_agg(w.position), array_agg(ROW(
       w.id, w.evaluator_id, w.profile_name, w.profile_revision, w.score, w.passed, 'evaluation', w.id, false, w.app,
-      w.project_id, w.experiment_id, NULL, NULL, w.created_at, w.sample_hash, w.batch_id)::history_row) FILTER (WHERE w.in_history)
+      w.project_id, w.experiment_id, NULL, NULL, w.created_at, w.sample_hash, w.batch_id,
+      w.probability)::history_row) FILTER (WHERE w.in_history)
     INTO finished, places, entries FROM written w;
     IF entries IS NOT NULL THEN
       PERFORM insert_scores(part.account, entries);

@@ -84,6 +84,7 @@ class IntervalRowCounts(AnswerShape):
         int | None, Meta(description="With promoted scores: the number of configs that theirs was chosen from.")
     ]
     weighted: Annotated[bool, Meta(description="Whether rows have unequal weights.")]
+    n_eff: Annotated[float | None, Meta(description="With weights: how many rows of equal weight would say as much.")]
     sources: Annotated[dict[str, int], Meta(description="Rows by source, where there are several.")]
 
 
@@ -157,6 +158,7 @@ class ScorePoint(AnswerShape):
     threshold: Annotated[float | None, Meta(description="The line of the verdict, where its profile has one.")]
     revision: int | None
     source: str
+    probability: Annotated[float | None, Meta(description="With which a rule drew it; null where none did.")]
     evaluation_id: str | None
     experiment_id: str | None
     config_id: str | None
@@ -171,7 +173,7 @@ class History(AnswerShape):
     profile_name: str
     n: Annotated[int, Meta(description="Scores that the interval is of: the newest 1000 at most.")]
     n_total: Annotated[int, Meta(description="All captured scores.")]
-    mean: Annotated[float | None, Meta(description="Of the n newest.")]
+    mean: Annotated[float | None, Meta(description="Of the n newest, weighted where `rows` of the interval say so.")]
     pass_rate: Annotated[
         float | None, Meta(description="Of those of the n newest that have a verdict: undecided scores are left out.")
     ]

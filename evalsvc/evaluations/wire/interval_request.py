@@ -15,6 +15,7 @@ from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
 LEVELS = (0.8, 0.999)
 LEVEL = 0.95
 AUTO = "auto"
+NONE = "none"
 DEFAULT_STRATEGY = AUTO
 OF = ("pass", "score")
 INCLUDE = ("none", "promoted", "all")
@@ -58,6 +59,11 @@ class IntervalOptions:
         by_number = self.since is None or (isinstance(self.since, tuple) and self.since[0] == "scores")
         is_whole = self.scope is None and self.include_experiments == "none"
         return is_whole and by_number and self.cluster_by is None
+
+    @property
+    def can_weigh(self) -> bool:
+        """Return whether scores that were drawn with unequal probabilities are weighted: not by a formula's name."""
+        return self.strategy in (AUTO, NONE)
 
     @property
     def most(self) -> int | None:

@@ -139,6 +139,7 @@ class Truth(AnswerShape):
         list[str],
         Meta(
             description="`frame_changed`: what was drawn from has changed since. `scores_shown`: reviewers saw the"
-            " evaluator's scores. `old_draw`: more than half of the scores are newer than the draw."
+            " evaluator's scores. `old_draw`: more than half of the scores are newer than the draw. `unweighted`:"
+            " rules drew the scores with unequal probabilities, and each counts alike."
         ),
     ]

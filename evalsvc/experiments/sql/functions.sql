@@ -429,7 +429,7 @@ BEGIN
   SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, a.value), a.passed,
     'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = unit.experiment_id),
     unit.experiment_id, unit.config_id, o.id, o.created_at,
-    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL)::history_row),
+    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL, NULL)::history_row),
     (SELECT array_agg(a.metric) FROM added a), (SELECT array_agg(a.value) FROM added a),
     (SELECT array_agg(a.denominator) FROM added a), (SELECT array_agg(a.error_code) FROM added a)
   INTO entries, scored_metrics, scored_values, scored_denominators, scored_errors

@@ -220,7 +220,7 @@ BEGIN
   SELECT array_agg(ROW(o.id, r.evaluator_id, r.profile_name, r.profile_revision, coalesce(r.ranking, s.value), s.passed,
     'experiment', o.id, true, NULL, (SELECT e.project_id FROM projects_experiment e WHERE e.id = p_config.experiment_id),
     p_config.experiment_id, p_config.id, o.id, o.created_at,
-    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL)::history_row)
+    (SELECT example_hash(x) FROM datasets_example x WHERE x.id = o.example_id), NULL, NULL)::history_row)
   INTO entries FROM unnest(present) s
   JOIN jsonb_to_recordset(p_scores) AS r(
     pos int, metric text, evaluator_id text, profile_name text, profile_revision int, ranking double precision)

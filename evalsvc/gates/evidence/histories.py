@@ -45,6 +45,8 @@ class HistorySubject:
     """What people have labelled of it, where a rule is on `truth`."""
     truth_draw: uuid.UUID | None = None
     """The draw that the gate named."""
+    has_unequal_probabilities: bool = False
+    """Whether rules drew the scores with unequal probabilities; each counts alike here."""
 
     def read(self, metric: str) -> tuple[GateScores, Ends | None, bool]:
         """Return scores, their range and whether they are 0 or 1; of `pass` the verdicts as they were judged."""
@@ -95,6 +97,7 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
         evaluator_id, profile_name, run, ask, scores, passes, n_no_verdict,
         select_range(declared, scores.candidate),
         _find_draw(account, (evaluator_id, profile_name), window, wanted), wanted.truth_draw,
+        rows["score"].has_unequal_probabilities,
     )  # fmt: skip
 
 

@@ -31,6 +31,8 @@ class IntervalRows:
         Number of candidates among which this one was selected for its score; None without a selection.
     weighted : bool
         Whether the rows have unequal weights.
+    n_eff : float or None
+        With weights: how many rows of equal weight would say as much.
     sources : dict of str to int
         Number of rows by source; empty where there is only one.
     """
@@ -43,6 +45,7 @@ class IntervalRows:
     n_undecided: int = 0
     chosen_among: int | None = None
     weighted: bool = False
+    n_eff: float | None = None
     sources: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -64,6 +67,8 @@ def describe_rows(rows: IntervalRows, noun: str = "examples") -> str:
     '60 of 64 examples, 4 missing, best of 16'
     >>> describe_rows(IntervalRows(88, n_undecided=12))
     '88 of 100 examples, 12 undecided'
+    >>> describe_rows(IntervalRows(1000, weighted=True, n_eff=181.3), "scores")
+    '1000 scores, weighted, worth 181 of equal weight'
     """
     parts = [f"{rows.n} {noun}" if rows.n == rows.n_all else f"{rows.n} of {rows.n_all} {noun}"]
     if rows.n_distinct is not None and rows.n_distinct < rows.n:
@@ -77,7 +82,7 @@ def describe_rows(rows: IntervalRows, noun: str = "examples") -> str:
     if rows.chosen_among is not None and rows.chosen_among > 1:
         parts.append(f"best of {rows.chosen_among}")
     if rows.weighted:
-        parts.append("weighted")
+        parts.append("weighted" if rows.n_eff is None else f"weighted, worth {round(rows.n_eff)} of equal weight")
     if len(rows.sources) > 1:
         parts.append("from " + ", ".join(f"{name} {n}" for name, n in rows.sources.items()))
     return ", ".join(parts)

@@ -49,6 +49,7 @@ RUNS = (
 )
 LOOKS_TEXTS = {"one": "one, when all answers were there", "watched": "as often as one likes while answers come"}
 WARNINGS = {
+    "unweighted": "Rules drew the scores with unequal probabilities, and the gate counts each score alike.",
     "unclustered": "Examples without the cluster tag count as clusters of one.",
     "never_asked": "One of them did not run on all examples: it was stopped or failed.",
     "stopped_by_policy": "One of them was stopped by a race.",

@@ -79,11 +79,10 @@ def _row(
     course = compute_course(PLAIN, family, history, n_parts=N_PARTS, declared=declared)
     limits = value_limits(interval, family) or declared
     low, high = limits or (0.0, 1.0)
-    mean = float(course.values.mean()) if course.values.size else None
     display_interval = to_display_interval(interval)
     number = Number(
-        mean, display_interval["lower"], display_interval["upper"], display_interval["n"], display_interval["alpha"],
-        "new_data", OF[display_interval["of"]], low=low, high=high,
+        course.mean, display_interval["lower"], display_interval["upper"], display_interval["n"],
+        display_interval["alpha"], "new_data", OF[display_interval["of"]], low=low, high=high,
         missing=display_interval["reason"] or "",
     )  # fmt: skip
     points = [Point(seconds(part.ended_at), part.mean, part.lower, part.upper) for part in course.parts]

@@ -89,7 +89,7 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
     )
     endings = count_endings(account, history, question.ask.most)
     return _reading(
-        question, history, history_summary(rows, history, question.ask.most), _find_range(account, question), endings
+        question, history, history_summary(rows, history, question.ask), _find_range(account, question), endings
     )
 
 
@@ -108,7 +108,7 @@ def _reading(
     return HistoryReading(
         n=summary["n"],
         n_total=summary["n_total"],
-        value=float(course.values.mean()) if course.values.size else None,
+        value=course.mean,
         interval=interval,
         course=course,
         scores=history.scores[: question.ask.most].tolist(),

@@ -39,6 +39,7 @@ WARNINGS = {
     "frame_changed": "Evaluations have been deleted or added since the draw.",
     "scores_shown": "Reviewers saw the evaluator's scores.",
     "old_draw": "More than half of the scores are newer than the draw. Create a new review, and label its items.",
+    "unweighted": "Rules drew the scores with unequal probabilities, and each counts alike here.",
 }
 
 

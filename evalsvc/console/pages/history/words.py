@@ -14,6 +14,7 @@ WARNINGS = {
     "skewed": "A few scores dominate the mean: one extreme score would move it by more than its standard error.",
     "selected": "Promoted scores come from the best of several configs: expect lower scores in production.",
     "truncated": "Many outputs were cut off at their token limit. They count as failures: raise the limit.",
+    "unweighted": "Rules drew the scores with unequal probabilities, and this strategy counts each alike: use auto.",
     "no_range": "The scores have no declared range, so one more may move their mean by any amount.",
     "mixed_sources": "Evaluations, experiments or imports in it differ by more than chance. Choose a scope.",
     "mixed_revisions": "Scores come from several revisions of the profile. Lines in the chart mark where each begins.",
@@ -45,6 +46,9 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
 
 def _describe_few_scores(interval: Mapping[str, Any], has_range: bool) -> str:
     """Explain how reliable the interval of few scores is, and suggest a strategy that this history supports."""
+    n_eff = interval.get("rows", {}).get("n_eff")
+    if n_eff is not None:
+        return f"Worth fewer than 30 scores of equal weight ({number_text(n_eff, 3)}): a few more may change it a lot."
     if format_strategy(interval) in SURE_OF_FEW:
         return f"{FEW}: the interval is valid, but a few more scores may change it a lot."
     better = "wilson or clopper-pearson" if interval["of"] == "pass" else "betting" if has_range else ""

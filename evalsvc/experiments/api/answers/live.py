@@ -117,6 +117,7 @@ class ConfirmationRows(AnswerShape):
     n_undecided: int
     chosen_among: int | None
     weighted: bool
+    n_eff: float | None
     sources: dict[str, int]
 
 

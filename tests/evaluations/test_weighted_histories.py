@@ -1,0 +1,179 @@
+"""Histories of scores that rules drew with unequal probabilities: weighted by all that shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import connections
+
+from evalsvc.evaluations.history.interval import bound_verdicts, find_weights, interval_values
+from evalsvc.evaluations.history.store import read_histories
+from evalsvc.evaluations.models import HistoryScore
+from evalsvc.evaluations.wire.interval_request import IntervalOptions
+from evalsvc.stats.histories.weighted import weighted_interval
+from evalsvc.tenancy.scope import account_scope
+from tests.conftest import Caller
+from tests.evaluations.histories import NAMES, PATH, asked, insert, of_history
+from tests.factories import ok
+
+RARE, ALL = 0.1, 1.0
+# A rule at .1 while everything passed, and at 1 while half failed: 90 % of the traffic came before.
+BEFORE, AFTER = [1.0] * 45 + [0.0] * 5, [1.0, 0.0] * 25
+TRUE_RATE = (450 + 25) / 550
+PAIR = (NAMES["evaluator_id"], NAMES["profile_name"])
+
+
+@pytest.fixture
+def sampled(alice: Caller) -> Caller:
+    insert(alice, BEFORE, probability=RARE, revision=1, app="shop")
+    insert(alice, AFTER, probability=ALL, revision=1, app="shop")
+    return alice
+
+
+def expected(level: float = 0.95) -> tuple[Any, float]:
+    return weighted_interval(
+        [*BEFORE, *AFTER], [RARE] * 50 + [ALL] * 50, level, value_range=(0, 1), binary=True
+    )  # fmt: skip
+
+
+def test_a_changed_rate_does_not_shift_the_pass_rate(sampled: Caller) -> None:
+    said = ok(sampled.get(PATH))
+    found, (interval, n_eff) = said["confidence_interval"], expected()
+
+    assert said["pass_rate"] == said["mean"] == pytest.approx(TRUE_RATE)
+    assert found["median"] == pytest.approx(TRUE_RATE)
+    assert (found["lower"], found["upper"]) == (interval.lower, interval.upper)
+    assert (found["method"], found["n"]) == ("korn-graubard", 100)
+    assert (found["rows"]["weighted"], found["rows"]["n"]) == (True, 100)
+    assert found["rows"]["n_eff"] == pytest.approx(n_eff)
+    assert found["sources"]["evaluation"] == {"n": 100, "rate": pytest.approx(TRUE_RATE)}
+    assert [point["probability"] for point in said["points"]] == [ALL] * 50 + [RARE] * 50
+
+
+def test_a_call_and_a_scope_answer_the_same(sampled: Caller) -> None:
+    history = of_history(sampled)
+    scoped = of_history(sampled, "&scope.app=shop")
+
+    assert asked(sampled, "auto") == history
+    # Cached, and merged with a score that came since.
+    insert(sampled, [1.0], app="shop")
+    again = asked(sampled, "auto")
+    assert again["rows"]["n"] == 101
+    assert again == of_history(sampled)
+    assert {name: scoped[name] for name in ("lower", "median", "upper", "rows")} == {
+        name: history[name] for name in ("lower", "median", "upper", "rows")
+    }
+
+
+def test_scores_that_no_rule_drew_weigh_one(alice: Caller) -> None:
+    insert(alice, BEFORE, probability=RARE)
+    insert(alice, AFTER)
+
+    found = of_history(alice)
+
+    assert found["median"] == pytest.approx(TRUE_RATE)
+    assert found["rows"]["weighted"]
+    points = ok(alice.get(PATH))["points"]
+    assert {point["probability"] for point in points[:50]} == {None}
+
+
+@pytest.mark.parametrize("probability", [None, RARE, ALL])
+def test_equal_probabilities_change_nothing(alice: Caller, probability: float | None) -> None:
+    insert(alice, [*BEFORE, *AFTER], probability=probability)
+
+    found = of_history(alice)
+
+    assert found["median"] == 0.7
+    assert (found["method"], found["rows"]["weighted"], found["rows"]["n_eff"]) == ("wilson", False, None)
+    assert "unweighted" not in found["warnings"]
+
+
+@pytest.mark.parametrize("strategy", ["full-history", "full-history-bca", "wilson", "clopper-pearson", "betting"])
+def test_a_strategy_that_is_named_counts_alike_and_says_so(sampled: Caller, strategy: str) -> None:
+    said = ok(sampled.get(f"{PATH}&strategy={strategy}"))
+    found = said["confidence_interval"]
+
+    assert "unweighted" in found["warnings"]
+    assert (found["rows"]["weighted"], found["rows"]["n_eff"]) == (False, None)
+    assert said["pass_rate"] == 0.7
+    assert found["lower"] < 0.7 < found["upper"]
+    assert found["median"] == pytest.approx(0.7, abs=0.01)
+
+
+def test_without_an_interval_the_mean_is_weighted(sampled: Caller) -> None:
+    said = ok(sampled.get(f"{PATH}&strategy=none"))
+
+    assert (said["confidence_interval"], said["pass_rate"]) == (None, pytest.approx(TRUE_RATE))
+
+
+def test_means_of_scores_are_weighted(alice: Caller) -> None:
+    scores = [i / 100 for i in range(100)]
+    insert(alice, scores, probability=RARE, evaluator_id="external:quality", profile_name="")
+    insert(alice, [1.0] * 100, probability=ALL, evaluator_id="external:quality", profile_name="")
+
+    said = ok(alice.get("/v1/history?evaluator=external:quality&of=score"))
+
+    # Without a declared range there is a mean, and no interval that could be trusted.
+    assert said["mean"] == pytest.approx((10 * sum(scores) + 100) / 1100)
+    assert said["confidence_interval"]["lower"] is None
+    assert said["confidence_interval"]["method"] is None
+
+
+def test_repeated_samples_are_weighted_clusters(alice: Caller) -> None:
+    hashes = [i // 5 for i in range(100)]
+    for score, probability, sample in zip(
+        [*BEFORE, *AFTER], [RARE] * 50 + [ALL] * 50, hashes, strict=True
+    ):  # fmt: skip
+        insert(alice, [score], probability=probability, sample_hash=sample)
+
+    found = of_history(alice)
+    interval, n_eff = weighted_interval(
+        [*BEFORE, *AFTER], [RARE] * 50 + [ALL] * 50, value_range=(0, 1), binary=True, clusters=np.array(hashes)
+    )
+
+    assert (found["lower"], found["median"], found["upper"]) == (interval.lower, interval.median, interval.upper)
+    assert (found["method"], found["rows"]["n_distinct"]) == ("hajek-cr1", 20)
+    assert found["rows"]["n_eff"] == pytest.approx(n_eff)
+    assert {"repeated_samples", "batches<30"} <= set(found["warnings"])
+
+
+def test_a_window_with_equal_probabilities_is_not_weighted(sampled: Caller) -> None:
+    found = of_history(sampled, "&since.scores=50")
+
+    assert (found["median"], found["n"], found["rows"]["weighted"]) == (0.5, 50, False)
+
+
+def test_undecided_scores_bound_the_rate_by_their_weights(sampled: Caller) -> None:
+    """Half of what was drawn with .1 has no verdict: 250 of 550, not 25 of 100."""
+    rows = HistoryScore.objects.using("system").filter(account_id=sampled.account.pk, probability=RARE)
+    undecided = [*rows.filter(score=1.0).order_by("id").values_list("id", flat=True)[:25]]
+    rows.filter(id__in=undecided).update(passed=None)
+
+    with account_scope(sampled.account.pk):
+        (history,) = read_histories(sampled.account.pk, [PAIR])
+    window = interval_values(history, "pass", None)
+    bounds = bound_verdicts(window, 25, find_weights(IntervalOptions("auto"), window))
+
+    assert bounds == pytest.approx(((200 + 25) / 550, (450 + 25) / 550))
+    assert of_history(sampled)["median"] == pytest.approx((200 + 25) / 300)
+
+
+def test_a_gate_counts_each_score_and_says_so(sampled: Caller) -> None:
+    body: dict[str, Any] = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.5}]}
+    weighted = ok(sampled.post("/v1/gates", body))["gate"]
+    one_rate = ok(sampled.post("/v1/gates", body | {"history": body["history"] | {"since": {"scores": 50}}}))["gate"]
+
+    assert (weighted["rules"][0]["estimate"], weighted["warnings"]) == (0.7, ["unweighted"])
+    assert one_rate["warnings"] == []
+
+
+def test_strangers_see_none_of_it(sampled: Caller, charlie: Caller) -> None:
+    assert ok(charlie.get(PATH))["n_total"] == 0
+    with account_scope(charlie.account.pk), connections["default"].cursor() as cursor:
+        cursor.execute(
+            "SELECT probabilities FROM newest_scores(%s, %s::text[], %s::text[], %s::text[], NULL)",
+            [charlie.account.pk, [PAIR[0]], [PAIR[1]], [None]],
+        )
+        assert cursor.fetchone() == ([None],)
