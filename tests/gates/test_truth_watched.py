@@ -30,7 +30,7 @@ def build_draw(labels: list[bool], verdicts: list[bool], n: int) -> LabelledDraw
     question = {"id": str(criteria.pk), "name": "right", "description": None, "annotation_type": "binary"}
     review = Review(criteria=[question | {"categories": None}], sample={}, created_at=NOW)
     scores: dict[object, DrawnScore] = {
-        i: DrawnScore(i, float(verdict), verdict, None, None, NOW) for i, verdict in enumerate(verdicts)
+        i: DrawnScore(i, float(verdict), verdict, None, None, NOW, None) for i, verdict in enumerate(verdicts)
     }
     counts = {"n_items": N_LABELS, "n_since": 0, "n_window": POPULATION, "n_left_out": 0}
     return LabelledDraw(
