@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from evalsvc.client.results.history import History
+from evalsvc.evaluations.models import HistoryScore
 from evalsvc.stats.truth.adjusted import running_interval
 from evalsvc.stats.truth.answer import estimate_share_of_truth
 from tests.annotations.shapes import label, new_criteria
@@ -134,6 +135,22 @@ def test_reviewers_who_see_scores_are_mentioned(alice: Caller) -> None:
     criteria = new_criteria(alice)
     answer_items(alice, drawn(alice, criteria, 30, show_scores=True), criteria, ["pass"] * 30)
     assert truth(alice, criteria)["warnings"] == ["scores_shown"]
+
+
+def test_unequal_probabilities_of_rules_are_mentioned(alice: Caller) -> None:
+    """The estimate is of the stored scores, each of which counts alike; the pass rate of the history is weighted."""
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 30)
+    rows = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
+    naive = truth(alice, criteria)["naive"]
+    rows.update(probability=0.1)
+    assert truth(alice, criteria)["warnings"] == []
+    rows.filter(passed=False).update(probability=1.0)
+
+    said = ok(alice.get(f"{HISTORY}&truth={criteria['id']}"))
+    assert (said["truth"]["naive"], said["truth"]["warnings"]) == (naive, ["unweighted"])
+    assert said["pass_rate"] > naive
 
 
 def test_a_frame_that_has_changed_is_mentioned(alice: Caller) -> None:
