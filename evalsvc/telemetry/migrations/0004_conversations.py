@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     """Add the column and its index. Spans that are there have none."""
 
     atomic = False
-    dependencies = [("telemetry", "0001_squashed_0003_times")]
+    dependencies = [("telemetry", "0003_times")]
     operations = [
         # Outside of a transaction, so that an interrupted run can be repeated.
         migrations.RunSQL(
