@@ -19,6 +19,8 @@ MOST_ATTRIBUTES = 20
 LARGEST_CAP = 1_000_000
 MAX_EXAMPLES = 500
 """That one call adds to a dataset."""
+MOST_STRATA = 10
+Rate = Annotated[float, Meta(gt=0, le=1)]
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
 Names = Name | Annotated[list[Name], Meta(min_length=1, max_length=50)]
 Pointer = Annotated[str, Meta(pattern="^/", max_length=500)]
@@ -55,11 +57,22 @@ class SpanMapping(Struct, forbid_unknown_fields=True, omit_defaults=True):
     reference: Pointer | None = None
 
 
-class Sampling(Struct, forbid_unknown_fields=True):
-    """The share of traces, or of sessions, that are drawn: all matching spans of one are scored, or none."""
+class Stratum(Struct, forbid_unknown_fields=True):
+    """Spans with a rate of their own."""
 
-    rate: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    filter: SpanFilter
+    rate: Rate
+
+
+class Sampling(Struct, forbid_unknown_fields=True):
+    """The share of traces, or of sessions, of which matching spans are scored: by `rate`, all of one or none.
+
+    A span that meets the filters of some `strata` is drawn by the rate of the first of them.
+    """
+
+    rate: Rate = 1.0
     by: Literal["trace", "session"] = "trace"
+    strata: Annotated[list[Stratum], Meta(min_length=1, max_length=MOST_STRATA)] | UnsetType = UNSET
 
 
 class RuleEvaluator(KnownRef):

@@ -26,10 +26,11 @@ OF_EVALUATOR = reduce(or_, [Q(attributes__contains={name: word}) for name in KIN
 
 @dataclass(frozen=True, slots=True)
 class CandidateSpan:
-    """A span with what it says."""
+    """A span with what it says, and the probability with which it was drawn."""
 
     span: Span
     content: SpanContent
+    probability: float = 1.0
 
 
 def build_condition(wanted: SpanFilter) -> Q:
@@ -57,6 +58,25 @@ def is_match(wanted: SpanFilter, candidate: CandidateSpan) -> bool:
         return True
     text = wanted.text.casefold()
     return any(text in side.casefold() for side in (content.input, content.output) if side)
+
+
+def is_fit(wanted: SpanFilter, candidate: CandidateSpan) -> bool:
+    """Return whether a span meets all of a filter."""
+    span = candidate.span
+    columns = (
+        (span.service_name, wanted.service_name),
+        (span.name, wanted.span_name),
+        (span.app, wanted.app),
+        (span.status_code, [STATUSES[status] for status in _list(wanted.status)] or None),
+    )
+    if any(values is not None and value not in _list(values) for value, values in columns):
+        return False
+    sent = span.attributes if isinstance(span.attributes, dict) else {}
+    # To Python True is 1.
+    attributes = [(sent.get(name), value) for name, value in (wanted.attributes or {}).items()]
+    if any(isinstance(found, bool) is not isinstance(value, bool) or found != value for found, value in attributes):
+        return False
+    return is_match(wanted, candidate)
 
 
 def _list(values: Any) -> Sequence[Any]:

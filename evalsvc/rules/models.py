@@ -34,6 +34,7 @@ class Rule(TenantModel):
     mapping = models.JSONField(default=dict)
     evaluators = models.JSONField(default=list)
     rate = models.FloatField(default=1.0, help_text="Share of the units that is scored.")
+    strata = models.JSONField(null=True, help_text="Filters with rates of their own; the first that fits counts.")
     sample_by = models.CharField(max_length=10, choices=Unit.choices, default=Unit.TRACE)
     cap_per_hour = models.PositiveIntegerField(null=True, help_text="Spans scored in a clock hour at most.")
     app = models.CharField(max_length=50, null=True, help_text="Of its scores; null: that of the span.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.rules.bodies import Sampling, SpanFilter, SpanMapping
+from evalsvc.rules.bodies import Sampling, SpanFilter, SpanMapping, Stratum
 from evalsvc.rules.models import Rule
 from evalsvc.rules.samples import RULE_TAG
 
@@ -35,4 +35,5 @@ def read_parts(rule: Rule) -> RuleParts:
 
 def read_sampling(rule: Rule) -> Sampling:
     """Return which share of the traces or sessions a rule draws."""
-    return Sampling(rule.rate, "session" if rule.sample_by == Rule.Unit.SESSION else "trace")
+    strata = msgspec.UNSET if rule.strata is None else msgspec.convert(rule.strata, list[Stratum])
+    return Sampling(rule.rate, "session" if rule.sample_by == Rule.Unit.SESSION else "trace", strata)

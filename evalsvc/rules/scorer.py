@@ -30,14 +30,15 @@ ASYNC = Prefer(0, True, "")
 INSERT = """
 WITH sent AS (
   SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
-    %(details)s::text[], %(ends)s::timestamptz[]) AS t(trace_id, span_id, request_id, reason, detail, ended_at)
+    %(details)s::text[], %(ends)s::timestamptz[], %(probabilities)s::double precision[])
+    AS t(trace_id, span_id, request_id, reason, detail, ended_at, probability)
 ), previous AS (
   SELECT r.trace_id, r.span_id, r.reason FROM rules_rulespan r JOIN sent USING (trace_id, span_id)
   WHERE r.rule_id = %(rule)s
 ), written AS (
   INSERT INTO rules_rulespan AS r (account_id, rule_id, trace_id, span_id, revision, probability, request_id, reason,
     detail, ended_at)
-  SELECT %(account)s, %(rule)s, trace_id, span_id, %(revision)s, %(probability)s, request_id, reason, detail, ended_at
+  SELECT %(account)s, %(rule)s, trace_id, span_id, %(revision)s, probability, request_id, reason, detail, ended_at
   FROM sent ORDER BY trace_id, span_id
   ON CONFLICT (rule_id, trace_id, span_id) DO UPDATE
   SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
@@ -119,7 +120,7 @@ class Scorer:
             if room is not None and len(rows) >= room:
                 dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.OVER_CAP))
                 continue
-            row = BatchRow(index, probability=self.rule.rate)
+            row = BatchRow(index, probability=candidate.probability)
             try:
                 planner.plan(row, self._build_body(candidate))
                 rows.append(row)
@@ -199,7 +200,7 @@ class Scorer:
             "account": self.rule.account_id,
             "rule": self.rule.pk,
             "revision": self.rule.revision,
-            "probability": self.rule.rate,
+            "probabilities": [outcome.candidate.probability for outcome in outcomes],
             "traces": [span.trace_id for span in spans],
             "spans": [span.span_id for span in spans],
             "ends": [span.ended_at for span in spans],

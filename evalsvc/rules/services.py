@@ -17,7 +17,7 @@ from evalsvc.evaluations.wire.inputs import tag_errors
 from evalsvc.evaluations.wire.request import read_call
 from evalsvc.rest.bodies.names import app_error, clean_name, normalize_app_name
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rules.bodies import BackfillBody, RuleBody, RuleChange, RuleEvaluator, SpanFilter, SpanMapping
+from evalsvc.rules.bodies import BackfillBody, RuleBody, RuleChange, RuleEvaluator, Sampling, SpanFilter, SpanMapping
 from evalsvc.rules.models import Rule, RuleBackfill
 from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG, check_mapping
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rules
@@ -38,7 +38,7 @@ def create_rule(*, account: Account, epoch: str | None, body: RuleBody, actor: s
     rule.filter, rule.mapping = to_json(body.filter or SpanFilter()), to_json(body.mapping or SpanMapping())
     rule.cap_per_hour = body.cap_per_hour
     if body.sampling is not None:
-        rule.rate, rule.sample_by = body.sampling.rate, body.sampling.by
+        _set_sampling(rule, body.sampling)
     _set_names(rule, body)
     rule.evaluators = check_evaluators(account, epoch, body.evaluators)
     _write(rule)
@@ -58,7 +58,7 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
         if value is not None:
             setattr(rule, name, to_json(value))
     if body.sampling is not None:
-        rule.rate, rule.sample_by = body.sampling.rate, body.sampling.by
+        _set_sampling(rule, body.sampling)
     if body.cap_per_hour is not msgspec.UNSET:
         rule.cap_per_hour = body.cap_per_hour
     if body.evaluators is not None:
@@ -124,7 +124,13 @@ def _begin_now(rule: Rule) -> None:
 
 
 def _list_deciding(rule: Rule) -> list[Any]:
-    return [rule.filter, rule.mapping, rule.evaluators, rule.rate, rule.sample_by, rule.app, rule.tags]
+    return [rule.filter, rule.mapping, rule.evaluators, rule.rate, rule.strata, rule.sample_by, rule.app, rule.tags]
+
+
+def _set_sampling(rule: Rule, sampling: Sampling) -> None:
+    rule.rate, rule.sample_by = sampling.rate, sampling.by
+    strata = None if sampling.strata is msgspec.UNSET else sampling.strata
+    rule.strata = strata and [{"filter": to_json(stratum.filter), "rate": stratum.rate} for stratum in strata]
 
 
 def _set_names(rule: Rule, body: RuleBody | RuleChange) -> None:

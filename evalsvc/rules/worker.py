@@ -11,12 +11,12 @@ from django.db import connections
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from evalsvc.rules.candidates import build_condition, is_match, read_candidates
+from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, read_candidates
 from evalsvc.rules.horizon import Horizon, read_horizon
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import read_parts, read_sampling
 from evalsvc.rules.refs import FIELDS, PORTION, SpanRef, cut_portions
-from evalsvc.rules.sampling import is_drawn
+from evalsvc.rules.sampling import draw_spans, may_be_drawn
 from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.telemetry.reader import FUNCTION_ARGUMENTS, FUNCTION_OUTPUT
@@ -189,7 +189,7 @@ class RuleWorker:
         self._score_drawn(self._drop_done(self._draw(refs)))
 
     def _draw(self, refs: Sequence[SpanRef]) -> list[SpanRef]:
-        return [ref for ref in refs if is_drawn(self._rule.pk, self._sampling, ref.trace_id, ref.conversation_id)]
+        return [ref for ref in refs if may_be_drawn(self._rule.pk, self._sampling, ref.trace_id, ref.conversation_id)]
 
     def _score_drawn(self, refs: Sequence[SpanRef]) -> None:
         """Score those that match, a portion at a time, and keep the lease."""
@@ -200,7 +200,11 @@ class RuleWorker:
                 ids = [ref.id for ref in portion]
                 spans = list(Span.objects.filter(account=self._rule.account_id, id__in=ids).order_by("id"))
                 candidates = read_candidates(self._rule.account_id, spans)
-            self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])
+            self._score_candidates(candidates)
+
+    def _score_candidates(self, candidates: Sequence[CandidateSpan]) -> None:
+        matching = [candidate for candidate in candidates if is_match(self._filter, candidate)]
+        self._scorer.score(draw_spans(self._rule.pk, self._sampling, matching))
 
     def _drop_done(self, refs: Sequence[SpanRef]) -> list[SpanRef]:
         if not refs:
@@ -226,7 +230,7 @@ class RuleWorker:
             matching = Span.objects.filter(self._condition, account=account_id, id__in=ids).values_list("id", flat=True)
             matching_ids = set(matching)
             candidates = read_candidates(account_id, [span for span in spans if span.pk in matching_ids])
-        self._scorer.score([candidate for candidate in candidates if is_match(self._filter, candidate)])
+        self._score_candidates(candidates)
         trace_ids, span_ids = [span.trace_id for span in spans], [span.span_id for span in spans]
         ends = [span.ended_at for span in spans]
         with account_scope(account_id), connections[current_role()].cursor() as cursor:

@@ -41,6 +41,21 @@ def test_a_rule_has_its_filter_sampling_and_cap(shell: dict[str, str]) -> None:
     assert shown[2] == "  evaluators: pii/patronus:detect-pii"
 
 
+def test_a_rule_has_strata(shell: dict[str, str]) -> None:
+    strata = ("--stratum", "status=error:1", "--stratum", "kind=llm,attributes.tier=gold:0.5")
+    rule = create(shell, "-e", "pii", "--rate", "0.05", *strata)
+    raised = told(invoke("rules", "update", "answers", "--rate", "0.1", "--json", env=shell))["rule"]
+    wrong = invoke("rules", "update", "answers", "--stratum", "status=error", env=shell)
+
+    assert rule["sampling"]["strata"] == [
+        {"filter": {"status": "error"}, "rate": 1.0},
+        {"filter": {"kind": "llm", "attributes": {"tier": "gold"}}, "rate": 0.5},
+    ]
+    assert raised["sampling"] == rule["sampling"] | {"rate": 0.1}
+    assert invoke("rules", "show", "answers", env=shell).stdout.splitlines()[2] == '    {"status": "error"}: 100.0 %'
+    assert (wrong.exit_code, "status=error:1" in wrong.stderr) == (2, True)
+
+
 def test_a_rule_is_changed_paused_and_deleted(shell: dict[str, str]) -> None:
     id = create(shell, "-e", "pii", "--rate", "0.25", "--by", "session", "--cap-per-hour", "5")["id"]
 

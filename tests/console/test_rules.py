@@ -133,6 +133,7 @@ def test_the_form_keeps_what_it_does_not_show(alice: Caller, editor: Visitor) ->
     inline = {"evaluator": "metrics", "profile_inline": {"metric": "bleu"}}
     wanted = {"kind": ["llm", "tool"], "attributes": {"tier": "gold"}, "app": "shop", "text": "refund"}
     more = {"mapping": {"input": "/attributes/question"}, "tags": {"team": "a"}, "cap_per_hour": 5}
+    more["sampling"] = {"rate": 0.25, "strata": [{"filter": {"status": "error"}, "rate": 1.0}]}
     made = new_rule(alice, filter=wanted, evaluators=[inline], **more)
     page = editor.text(f"rules/{made['id']}/edit")
     shown = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page)) | {
@@ -145,12 +146,16 @@ def test_the_form_keeps_what_it_does_not_show(alice: Caller, editor: Visitor) ->
     editor.post(f"rules/{made['id']}/edit", **shown)
     same = rule(alice, made["id"])
     assert {**same, "updated_at": 0} == {**made, "updated_at": 0}
+    assert "100.0 % with status error, 25.0 % of the traces else" in " ".join(
+        editor.text(f"rules/{made['id']}").split()
+    )
 
     editor.post(f"rules/{made['id']}/edit", **shown | {"text": "", "kind": "", "cap_per_hour": "", "rate": "0.5"})
     after = rule(alice, made["id"])
     assert after["filter"] == {"attributes": {"tier": "gold"}, "app": "shop"}
     assert (after["mapping"], after["tags"], after["evaluators"]) == (made["mapping"], {"team": "a"}, [inline])
-    assert (after["cap_per_hour"], after["sampling"]["rate"], after["revision"]) == (None, 0.5, 2)
+    assert (after["cap_per_hour"], after["revision"]) == (None, 2)
+    assert after["sampling"] == made["sampling"] | {"rate": 0.5}
 
 
 def shown_fields(page: str) -> dict[str, str]:

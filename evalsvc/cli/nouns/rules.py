@@ -36,6 +36,7 @@ CREATE_EPILOG = """Examples:
 \b
 evalsvc rules create addresses -e pii --filter kind=llm --filter service_name=shop
 evalsvc rules create tone -e judge/polite --rate 0.1 --by session --cap-per-hour 500
+evalsvc rules create errors -e pii --rate 0.05 --stratum status=error:1
 """
 DATASET_EPILOG = """Examples:
 
@@ -78,9 +79,12 @@ def draw_options(command: Command) -> Command:
 
     @click.option("--rate", type=click.FloatRange(0, 1, min_open=True), help="Share of the traces that are drawn.")
     @click.option("--by", type=click.Choice(["trace", "session"]), help="What is drawn; by default traces.")
+    @click.option("--stratum", "strata", multiple=True, metavar="FIELD=VALUE[,...]:RATE",
+                  help="Another rate for some spans, such as status=error:1; the first that fits counts.")  # fmt: skip
     @functools.wraps(command)
-    def wrapper(*args: Any, rate: float | None, by: str | None, **kwargs: Any) -> Any:
-        return command(*args, sampling=drop_none(rate=rate, by=by), **kwargs)
+    def wrapper(*args: Any, rate: float | None, by: str | None, strata: tuple[str, ...], **kwargs: Any) -> Any:
+        sampling = drop_none(rate=rate, by=by, strata=[*map(_build_stratum, strata)] or None)
+        return command(*args, sampling=sampling, **kwargs)
 
     return wrapper  # type: ignore[return-value]  # as above
 
@@ -287,6 +291,14 @@ def _build_filter(texts: tuple[str, ...]) -> dict[str, Any]:
     return fields | ({"attributes": attributes} if attributes else {})
 
 
+def _build_stratum(text: str) -> dict[str, Any]:
+    conditions, _, rate = text.rpartition(":")
+    try:
+        return {"filter": _build_filter(tuple(conditions.split(","))), "rate": float(rate)}
+    except ValueError:
+        raise CommandError(f"--stratum takes FIELD=VALUE:RATE, such as status=error:1, and not {text!r}.") from None
+
+
 def rule_line(rule: ScoringRuleRecord) -> str:
     """Return a rule with what it has scored and dropped."""
     reasons = ", ".join(f"{n} {reason.replace('_', ' ')}" for reason, n in rule.n_dropped.items() if n)
@@ -300,6 +312,8 @@ def rule_lines(rule: ScoringRuleRecord) -> Iterator[str]:
     spans = json.dumps(rule.filter, ensure_ascii=False) if rule.filter else "all"
     cap = f", {rule.cap_per_hour} an hour at most" if rule.cap_per_hour else ""
     yield f"  spans: {spans}; {percent_text(rule.sampling['rate'])} of the {rule.sampling['by']}s{cap}"
+    for stratum in rule.sampling.get("strata", ()):
+        yield f"    {json.dumps(stratum['filter'], ensure_ascii=False)}: {percent_text(stratum['rate'])}"
     yield f"  evaluators: {', '.join(map(evaluator_label, rule.evaluators))}"
 
 

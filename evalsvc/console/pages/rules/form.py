@@ -96,6 +96,8 @@ def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
         "sampling": {
             "rate": rule.rate if rule and "rate" in same else _read_rate(rate),
             "by": texts.get("by") or "trace",
+            # The form does not show them.
+            **({"strata": rule.strata} if rule and rule.strata else {}),
         },
         "cap_per_hour": _read_number("cap_per_hour", texts.get("cap_per_hour", "")),
     }

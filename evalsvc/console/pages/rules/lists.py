@@ -58,7 +58,7 @@ def _build_row(rule: Rule, now: datetime) -> TableRow:
         element("span", rule.state, class_="badge good" if is_active else "badge"),
         summarize_filter(rule.filter),
         ", ".join(format_entries(rule.evaluators)),
-        f"{percent_text(rule.rate)} of {rule.sample_by}s",
+        f"{percent_text(rule.rate)} of {rule.sample_by}s" + (", other rates" if rule.strata else ""),
         rule.n_scored,
         ", ".join(f"{n} {words}" for words, n in dropped) or 0,
         time_tag(rule.last_span_at, now) if rule.last_span_at else "—",  # type: ignore[attr-defined]

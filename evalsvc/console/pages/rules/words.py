@@ -64,6 +64,8 @@ def format_entries(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 def describe_share(rule: Rule) -> str:
     """Return which share of the spans is scored."""
     share = f"{percent_text(rule.rate)} of the {rule.sample_by}s" if rule.rate < 1 else f"all {rule.sample_by}s"
+    parts = [f"{percent_text(part['rate'])} with {summarize_filter(part['filter'])}" for part in rule.strata or ()]
+    share = ", ".join([*parts, f"{share} else" if parts else share])
     return f"{share}, at most {rule.cap_per_hour} spans an hour" if rule.cap_per_hour else share
 
 
