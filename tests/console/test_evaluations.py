@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import Any
 
@@ -144,6 +145,18 @@ def test_the_export_has_the_same_rows(reader: Visitor, alice: Caller, three: lis
     assert len(lines) == 3
     assert ",'=HYPERLINK(1)," in lines[1]
     assert lines[2].startswith(f"{three[1]},")
+
+
+def test_the_export_tells_undecided_from_fail(reader: Visitor, alice: Caller) -> None:
+    kept(alice, "toxicity", output="ok", app="bot")
+    kept(alice, "exact-match", output="x", gold_answer="y", app="bot")
+    text = b"".join(reader.get("evaluations/export.csv", app="bot").streaming_content).decode()
+
+    failed, undecided = csv.DictReader(text.splitlines())
+    assert [(row["pass"], row["verdict"], row["why"]) for row in (failed, undecided)] == [
+        ("False", "fail", ""),
+        ("", "undecided", "too_short"),
+    ]
 
 
 def test_the_call_beside_the_page_finds_the_same(reader: Visitor, alice: Caller, three: list[str]) -> None:

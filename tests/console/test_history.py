@@ -232,6 +232,7 @@ def test_the_file_has_the_scores_of_the_window(alice: Caller, reader: Visitor) -
     rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
     assert [row["score"] for row in rows] == ["0.0", "1.0"]
     assert rows[0]["app"] == "'=SUM(A1)"
+    assert [row["verdict"] for row in rows] == ["fail", "pass"]
 
 
 def test_a_stranger_sees_none_of_it(alice: Caller, stranger: Visitor) -> None:

@@ -23,6 +23,7 @@ from evalsvc.console.parts.spreadsheets import csv_answer
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
+from evalsvc.evaluations.wire.scores import get_verdict_word
 from evalsvc.monitors.answers import AlarmOut, alarm_out
 from evalsvc.monitors.selectors import has_monitor, list_alarms_of_history
 from evalsvc.reviews.models import Review
@@ -32,7 +33,8 @@ MAX_ALARMS, MAX_REVIEWS = 3, 5
 MAX_FILE_ROWS = 50_000
 LEAST_WATCHED = 200
 """Scores from which on a monitor is offered."""
-HEAD = ("id", "created_at", "score", "passed", "revision", "source", "app", "source_id")
+COLUMNS = ("id", "created_at", "score", "passed", "revision", "source", "app", "source_id", "probability")
+HEAD = (*COLUMNS, "verdict")
 
 
 @console_page()
@@ -89,7 +91,12 @@ def history_csv(request: PageRequest) -> HttpResponse:
     window = scope_window(account.pk, question.ask, pointer="")
     names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
     rows = list_history(account=account, **names, window=window)
-    return csv_answer("history.csv", [HEAD, *rows.values_list(*HEAD)[: question.ask.most or MAX_FILE_ROWS]])
+    can_be_undecided = question.run is not None and question.run.family.can_be_undecided
+    lines = (
+        (*row, get_verdict_word(row.passed, can_be_undecided=can_be_undecided))
+        for row in rows.values_list(*COLUMNS, named=True)[: question.ask.most or MAX_FILE_ROWS]
+    )
+    return csv_answer("history.csv", [HEAD, *lines])
 
 
 def _reviews(account: Account, question: HistoryQuery) -> list[Review]:
