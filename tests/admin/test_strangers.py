@@ -144,7 +144,7 @@ def test_foreign_profiles_are_no_defaults(editor: Person, charlie: Caller) -> No
     answer = editor.post("catalog/evaluator/add/", **(fields | {"base": base}))
 
     assert answer.status_code == 200
-    assert "has no such profile" in answer.content.decode()
+    assert "Family metrics has no profile" in answer.content.decode()
 
 
 def managed_ids(family: str) -> list[str]:
