@@ -23,6 +23,9 @@ from evalsvc.stats.pairs.clustered import cluster_difference_interval, sum_by_cl
 LEVEL, LEAST = 0.95, 0.94
 CORRELATION = 0.3
 RANGE = (0.0, 1.0)
+TWO_SCORES = "unrelated, two scores"
+# How a review draws, and how much more often uncertain items are bad.
+DRAWS = {"avoids bad items": -1.0, "unrelated": 0.0, "favours bad items": 1.0, TWO_SCORES: 0.0}
 # The true means of K configs.
 MEANS: dict[str, Callable[[np.random.Generator, int], Row]] = {
     "equal": lambda rng, k: np.full(k, 0.8),
@@ -70,10 +73,10 @@ def tables(scale: float, seed: int) -> Iterator[Table]:
         "`korn-graubard` promises 94 % or more, for the items and for the population they come from.",
         ("drawn", "bad", "draw", "this set", "new data"),
         tuple(
-            ((str(n), f"{bad:g}", draw), _review(n, bad, slope, scale, seed))
+            ((str(n), f"{bad:g}", draw), _review(n, bad, draw, scale, seed))
             for n in (60, 120, 300)
             for bad in (0.02, 0.05, 0.1)
-            for draw, slope in (("favours bad items", 1.0), ("unrelated", 0.0), ("avoids bad items", -1.0))
+            for draw in DRAWS
         ),
     )
     yield Table(
@@ -126,11 +129,14 @@ def _golden(questions: int, times: int, rate: float, scale: float, seed: int) ->
     return share(single), share(batched, least=LEAST)
 
 
-def _review(n: int, bad: float, slope: float, scale: float, seed: int) -> tuple[Figure, ...]:
-    rng = np.random.default_rng([seed, n, round(1000 * bad), round(1 + slope)])
+def _review(n: int, bad: float, draw: str, scale: float, seed: int) -> tuple[Figure, ...]:
+    slope = DRAWS[draw]
+    rng = np.random.default_rng([seed, n, round(1000 * bad), [*DRAWS].index(draw)])
     this_set, new_data = [], []
     for i in range(repeats(1000, scale)):
         uncertain = rng.random(2000)
+        if draw == TWO_SCORES:
+            uncertain = np.where(uncertain < 0.3, 1.0, 0.0)
         is_bad = (rng.random(2000) < (1.0 + slope * (2.0 * uncertain - 1.0)) * bad).astype(np.float64)
         probabilities, _ = inclusion_probabilities(uncertain.tolist(), n)
         drawn = draw_poisson(probabilities, seed=seed + i)

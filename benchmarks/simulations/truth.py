@@ -24,7 +24,7 @@ SIZES, POPULATIONS, RATES = (20, 50, 100, 500), (1000, 10_000, 100_000), (0.02, 
 # Sensitivity and specificity.
 JUDGES = ((0.99, 0.99), (0.9, 0.9), (0.7, 0.95), (0.6, 0.6))
 KAPPA_SIZES, KAPPA_RATES = (50, 200), (0.03, 0.1, 0.5)
-WATCH_RUNS, LOOKS, N_WATCHED = 300, 20, 200
+WATCH_RUNS, LOOKS, N_WATCHED = 1000, 20, 200
 WATCHED = ((0.9, 0.9, 0.02), (0.9, 0.9, 0.3), (0.6, 0.6, 0.5))
 GRADES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 # How close a score is to the grade: the standard deviation of what is added to it.

@@ -12,8 +12,11 @@ that of Clopper & Pearson for
 
 .. math:: n^* = \frac{\hat y(1-\hat y)}{V}\Big(\frac{t_{n-1}}{t_d}\Big)^2
 
-answers, at most as many as there are, with :math:`n^*\hat y` ones. The degrees of freedom d are those of V
-(Satterthwaite 1946): :math:`(\sum z^2)^2/\sum z^4 - 1` for the terms :math:`z^2` that V adds up, at least 8, and n-1
+answers with :math:`n^*\hat y` ones, at most as many as there are. :math:`\hat y(1-\hat y)/V` is at most what it is
+where the answers have nothing to do with the weights, :math:`n_{eff}` for new data: if the few answers with large
+weights happen to be equal, V comes from the others and is far too small. Without that limit 76 to 93 % are covered
+where an evaluator has two scores, and the draw prefers one of them without need. The degrees of freedom d are those of
+V (Satterthwaite 1946): :math:`(\sum z^2)^2/\sum z^4 - 1` for the terms :math:`z^2` that V adds up, at least 8, and n-1
 for equal weights. The :math:`n_{eff}-1` of all weights are too many where a few large ones hold most of V: with them,
 shares from 300 answers are covered in 90 to 94 %. Equal answers show no variance, and count as :math:`n_{eff}`.
 
@@ -133,6 +136,7 @@ def weighted_mean(
             if not is_equal and variance > 0 and float(np.ptp(weights)) > 0.0:
                 degrees = min(n - 1, max(LEAST_DEGREES, variance**2 / float(terms @ terms) - 1))
             unit = variance / (1.0 if is_equal else mean * (1 - mean))
+            unit = max(unit, float((factors * weights**2).sum()) / total**2)
             n_star = n_most if unit == 0 else min(n_most, (quantile(n - 1) / quantile(degrees)) ** 2 / unit)
             return (mean, mean) if math.isinf(n_star) else clopper_pearson(n_star * mean, n_star, level)
         half = quantile(degrees) * math.sqrt(variance)

@@ -128,6 +128,24 @@ def test_shares_are_covered_though_few_large_weights_hold_the_variance() -> None
     assert min(covered.values()) >= 935, covered
 
 
+@pytest.mark.parametrize("bad", [0.02, 0.05])
+def test_shares_are_covered_though_the_few_large_weights_may_show_no_failure(bad: float) -> None:
+    """An evaluator has two scores, and failures have nothing to do with them: 76 to 85 % by the variance alone."""
+    rng, n_frame = np.random.default_rng(13), 2000
+    covered = {"this_set": 0, "new_data": 0}
+    for seed in range(400):
+        uncertain = (rng.random(n_frame) < 0.3).astype(float)
+        fails = (rng.random(n_frame) < bad).astype(float)
+        probabilities, _ = inclusion_probabilities(uncertain.tolist(), 300)
+        drawn = draw_poisson(probabilities, seed=seed)
+        found = weighted_mean(fails[drawn].tolist(), probabilities[drawn].tolist(), level=0.95, limits=(0, 1))
+        assert found.this_set is not None and found.new_data is not None
+        covered["this_set"] += found.this_set[0] <= fails.mean() <= found.this_set[1]
+        covered["new_data"] += found.new_data[0] <= bad <= found.new_data[1]
+
+    assert min(covered.values()) >= 376, covered
+
+
 def test_who_has_drawn_everything_knows_the_set() -> None:
     found = weighted_mean([1.0, 0.0] * 20, [1.0] * 40, level=0.95)
 
