@@ -116,7 +116,8 @@ def is_of_evaluator(span: Span) -> bool:
     if find_kind(attributes) == EVALUATOR or OURS in ((span.scope_name or "").split(".")[0], span.service_name):
         return True
     events = span.events if isinstance(span.events, list) else []
-    return attributes.get("gen_ai.operation.name") is None and any(
+    # A call that says what it is brings the score that somebody gave it.
+    return not find_kind(attributes) and any(
         isinstance(event, dict) and event.get("name") == EVALUATION_EVENT for event in events
     )
 

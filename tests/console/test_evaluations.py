@@ -148,14 +148,19 @@ def test_the_export_has_the_same_rows(reader: Visitor, alice: Caller, three: lis
 
 
 def test_the_export_tells_undecided_from_fail(reader: Visitor, alice: Caller) -> None:
-    kept(alice, "toxicity", output="ok", app="bot")
+    said = {
+        "input": "What does it show?",
+        "output": "Let me know if you need more.",
+        "contexts": ["It shows old boats."],
+    }
+    kept(alice, "retrieval-hallucination", app="bot", capture="all", **said)
     kept(alice, "exact-match", output="x", gold_answer="y", app="bot")
     text = b"".join(reader.get("evaluations/export.csv", app="bot").streaming_content).decode()
 
     failed, undecided = csv.DictReader(text.splitlines())
     assert [(row["pass"], row["verdict"], row["why"]) for row in (failed, undecided)] == [
         ("False", "fail", ""),
-        ("", "undecided", "too_short"),
+        ("", "undecided", "no_sentence_decided"),
     ]
 
 

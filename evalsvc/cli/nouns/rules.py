@@ -292,11 +292,12 @@ def _build_filter(texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _build_stratum(text: str) -> dict[str, Any]:
-    conditions, _, rate = text.rpartition(":")
+    conditions, colon, rate = text.rpartition(":")
     try:
-        return {"filter": _build_filter(tuple(conditions.split(","))), "rate": float(rate)}
+        number = float(rate if colon else "")
     except ValueError:
         raise CommandError(f"--stratum takes FIELD=VALUE:RATE, such as status=error:1, and not {text!r}.") from None
+    return {"filter": _build_filter(tuple(conditions.split(","))), "rate": number}
 
 
 def rule_line(rule: ScoringRuleRecord) -> str:
