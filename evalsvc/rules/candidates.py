@@ -15,7 +15,7 @@ from evalsvc.telemetry import contents as telemetry_contents
 from evalsvc.telemetry.attributes import EVALUATION_EVENT, KIND_WORDS, KINDS, find_kind
 from evalsvc.telemetry.contents import MAX_DEPTH, Key
 from evalsvc.telemetry.models import Span
-from evalsvc.telemetry.reader import SpanContent
+from evalsvc.telemetry.reader import SpanContent, read_span
 
 OURS = "evalsvc"
 EVALUATOR = "evaluator"
@@ -116,10 +116,9 @@ def is_of_evaluator(span: Span) -> bool:
     if find_kind(attributes) == EVALUATOR or OURS in ((span.scope_name or "").split(".")[0], span.service_name):
         return True
     events = span.events if isinstance(span.events, list) else []
-    # A call that says what it is brings the score that somebody gave it.
-    return not find_kind(attributes) and any(
-        isinstance(event, dict) and event.get("name") == EVALUATION_EVENT for event in events
-    )
+    has_score = any(isinstance(event, dict) and event.get("name") == EVALUATION_EVENT for event in events)
+    # A call that says what it is, or what it answered, brings the score that somebody gave it.
+    return has_score and not find_kind(attributes) and read_span(attributes, events, name=span.name).output is None
 
 
 def _is_unfinished(span: Span) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evalsvc.evaluations.models import EvaluationRequest
 from tests.conftest import Caller
 from tests.telemetry.otlp import NOON, SECOND, attribute, log, logs, new_id, span, traces
 
@@ -120,3 +121,59 @@ def test_a_large_request_says_what_it_did_not_keep(alice: Caller, monkeypatch: p
 
     assert "beyond the first 3" in answer["partialSuccess"]["errorMessage"]
     assert len(find_scores(alice, trace_id)) == 3
+
+
+def test_a_later_version_with_another_score_or_app_counts_nothing_twice(alice: Caller) -> None:
+    trace_id = new_id()
+    sent = chat(trace_id, event(name="helpful", value=0.2), event(name="helpful", value=0.4))
+    later = sent | {"events": [event(name="helpful", value=0.9), event(name="helpful", value=0.4)]}
+    alice.post("/v1/traces", traces(sent))
+    alice.post("/v1/traces", traces(later | {"endTimeUnixNano": str(NOON + SECOND)}, service="shop-2"))
+
+    assert sorted(row["score"] for row in find_scores(alice, trace_id)) == [0.2, 0.4]
+
+
+def test_an_event_without_a_time_has_that_of_its_span(alice: Caller) -> None:
+    trace_id = new_id()
+    timeless = {"name": EVENT, "attributes": attributes(name="helpful", value=0.5)}
+    sent = chat(trace_id, timeless)
+    for version in (sent, sent | {"endTimeUnixNano": str(NOON + SECOND)}):
+        assert alice.post("/v1/traces", traces(version)).json() == {}
+
+    (score,) = find_scores(alice, trace_id)
+    assert score["created_at"].startswith("2026-02-02T02:40:00")
+
+
+def test_a_place_or_a_label_that_cannot_be_costs_no_score(alice: Caller) -> None:
+    trace_id = new_id()
+    sent = chat(trace_id, event(name="helpful", value=0.5, label=7))
+    sent["attributes"].append(attribute("pat.project.name", "p" * 60))
+
+    assert alice.post("/v1/traces", traces(sent)).json() == {}
+    (score,) = find_scores(alice, trace_id)
+    assert (score["score"], score["text_output"], score["project_id"]) == (0.5, None, None)
+
+
+def test_a_collector_of_many_services_loses_no_score(alice: Caller) -> None:
+    trace_id = new_id()
+    exports = [traces(chat(trace_id, event(name="up", value=1)), service=f"service-{n}") for n in range(105)]
+    body = {"resourceSpans": [resource for export in exports for resource in export["resourceSpans"]]}
+
+    assert alice.post("/v1/traces", body).json() == {}
+    assert len({row["app"] for row in find_scores(alice, trace_id)}) == 105
+
+
+def test_texts_are_copied_up_to_a_limit(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand scores of one long call would be a thousand copies of it."""
+    trace_id, judged = new_id(), "x" * 2000
+    sent = span(trace_id, attributes=[attribute("input.value", "Who?"), attribute("output.value", judged)])
+    alice.post("/v1/traces", traces(sent))
+    monkeypatch.setattr("evalsvc.evaluations.ingest.events.MAX_TEXT_BYTES", 5000)
+    ids = {"eventName": EVENT, "traceId": trace_id, "spanId": sent["spanId"]}
+    records = [log(**ids, attributes=attributes(name=f"e{n}", value=n)) for n in range(5)]
+
+    assert alice.post("/v1/logs", logs(*records)).json() == {}
+
+    requests = EvaluationRequest.objects.using("system").filter(account_id=alice.account.pk).order_by("id")
+    assert [request.output == judged for request in requests] == [True, True, False, False, False]
+    assert len({request.sample_hash for request in requests}) == 1

@@ -513,13 +513,15 @@ def test_strangers_find_nothing_and_readers_change_nothing(alice: Caller, bob: C
 
 
 def test_a_call_with_a_score_that_somebody_gave_it_is_scored_all_the_same(alice: Caller) -> None:
-    """A span that says nothing but a result is an evaluator's."""
+    """A span with a result that says neither what it is nor an output is an evaluator's."""
     result = [attribute("gen_ai.evaluation.name", "helpful"), attribute("gen_ai.evaluation.score.value", 1.0)]
     event = {"timeUnixNano": str(NOON), "name": "gen_ai.evaluation.result", "attributes": result}
     bare = [attribute("input.value", "Who?"), attribute("output.value", "Ada.")]
     rule = new_rule(alice)
-    send(alice, answered("jo@example.com", kind="LLM", events=[event]))
-    send(alice, span(new_id(), attributes=bare, events=[event]))
+    send(alice, answered("jo@example.com", kind="LLM", events=[event]), span(new_id(), attributes=bare, events=[event]))
+    send(alice, span(new_id(), attributes=bare[:1], events=[event]))
 
-    assert run(alice, rule)["n_scored"] == 1
-    assert [row.request.output for row in list_evaluations(alice) if row.family == "pii"] == ["jo@example.com"]
+    after = run(alice, rule)
+    assert (after["n_scored"], after["n_dropped"]["no_output"]) == (2, 0)
+    outputs = {row.request.output for row in list_evaluations(alice) if row.family == "pii"}
+    assert outputs == {"jo@example.com", "Ada."}
