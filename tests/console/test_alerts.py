@@ -111,6 +111,8 @@ def test_an_editor_acknowledges_and_resolves(alice: Caller, editor: Visitor) -> 
     assert "No open alarms" in editor.text("alerts") and opened["summary"] in editor.text(
         "alerts/all", state="resolved"
     )
+    editor.post(f"{path}/resolve")
+    assert "resolved before; nothing has changed" in editor.text(path)
     assert sorted(acts_of_people(alice.account)) == ["alarm.acknowledged", "alarm.resolved"]
 
 
@@ -225,7 +227,10 @@ def test_a_form_keeps_the_scope_of_its_history(alice: Caller, editor: Visitor, q
     assert made["scope"] == scope and made["baseline"]["n_scores"] == (100 if query else 200)
 
 
-@pytest.mark.parametrize("scope", ['{"app": 5}', "[1]", "{", '{"tags": {"a": {}}}', '{"experiment": "1"}'])
+@pytest.mark.parametrize(
+    "scope",
+    ['{"app": 5}', "[1]", "{", '{"tags": {"a": {}}}', '{"app": "\\ud800"}', '{"\\ud800": 1}', '{"experiment": "1"}'],
+)
 def test_a_scope_that_is_none_is_refused_at_its_field(alice: Caller, editor: Visitor, scope: str) -> None:
     assert editor.client.get(editor.at("alerts/new"), {"evaluator": "exact-match", "scope": scope}).status_code == 200
     answer = editor.post("alerts/new", **FORM | {"app": "", "scope": scope})
@@ -360,7 +365,7 @@ def test_a_history_with_200_scores_offers_a_monitor(alice: Caller, editor: Visit
     """Where its scope has none: a link to the form with its names in it."""
     send(alice, verdicts(199, 10), app="shop")
     shop = {"evaluator": "exact-match", "scope.app": "shop"}
-    offer = "no monitor watches them"
+    offer = "200 of these scores or more, and no monitor of"
     assert offer not in editor.text("histories/one", **shop)
     insert(alice, [1.0], app="shop")
     insert(alice, [1.0] * 50, app="other")

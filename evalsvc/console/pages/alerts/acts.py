@@ -10,7 +10,8 @@ from django.views.decorators.http import require_POST
 from evalsvc.console.access import PageRequest, console_page
 from evalsvc.console.parts.addresses import page_address, safe_next
 from evalsvc.monitors.bodies import MonitorChanges
-from evalsvc.monitors.models import Monitor
+from evalsvc.monitors.models import Alarm, Monitor
+from evalsvc.monitors.selectors import get_alarm
 from evalsvc.monitors.services import acknowledge_alarm, resolve_alarm, revise_monitor
 
 
@@ -27,10 +28,15 @@ def acknowledge(request: PageRequest, id: int) -> HttpResponse:
 @require_POST
 @console_page()
 def resolve(request: PageRequest, id: int) -> HttpResponse:
-    """Resolve an alarm; its monitor starts again against the same baseline."""
+    """Resolve an alarm; its monitor starts again against the same baseline, once it is active."""
     visitor = request.visitor
-    resolve_alarm(account=visitor.account, id=id, now=visitor.now, actor=visitor.actor)
-    messages.success(request, "Alarm resolved. The monitor starts again, against the same baseline.")
+    was_resolved = get_alarm(account=visitor.account, id=id).state == Alarm.State.RESOLVED
+    alarm = resolve_alarm(account=visitor.account, id=id, now=visitor.now, actor=visitor.actor)
+    when = "once it is resumed" if alarm.monitor.state == Monitor.State.PAUSED else "again"
+    if was_resolved:
+        messages.info(request, "This alarm was resolved before; nothing has changed.")
+    else:
+        messages.success(request, f"Alarm resolved. The monitor starts {when}, against the same baseline.")
     return redirect(page_address("console_alarm", id))
 
 

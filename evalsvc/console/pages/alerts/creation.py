@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +20,7 @@ from evalsvc.console.pages.gates.lists import describe_scope
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at, first_part, populate_fields, read_fields
+from evalsvc.console.parts.forms.json_fields import UnreadableJson, read_json
 from evalsvc.evaluations.history.read import list_histories
 from evalsvc.monitors.answers import MonitorPreview, describe_estimand, preview_out
 from evalsvc.monitors.bodies import MEAN_RUN, MEAN_RUNS, MonitorBody
@@ -79,18 +79,18 @@ def _read_address(request: PageRequest) -> dict[str, str]:
     """Return what the history page has put into the address, with a name that says it."""
     values = {name: request.GET.get(name, "") for name in ("evaluator", "profile", "app", "scope")}
     name = values["profile"] or values["evaluator"]
-    scope = f", app {values['app']}" if values["app"] else describe_scope(_parse_scope(values))
+    scope = describe_scope(_parse_scope(values))
     return {**values, "name": f"{name}{scope}"[:100]}
 
 
 def _parse_scope(values: Mapping[str, str]) -> Any:
     """Return the scope as `POST /v1/monitors` takes it; a text that is no JSON stays one, which is refused."""
-    if app := values.get("app", "").strip():
-        return {"app": app}
-    text = values.get("scope", "").strip()
+    text, app = values.get("scope", "").strip(), values.get("app", "").strip()
+    if not text:
+        return {"app": app} if app else None
     try:
-        return json.loads(text) if text else None
-    except (ValueError, RecursionError):
+        return read_json(text)
+    except UnreadableJson:
         return text
 
 

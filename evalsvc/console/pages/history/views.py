@@ -57,7 +57,7 @@ def history_page(request: PageRequest) -> HttpResponse:
     context = {
         "question": question,
         "alarms": alarms[:MAX_ALARMS],
-        "offer": _should_offer_monitor(request, question),
+        "offer": _find_offer(request, question, reading),
         "name": names.get(question.evaluator_id, question.evaluator_id),
         "is_answered": question_id(question.evaluator_id) is not None,
         "reviews": _reviews(account, question),
@@ -116,18 +116,24 @@ def _list_alarms(account: Account, question: HistoryQuery) -> list[AlarmOut]:
     return [alarm_out(row) for row in rows]
 
 
-def _should_offer_monitor(request: PageRequest, question: HistoryQuery) -> bool:
-    """Return whether to offer the visitor a monitor: of an app or the account, with enough scores and without one."""
+def _find_offer(request: PageRequest, question: HistoryQuery, reading: HistoryReading) -> str:
+    """Return whether to offer the visitor a monitor of an `app` or the `account`: with enough scores and without one.
+
+    Not of weighted scores, since a monitor counts each alike.
+    """
     kind, value = question.ask.scope or ("account", None)
     is_watchable = question.run is not None or question.evaluator_id.startswith(EXTERNAL_PREFIX)
-    if not request.visitor.may_edit or not is_watchable or kind not in ("account", "app"):
-        return False
+    is_weighted = ((reading.interval or {}).get("rows") or {}).get("weighted", False)
+    if not request.visitor.may_edit or not is_watchable or is_weighted or kind not in ("account", "app"):
+        return ""
     account = request.visitor.account
     names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
     window = {"include": "none"} | ({"app": value} if kind == "app" else {})
     # Monitors do not read scores of experiments.
     n = list_history(account=account, **names, window=window)[:LEAST_WATCHED].count()
-    return n == LEAST_WATCHED and not has_monitor(account=account, **names, scope=question.ask.scope_json)
+    if n < LEAST_WATCHED or has_monitor(account=account, **names, scope=question.ask.scope_json):
+        return ""
+    return kind
 
 
 def _since_revision(request: PageRequest, reading: HistoryReading) -> str:
