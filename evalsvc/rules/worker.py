@@ -18,16 +18,14 @@ from evalsvc.rules.readers import read_parts, read_sampling
 from evalsvc.rules.refs import FIELDS, PORTION, SpanRef, cut_portions
 from evalsvc.rules.sampling import draw_spans, may_be_drawn
 from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
+from evalsvc.telemetry.contents import WITH_TEXTS
 from evalsvc.telemetry.models import LogRecord, Span
-from evalsvc.telemetry.reader import FUNCTION_ARGUMENTS, FUNCTION_OUTPUT
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
 
 LEASE_SECONDS, LONGEST_SECONDS = 60, 20.0
 PAGE = 500
 """Spans that are looked at by their ids."""
 REVISIT_HOURS = 1
-WITH_TEXTS = Q(attributes__has_key="event.name") | Q(body__has_any_keys=[FUNCTION_ARGUMENTS, FUNCTION_OUTPUT])
-"""Logs in which a span may have its texts."""
 WAITING = (RuleSpan.Reason.NO_OUTPUT, RuleSpan.Reason.UNREADABLE)
 """Why a span is read again in a later version, or with later logs."""
 CLAIM = """

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q, Window
 from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import RowNumber
 
 from evalsvc.telemetry.attributes import KINDS, find_kind
 from evalsvc.telemetry.models import LogRecord, Span
-from evalsvc.telemetry.reader import SpanContent, read_span
+from evalsvc.telemetry.reader import FUNCTION_ARGUMENTS, FUNCTION_OUTPUT, SpanContent, read_span
 
 Key = tuple[str, str]
 Logs = list[tuple[Any, Any]]
 ANSWERS, GROUPS, RETRIEVALS = ("llm", "chain", "agent"), ("chain", "agent"), ("retriever", "reranker")
 MAX_DEPTH = 200
 """Of spans within each other that are followed upwards."""
-MAX_LINKS, MAX_RETRIEVALS = 20_000, 10
-"""Spans of the traces that are looked at, the newest, and retrievals that are read for one span."""
+MAX_LINKS, MAX_LINKS_READ = 20_000, 100_000
+"""Spans of one trace that are looked at, the newest, and of all traces of a read, which share them evenly."""
+MAX_NEAR, MAX_RETRIEVALS = 200, 10
+"""Retrievals that are looked at for one span within each span around it, the latest, and that are read for it."""
+MAX_LOGS = 2_000
+"""Logs that are read at a time, the newest of each span, which share them evenly."""
 MAX_CONTEXTS, MAX_CONTEXT_CHARS = 20, 100_000
 """That one span gets of retrievals."""
+WITH_TEXTS = Q(attributes__has_key="event.name") | Q(body__has_any_keys=[FUNCTION_ARGUMENTS, FUNCTION_OUTPUT])
+"""Logs in which a span may have its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +71,12 @@ def _load_logs(account_id: int, spans: Sequence[Span]) -> dict[Key, Logs]:
     logs: dict[Key, Logs] = {}
     if not wanted:
         return logs
-    rows = LogRecord.objects.filter(account=account_id, trace_id__in={trace_id for trace_id, _ in wanted})
-    for trace_id, span_id, attributes, body in rows.order_by("occurred_at", "id").values_list(
-        "trace_id", "span_id", "attributes", "body"
-    ):
+    trace_ids, span_ids = {trace_id for trace_id, _ in wanted}, {span_id for _, span_id in wanted}
+    stored = LogRecord.objects.filter(WITH_TEXTS, account=account_id, trace_id__in=trace_ids, span_id__in=span_ids)
+    ranks = Window(RowNumber(), partition_by=["trace_id", "span_id"], order_by=["-occurred_at", "-id"])
+    newest = stored.annotate(rank=ranks).order_by("rank", "-id").values("id")[:MAX_LOGS]
+    rows = LogRecord.objects.filter(account=account_id, pk__in=newest).order_by("occurred_at", "id")
+    for trace_id, span_id, attributes, body in rows.values_list("trace_id", "span_id", "attributes", "body"):
         if trace_id and span_id and (trace_id, span_id) in wanted:
             logs.setdefault((trace_id, span_id), []).append((attributes, body))
     return logs
@@ -76,7 +87,12 @@ def _add_retrieved(account_id: int, spans: Sequence[Span], contents: list[SpanCo
     without = [span for span, content in pairs if content.kind in ANSWERS and not content.contexts]
     traces = _load_links(account_id, {span.trace_id for span in without})
     kinds = {span.pk: content.kind for span, content in pairs}
-    chosen = {span.pk: _choose_retrievals(span, kinds[span.pk], traces.get(span.trace_id, {})) for span in without}
+    retrievals = {trace_id: _group_retrievals(links) for trace_id, links in traces.items()}
+    chosen = {
+        span.pk: _choose_retrievals(span, kinds[span.pk], traces[span.trace_id], retrievals[span.trace_id])
+        for span in without
+        if span.trace_id in traces
+    }
     texts = _load_contexts(account_id, {link.id for links in chosen.values() for link in links})
     return [
         replace(content, contexts=tuple(_take_contexts(texts.get(link.id, ()) for link in chosen[span.pk])))
@@ -93,9 +109,11 @@ def _load_links(account_id: int, trace_ids: set[str]) -> dict[str, dict[str, Spa
         return traces
     columns = ("id", "trace_id", "span_id", "parent_span_id", "started_at", "ended_at")
     kinds = [KeyTextTransform(name, "attributes") for name in KINDS]
-    rows = Span.objects.filter(account=account_id, trace_id__in=trace_ids).order_by("-id")
+    ranks = Window(RowNumber(), partition_by=["trace_id"], order_by=["-id"])
+    ranked = Span.objects.filter(account=account_id, trace_id__in=trace_ids).annotate(rank=ranks)
+    newest = ranked.filter(rank__lte=MAX_LINKS).order_by("rank", "-id").values("id")[:MAX_LINKS_READ]
     values: tuple[Any, ...]
-    for values in rows.values_list(*columns, *kinds)[:MAX_LINKS]:
+    for values in Span.objects.filter(account=account_id, pk__in=newest).values_list(*columns, *kinds):
         kind = find_kind(dict(zip(KINDS, values[len(columns) :], strict=True)))
         link = SpanLink(*values[: len(columns)], kind=kind)
         traces.setdefault(link.trace_id, {})[link.span_id] = link
@@ -104,37 +122,49 @@ def _load_links(account_id: int, trace_ids: set[str]) -> dict[str, dict[str, Spa
     }
 
 
-def _choose_retrievals(span: Span, kind: str, links: Mapping[str, SpanLink]) -> list[SpanLink]:
+def _group_retrievals(links: Mapping[str, SpanLink]) -> dict[str | None, list[SpanLink]]:
+    """Return the retrievals of a trace within each of its spans, the latest last, and with None all of them."""
+    found = sorted((link for link in links.values() if link.kind in RETRIEVALS), key=lambda link: link.span_id)
+    groups: dict[str | None, list[SpanLink]] = {}
+    for link in sorted(reversed(found), key=lambda link: link.ended_at):
+        for id in (*_list_ancestors(link.span_id, links), None):
+            groups.setdefault(id, []).append(link)
+    return groups
+
+
+def _choose_retrievals(
+    span: Span, kind: str, links: Mapping[str, SpanLink], retrievals: Mapping[str | None, Sequence[SpanLink]]
+) -> list[SpanLink]:
     """Return what was retrieved before a span began, or within a chain: the nearest common ancestor first, then the
     latest. What a reranker was given under the same ancestor is left to it.
     """
-    path = {id: distance for distance, id in enumerate(_list_ancestors(span.span_id, links))}
-    near: list[tuple[int, SpanLink]] = []
-    for link in links.values():
-        if link.kind not in RETRIEVALS:
-            continue
-        distance = next((path[id] for id in _list_ancestors(link.span_id, links) if id in path), len(path))
-        if link.ended_at <= span.started_at or (distance == 0 and kind in GROUPS):
-            near.append((distance, link))
-    rerankers = [(distance, link) for distance, link in near if link.kind == "reranker"]
-    near = [
-        (distance, link)
-        for distance, link in near
-        if link.kind == "reranker"
-        or not any(at == distance and link.ended_at <= reranker.started_at for at, reranker in rerankers)
-    ]
-    near.sort(key=lambda row: (row[0], -row[1].ended_at.timestamp(), row[1].span_id))
-    return [link for _, link in near[:MAX_RETRIEVALS]]
+    chosen: list[SpanLink] = []
+    seen = set[int]()
+    for id in (*_list_ancestors(span.span_id, links), None):
+        found = retrievals.get(id, ())
+        is_within = id == span.span_id and kind in GROUPS
+        end = len(found) if is_within else bisect_right(found, span.started_at, key=lambda link: link.ended_at)
+        near = [link for link in found[max(0, end - MAX_NEAR) : end] if link.id not in seen]
+        seen.update(link.id for link in near)
+        reranked_at = max((link.started_at for link in near if link.kind == "reranker"), default=None)
+        chosen += [
+            link
+            for link in reversed(near)
+            if link.kind == "reranker" or reranked_at is None or link.ended_at > reranked_at
+        ]
+        if len(chosen) >= MAX_RETRIEVALS:
+            break
+    return chosen[:MAX_RETRIEVALS]
 
 
-def _list_ancestors(span_id: str, links: Mapping[str, SpanLink]) -> Iterator[str]:
-    """Yield a span's own id and those of the spans around it."""
+def _list_ancestors(span_id: str, links: Mapping[str, SpanLink]) -> list[str]:
+    """Return a span's own id and those of the spans around it, each once."""
+    path: dict[str, None] = {}
     id: str | None = span_id
-    for _ in range(MAX_DEPTH):
-        if id is None:
-            return
-        yield id
+    while id is not None and id not in path and len(path) < MAX_DEPTH:
+        path[id] = None
         id = links[id].parent_id if id in links else None
+    return list(path)
 
 
 def _load_contexts(account_id: int, ids: set[int]) -> dict[int, Sequence[str]]:
