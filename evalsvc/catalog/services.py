@@ -30,6 +30,7 @@ from evaluators.veto import EVALUATOR as VETO_EVALUATOR
 from evaluators.veto import NAME as VETO
 
 VETOING = "retrieval-hallucination"
+IS_MANAGED = "This is the id of a managed evaluator. To switch it on or off, PATCH its `evaluation_enabled`."
 MANAGED = "A managed evaluator is only switched on or off. Make an evaluator of your own on top of it, by POST."
 
 
@@ -104,6 +105,13 @@ def _add_revision(profile: Profile, settings: Settings, description: str) -> Pro
 
 def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
     """Make or change one of the account's own evaluators: a family's, under the account's name and defaults."""
+    match = find_evaluator(evaluator.evaluator_id)
+    if evaluator._state.adding and match is not None and match[1].id == evaluator.evaluator_id == evaluator.base:
+        raise Invalid(FieldError("/evaluator_id", IS_MANAGED))
+    return _save_row(account, evaluator, actor)
+
+
+def _save_row(account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
     errors = validate_own_evaluator(account, evaluator)
     if errors:
         raise Invalid(*errors)
@@ -128,12 +136,12 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
     A managed one is switched by a row of the account with the same id, so its history goes on where it stopped.
     """
     with account_scope(account.pk):
-        row = Evaluator.objects.filter(account=account, evaluator_id=evaluator.evaluator_id).first()
-    if row is None:
-        row = Evaluator(evaluator_id=evaluator.evaluator_id, base=evaluator.base, name=evaluator.name)
-        row.description, row.deprecated = evaluator.description, evaluator.deprecated
-    row.is_enabled = is_enabled
-    return save_evaluator(account=account, evaluator=row, actor=actor)
+        row = _lock_row(account, evaluator.evaluator_id)
+        if row is None:
+            row = Evaluator(evaluator_id=evaluator.evaluator_id, base=evaluator.base, name=evaluator.name)
+            row.description, row.deprecated = evaluator.description, evaluator.deprecated
+        row.is_enabled = is_enabled
+        return _save_row(account, row, actor)
 
 
 def change_evaluator(*, account: Account, id: str, changes: Mapping[str, Any], actor: str) -> Evaluator:
@@ -141,15 +149,21 @@ def change_evaluator(*, account: Account, id: str, changes: Mapping[str, Any], a
 
     Raises NotFound for an id that the account does not have, and Invalid.
     """
-    evaluator = get_evaluator(account=account, id=id)
-    if evaluator.evaluator_id != evaluator.base:
-        for column, value in changes.items():
-            setattr(evaluator, column, value)
-        return save_evaluator(account=account, evaluator=evaluator, actor=actor)
+    with account_scope(account.pk):
+        evaluator = _lock_row(account, id) or get_evaluator(account=account, id=id)
+        if evaluator.evaluator_id != evaluator.base:
+            for column, value in changes.items():
+                setattr(evaluator, column, value)
+            return _save_row(account, evaluator, actor)
     if others := [column for column in changes if column != "is_enabled"]:
         raise Invalid(*(FieldError(f"/{column}", MANAGED) for column in others))
     is_enabled = changes.get("is_enabled", evaluator.is_enabled)
     return switch_evaluator(account=account, evaluator=evaluator, is_enabled=is_enabled, actor=actor)
+
+
+def _lock_row(account: Account, id: str) -> Evaluator | None:
+    """Return the account's row of this id as it is now, which no other change reads until the transaction ends."""
+    return Evaluator.objects.select_for_update().filter(account=account, evaluator_id=id).first()
 
 
 def validate_own_evaluator(account: Account, evaluator: Evaluator) -> list[FieldError]:

@@ -131,6 +131,7 @@ def test_a_member_makes_an_evaluator(editor: Person, alice: Caller) -> None:
     ("fields", "field"),
     [
         ({"evaluator_id": "toxicity"}, "evaluator_id"),
+        ({"evaluator_id": EXACT}, "evaluator_id"),
         ({"evaluator_id": "a:b"}, "evaluator_id"),
         ({"base": "nothing"}, "base"),
         ({"aliases": "a:b"}, "aliases"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from threading import Thread
 from typing import Any
 
 import pytest
+from django.db import connections, transaction
 
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.catalog.managed import sync_managed
@@ -275,6 +277,44 @@ def test_fields_that_do_not_fit_are_named_by_api(alice: Caller, fields: dict[str
 
     assert [error["pointer"] for error in problem["errors"]] == [pointer]
     assert rows_of(alice) == []
+
+
+def test_a_managed_one_is_not_made_by_api(alice: Caller) -> None:
+    """A row of its id would hide it, with a name and aliases that no PATCH could take back."""
+    body = {"id": EXACT, "base": EXACT, "aliases": ["pii"]}
+    problem = assert_problem(alice.post(ADDRESS, body), "validation_failed")
+
+    (error,) = problem["errors"]
+    assert error["pointer"] == "/id"
+    assert "PATCH its `evaluation_enabled`" in error["detail"]
+    assert rows_of(alice) == []
+    assert trail(alice) == []
+
+
+@pytest.mark.parametrize("changes", [{"aliases": ["a"]}, {"evaluation_enabled": False}])
+def test_of_two_changes_at_once_none_is_lost(alice: Caller, changes: dict[str, Any]) -> None:
+    row = own(alice, "ours")
+    answers: list[Any] = []
+    call = Thread(target=lambda: answers.append(alice.patch(f"{ADDRESS}/ours", changes)))
+
+    with transaction.atomic(using="system"), connections["system"].cursor() as cursor:
+        Evaluator.objects.using("system").filter(pk=row.pk).update(description="changed meanwhile")
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+        call.start()
+        is_waiting = False
+        while call.is_alive() and not is_waiting:
+            cursor.execute(
+                "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND %s = ANY (pg_blocking_pids(pid)))", [pid]
+            )
+            (is_waiting,) = cursor.fetchone()
+    call.join()
+
+    assert is_waiting
+    assert answers[0].status_code == 200, answers[0].content
+    evaluator = alice.get(f"{ADDRESS}/ours").json()["evaluator"]
+    assert {name: evaluator[name] for name in changes} == changes
+    assert evaluator["description"] == "changed meanwhile"
 
 
 def test_an_id_is_taken_once(alice: Caller, charlie: Caller) -> None:

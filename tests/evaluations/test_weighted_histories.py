@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from django.db import connections
 
-from evalsvc.evaluations.history.interval import bound_verdicts, find_weights, interval_values
+from evalsvc.evaluations.history.interval import bound_verdicts, interval_values
 from evalsvc.evaluations.history.store import read_histories
 from evalsvc.evaluations.models import HistoryScore
 from evalsvc.evaluations.wire.interval_request import IntervalOptions
@@ -154,10 +154,50 @@ def test_undecided_scores_bound_the_rate_by_their_weights(sampled: Caller) -> No
     with account_scope(sampled.account.pk):
         (history,) = read_histories(sampled.account.pk, [PAIR])
     window = interval_values(history, "pass", None)
-    bounds = bound_verdicts(window, 25, find_weights(IntervalOptions("auto"), window))
+    bounds = bound_verdicts(IntervalOptions("auto"), window, 25)
 
     assert bounds == pytest.approx(((200 + 25) / 550, (450 + 25) / 550))
     assert of_history(sampled)["median"] == pytest.approx((200 + 25) / 300)
+
+
+UNDECIDING = {"evaluator_id": "retrieval-hallucination-2026-11-28", "profile_name": "patronus:detect-rag-hallucination"}
+
+
+@pytest.mark.parametrize(
+    ("n", "decided", "undecided", "strategy", "bounds"),
+    [
+        (50, ALL, 0.05, "auto", [50 / 1050, 1.0]),
+        (500, ALL, 0.05, "auto", [1 / 3, 1.0]),
+        (500, ALL, 0.05, "none", [1 / 3, 1.0]),
+        (50, 0.05, ALL, "auto", None),
+        (50, 0.3, 0.3, "auto", [0.5, 1.0]),
+        (450, 0.3, 0.3, "auto", [0.9, 1.0]),
+        (451, 0.3, 0.3, "auto", None),
+        (50, ALL, 0.05, "wilson", [0.5, 1.0]),
+        (500, ALL, 0.05, "wilson", None),
+    ],
+)
+def test_undecided_scores_of_another_probability_weigh_their_own(
+    alice: Caller, n: int, decided: float, undecided: float, strategy: str, bounds: list[float] | None
+) -> None:
+    """Decided scores that all count alike say nothing about the probability of the others."""
+    insert(alice, [1.0] * n, probability=decided, **UNDECIDING)
+    insert(alice, [0.5] * 50, probability=undecided, passed=None, **UNDECIDING)
+
+    said = ok(alice.get(f"/v1/history?evaluator={UNDECIDING['evaluator_id']}&of=pass&strategy={strategy}"))
+
+    assert said["n_undecided"] == 50
+    assert said["pass_rate_bounds"] == (None if bounds is None else pytest.approx(bounds))
+    if strategy != "none":
+        assert said["confidence_interval"]["pass_rate_bounds"] == said["pass_rate_bounds"]
+
+
+def test_where_all_are_undecided_nothing_is_known_of_the_rate(alice: Caller) -> None:
+    insert(alice, [0.5] * 20, probability=RARE, passed=None, **UNDECIDING)
+
+    said = ok(alice.get(f"/v1/history?evaluator={UNDECIDING['evaluator_id']}&of=pass"))
+
+    assert (said["pass_rate"], said["pass_rate_bounds"]) == (None, [0.0, 1.0])
 
 
 def test_a_gate_counts_each_score_and_says_so(sampled: Caller) -> None:

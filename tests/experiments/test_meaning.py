@@ -8,6 +8,7 @@ import pytest
 
 from evalsvc.client import Live
 from tests.conftest import Caller
+from tests.evaluations.histories import insert
 from tests.experiments.conftest import EXACT, by_name, live, make_dataset, make_experiment, ok, recounted
 from tests.experiments.pushing import Runner, add, answering, post_next
 
@@ -385,6 +386,20 @@ def test_a_short_history_before_the_experiment_claims_no_certainty(
         Runner(alice, made, i).run()
     board, _ = board_of(alice, made["id"])
     assert (board.reference, board.metric_note) == (line, words)
+
+
+def test_the_line_of_a_weighted_history_is_the_middle_of_its_interval(alice: Caller) -> None:
+    insert(alice, [1.0] * 90 + [0.0] * 10, probability=0.1)
+    insert(alice, [1.0, 0.0] * 50, source="import")
+    made = make_experiment(alice, make_dataset(alice, n=4), TWO)
+    for i in range(2):
+        Runner(alice, made, i).run()
+
+    before = live(alice, made["id"])["references"]["accuracy"]
+
+    assert before["value"] == pytest.approx((900 + 50) / 1100)
+    assert before["median"] == pytest.approx(before["value"])
+    assert before["lower"] < before["value"] < before["upper"]
 
 
 def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: Caller) -> None:

@@ -59,8 +59,8 @@ class Window:
     verdicts: Verdicts | None = None
     chosen_among: int | None = None
     probabilities: Any = None
-    weight_without: float = 0.0
-    """What the rows without a verdict weigh, where the values have probabilities."""
+    unjudged_probabilities: Any = None
+    """Those of the rows without a verdict, where the values have probabilities."""
 
     @cached_property
     def has_unequal_probabilities(self) -> bool:
@@ -93,10 +93,12 @@ class Window:
         )
 
     def select_judged(self, is_judged: Any, values: Any) -> Window:
-        """Return the rows in a mask with their verdicts as values, and what the others weigh."""
-        without = 0.0 if self.probabilities is None else float((1.0 / self.probabilities[~is_judged]).sum())
+        """Return the rows in a mask with their verdicts as values, and the probabilities of the others."""
+        unjudged = None if self.probabilities is None else self.probabilities[~is_judged]
         n_no_verdict = int(is_judged.size) - int(values.size)
-        return replace(self.select(is_judged), values=values, n_no_verdict=n_no_verdict, weight_without=without)
+        return replace(
+            self.select(is_judged), values=values, n_no_verdict=n_no_verdict, unjudged_probabilities=unjudged
+        )
 
 
 def get_default_estimand(family: Family | None, history: HistorySnapshot | None, most: int | None) -> str:
@@ -143,7 +145,7 @@ def answer_interval(
     rows = replace(rows, weighted=weights is not None, n_eff=answer.pop("n_eff"))
     answer |= {"n_distinct": rows.n_distinct, "rows": {name: getattr(rows, name) for name in ROWS}}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources}
-    answer |= _describe_undecided(of, window, n_undecided, weights)
+    answer |= _describe_undecided(ask, of, window, n_undecided)
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
@@ -158,22 +160,29 @@ def count_undecided(family: Family | None, history: HistorySnapshot | None, most
     return count_unjudged(history.fact_bytes[: most and most * FACT_BYTES])
 
 
-def _describe_undecided(of: str, window: Window, n_undecided: int, weights: Any) -> dict[str, Any]:
+def _describe_undecided(ask: IntervalOptions, of: str, window: Window, n_undecided: int) -> dict[str, Any]:
     """Return the number of undecided scores, and between which rates the pass rate lies whatever they are."""
-    bounds = bound_verdicts(window, n_undecided, weights) if n_undecided and of == "pass" else None
+    bounds = bound_verdicts(ask, window, n_undecided) if n_undecided and of == "pass" else None
     return {"n_undecided": n_undecided, "pass_rate_bounds": bounds and [*bounds]}
 
 
-def bound_verdicts(window: Window, n_undecided: int, weights: Any) -> tuple[float, float] | None:
-    """Return between which rates the pass rate of verdicts lies; None where less than a tenth are undecided."""
-    if weights is None:
+def bound_verdicts(ask: IntervalOptions, window: Window, n_undecided: int) -> tuple[float, float] | None:
+    """Return between which rates the pass rate of verdicts lies; None where less than a tenth are undecided.
+
+    The undecided scores may have been drawn with another probability than the decided ones, so they are weighted even
+    where those count alike.
+    """
+    if window.unjudged_probabilities is None or not ask.can_weigh:
         n_pass = int(window.values.sum())
         return bound_pass_rate(n_pass, int(window.values.size) - n_pass, n_undecided)
-    total, without = float(weights.sum()), window.weight_without
-    if without < MOST_SHARE * (total + without):
+    # Relative to the highest, so that equal probabilities give the bounds of counts to the last digit.
+    probabilities = np.concatenate([window.probabilities, window.unjudged_probabilities])
+    weights = probabilities.max() / probabilities
+    n = window.values.size
+    passed, undecided, total = float(weights[:n] @ window.values), float(weights[n:].sum()), float(weights.sum())
+    if undecided < MOST_SHARE * total:
         return None
-    rate, share = hajek_mean(window.values, weights), without / (total + without)
-    return rate * (1.0 - share), rate * (1.0 - share) + share
+    return passed / total, (passed + undecided) / total
 
 
 def interval_values(history: HistorySnapshot | None, of: str, most: int | None, *, has_verdict: bool = True) -> Window:

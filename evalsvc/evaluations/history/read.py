@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.catalog.models import ProfileRevision
 from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.evaluations.history.cache import HISTORY_LENGTH, HistorySnapshot
-from evalsvc.evaluations.history.interval import bound_verdicts, compute_mean, find_weights, interval_values
+from evalsvc.evaluations.history.interval import bound_verdicts, compute_mean, interval_values
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.models import EXTERNAL_PREFIX, EvaluationTag, HistoryScore
 from evalsvc.evaluations.wire.interval_request import IntervalOptions
@@ -74,7 +74,7 @@ def history_summary(
     """
     scores, verdicts = (interval_values(history, of, ask.most) for of in ("score", "pass"))
     n = int(scores.values.size)
-    bounds = bound_verdicts(verdicts, n_undecided, find_weights(ask, verdicts)) if n_undecided else None
+    bounds = bound_verdicts(ask, verdicts, n_undecided) if n_undecided else None
     return {
         "n": n,
         "n_total": rows.count() if n == (ask.most or HISTORY_LENGTH) else n,

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsvc.evaluations.history import store
 from evalsvc.evaluations.history.alongside import UnknownConfig
-from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.interval import answer_interval, compute_mean, interval_values
 from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, IntervalOptions, first_id
 from evalsvc.experiments.definition.metrics import EVALUATOR_SOURCES, Metric
 from evalsvc.experiments.models import Config, ExperimentPlan
@@ -91,9 +91,8 @@ def history_before(plan: ExperimentPlan, metric: Metric) -> dict[str, Any] | Non
     pair = (metric.evaluator_id, metric.profile_name or "")
     (history,) = store.read_histories(plan.account_id, [pair], before=first_id(plan.started_at))
     level = min(max(plan.level, 0.8), 0.999)
-    ask = IntervalOptions(DEFAULT_STRATEGY, level, "pass" if metric.source == "pass" else "score")
+    of = "pass" if metric.source == "pass" else "score"
+    ask = IntervalOptions(DEFAULT_STRATEGY, level, of)
     interval = answer_interval(ask, evaluator[0], history) or {}
     reference = {name: interval.get(name) for name in REFERENCE}
-    values = [part for part in interval.get("sources", {}).values() if part["n"]]
-    n = sum(part["n"] for part in values)
-    return {**reference, "value": sum(part["rate"] * part["n"] for part in values) / n if n else None}
+    return {**reference, "value": compute_mean(ask, interval_values(history, of, ask.most))}
