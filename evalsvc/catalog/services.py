@@ -103,15 +103,16 @@ def _add_revision(profile: Profile, settings: Settings, description: str) -> Pro
     return revision
 
 
-def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
-    """Make or change one of the account's own evaluators: a family's, under the account's name and defaults."""
+def create_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
+    """Make one of the account's own evaluators, under an id that no managed one has. Raises Invalid."""
     match = find_evaluator(evaluator.evaluator_id)
-    if evaluator._state.adding and match is not None and match[1].id == evaluator.evaluator_id == evaluator.base:
+    if match is not None and match[1].id == evaluator.evaluator_id == evaluator.base:
         raise Invalid(FieldError("/evaluator_id", IS_MANAGED))
-    return _save_row(account, evaluator, actor)
+    return save_evaluator(account=account, evaluator=evaluator, actor=actor)
 
 
-def _save_row(account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
+def save_evaluator(*, account: Account, evaluator: Evaluator, actor: str) -> Evaluator:
+    """Write one of the account's own evaluators, or its row of a managed one, with its family. Raises Invalid."""
     errors = validate_own_evaluator(account, evaluator)
     if errors:
         raise Invalid(*errors)
@@ -141,7 +142,7 @@ def switch_evaluator(*, account: Account, evaluator: Evaluator, is_enabled: bool
             row = Evaluator(evaluator_id=evaluator.evaluator_id, base=evaluator.base, name=evaluator.name)
             row.description, row.deprecated = evaluator.description, evaluator.deprecated
         row.is_enabled = is_enabled
-        return _save_row(account, row, actor)
+        return save_evaluator(account=account, evaluator=row, actor=actor)
 
 
 def change_evaluator(*, account: Account, id: str, changes: Mapping[str, Any], actor: str) -> Evaluator:
@@ -154,7 +155,7 @@ def change_evaluator(*, account: Account, id: str, changes: Mapping[str, Any], a
         if evaluator.evaluator_id != evaluator.base:
             for column, value in changes.items():
                 setattr(evaluator, column, value)
-            return _save_row(account, evaluator, actor)
+            return save_evaluator(account=account, evaluator=evaluator, actor=actor)
     if others := [column for column in changes if column != "is_enabled"]:
         raise Invalid(*(FieldError(f"/{column}", MANAGED) for column in others))
     is_enabled = changes.get("is_enabled", evaluator.is_enabled)

@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from evalsvc.accounts.admin.base import EDITOR, READER, ScopedAdmin, ServiceForm, get_actor
 from evalsvc.accounts.membership import CURRENT
 from evalsvc.catalog.models import Evaluator, valid_name
-from evalsvc.catalog.services import save_evaluator, switch_evaluator
+from evalsvc.catalog.services import create_evaluator, save_evaluator, switch_evaluator
 from evaluators.registry import all_evaluators
 
 Choices = list[tuple[str, str]]
@@ -99,7 +99,8 @@ class EvaluatorAdmin(ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Evaluator, form: Any, change: bool) -> None:
         """Make or change an own evaluator."""
-        save_evaluator(account=self.account_of(request, obj), evaluator=obj, actor=get_actor(request))
+        save = save_evaluator if change else create_evaluator
+        save(account=self.account_of(request, obj), evaluator=obj, actor=get_actor(request))
 
     def get_actions_detail(self, request: HttpRequest, object_id: object) -> list[object]:
         """Offer the switch that changes something."""

@@ -26,7 +26,7 @@ from evalsvc.catalog.facts import (
 from evalsvc.catalog.models import Evaluator
 from evalsvc.catalog.runnable import get_available_judges
 from evalsvc.catalog.selectors import get_evaluator, list_evaluators
-from evalsvc.catalog.services import change_evaluator, save_evaluator
+from evalsvc.catalog.services import change_evaluator, create_evaluator
 from evalsvc.rest.answering.shapes import (
     AnswerShape,
     AnswerWithWarnings,
@@ -161,7 +161,7 @@ class EvaluatorsView(AccountView):
         body = decode(read_body(request), msgspec.json.Decoder(EvaluatorBody))
         columns = _read_columns(body) | {"name": body.name or body.id}
         with _renamed_pointers():
-            row = save_evaluator(account=self.account, evaluator=Evaluator(**columns), actor=self.caller.actor)
+            row = create_evaluator(account=self.account, evaluator=Evaluator(**columns), actor=self.caller.actor)
         return Response(answer_evaluator(self.account, row), status=201)
 
 
