@@ -117,6 +117,11 @@ class LabelledDraw:
         return self.share_since > MOST_SINCE
 
     @property
+    def is_unweighted(self) -> bool:
+        """Whether rules drew the scores with unequal probabilities; each counts alike."""
+        return len({row.probability or 1.0 for row in self.scores.values()}) > 1
+
+    @property
     def limits(self) -> Ends | None:
         """The lowest and the highest label, where there are such."""
         return _limits(_get_question(self.review, self.criteria))
@@ -129,12 +134,11 @@ class LabelledDraw:
 
     def _compute(self, level: float, width: float | None) -> HistoryTruth:
         moments = [row.created_at for row in self.scores.values()]
-        is_unweighted = len({row.probability or 1.0 for row in self.scores.values()}) > 1
         reasons = {
             FRAME_CHANGED: self.has_changed,
             SCORES_SHOWN: self.review.show_scores,
             OLD_DRAW: self.is_old,
-            UNWEIGHTED: is_unweighted,
+            UNWEIGHTED: self.is_unweighted,
         }
         return HistoryTruth(
             self.criteria,
