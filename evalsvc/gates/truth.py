@@ -3,8 +3,8 @@
 A rule holds if the whole interval at the level of the gate is on its side of the limit, and does not hold if that at
 1 - alpha / m is on the other side, for m rules of the gate. Labels come in while the gate is asked again, so the
 interval is `running`, which is valid at all looks together, unless the rule has `looks: one`. Too few labels
-show nothing, and neither does a draw that most of the scores are newer than, or one of scores that rules drew with unequal
-probabilities.
+show nothing, and neither does a draw that most of the scores are newer than, or one of scores that rules drew with
+unequal probabilities.
 """
 
 from __future__ import annotations

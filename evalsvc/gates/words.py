@@ -20,8 +20,8 @@ REASONS = {
     "one_cluster": "all examples are of one cluster",
     "much_undecided": "a tenth of the examples or more are undecided",
     "too_few_labels": "an estimate needs at least 20 labels",
-    "unweighted": "rules drew the scores with unequal probabilities, and a gate counts each alike. Give it the `scope` of"
-    " one rule with one rate",
+    "unweighted": "rules drew the scores with unequal probabilities, and a gate counts each alike. Give it the `scope`"
+    " of one rule with one rate",
     "old_draw": "more than half of the scores are newer than the draw. Draw again, and label these items",
     "non_response": "more than a tenth of the items given out were passed over",
     "no_interval": "all labels are equal, and they have no range",

@@ -190,7 +190,8 @@ def find_labelled_draw(
 ) -> LabelledDraw:
     """Return the labelled draw of a history within a window.
 
-    `draw` is a review; without it the newest that covers the history is used, those with too few labels last. Raises
+    `draw` is a review; without it the newest that covers the history is used, those with too few labels last, unless
+    the others are old. Raises
     Invalid where no random draw of these scores asks this criteria, with pointers below `pointer`. Within the account's
     scope.
     """
@@ -258,7 +259,10 @@ def _find_draw(
     reviews: Sequence[Review],
     pointer: str,
 ) -> LabelledDraw:
-    """Return the newest draw of all these scores that has labels enough, or else the newest; emptied ones are none."""
+    """Return the newest draw of all these scores that has labels enough, or else the newest; emptied ones are none.
+
+    An old draw with labels enough comes after a newer one that is not old: labels of that would settle more.
+    """
     rows = list_history(account=account, evaluator_id=pair[0], profile_name=pair[1], window=window)
     history = _WindowScores(account, rows.exclude(source=HistoryScore.Source.EXPERIMENT), window.get("most"))
     first, shortfall = None, ""
@@ -267,9 +271,9 @@ def _find_draw(
         if labelled.n_left_out or not labelled.n_items:
             shortfall = shortfall or _describe_shortfall(labelled)
             continue
-        if len(labelled.labels) >= LEAST_LABELS:
-            return labelled
         first = first or labelled
+        if len(labelled.labels) >= LEAST_LABELS and (first.is_old or not labelled.is_old):
+            return labelled
     if first is None:
         raise Invalid(FieldError(f"{pointer}/truth", f"{shortfall} {REMEDY}"))
     return first
