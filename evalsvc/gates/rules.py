@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 from msgspec import structs
 
+from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.gates.answers import RuleResult
 from evalsvc.gates.bodies import GateRule
 from evalsvc.gates.evidence.scores import GateScores
@@ -41,6 +42,8 @@ class WeighedRule:
     """The metric's own, or else the rule's."""
     binary: bool
     higher_is_better: bool
+    has_unequal_probabilities: bool = False
+    """Whether rules drew the scores with unequal probabilities."""
 
     @property
     def limit(self) -> float:
@@ -146,7 +149,7 @@ def evaluate_rules(
     )
     found: dict[int, tuple[RuleResult, JudgedClaim]] = {}
     for (i, (rule, claim)), judged_claim in zip(claims.items(), judged, strict=True):
-        decided = _withhold_pass(rule, claim, judged_claim)
+        decided = _withhold_decision(rule, claim, judged_claim)
         found[i] = _result(rule, claim, decided, alpha, watched), decided
     for (i, truth), decided in zip(truths.items(), judged_truths, strict=True):
         found[i] = truth.describe(decided, alpha), decided
@@ -157,8 +160,13 @@ def _select(rules: Sequence[WeighedRule | TruthRule], kind: type[Rule]) -> Itera
     return ((i, rule) for i, rule in enumerate(rules) if isinstance(rule, kind))
 
 
-def _withhold_pass(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim) -> JudgedClaim:
-    """Return what a claim came to, without a pass where a tenth of its examples or more are undecided."""
+def _withhold_decision(rule: WeighedRule, claim: GateClaim, judged: JudgedClaim) -> JudgedClaim:
+    """Return what a claim came to: undecided where its scores were drawn with unequal probabilities.
+
+    It does not pass where a tenth of its examples or more are undecided.
+    """
+    if rule.has_unequal_probabilities:
+        return replace(judged, outcome=UNDECIDED, reason=UNWEIGHTED, smallest_effect=None, about_n_more=None)
     n_undecided = rule.scores.n_undecided
     if judged.outcome != PASS or not is_only_bounded(claim.n - n_undecided, n_undecided):
         return judged

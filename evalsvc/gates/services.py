@@ -196,7 +196,8 @@ def _build_history_rule(history: HistorySubject, rule: GateRule, pointer: str) -
             raise Invalid(FieldError(f"{pointer}/looks", detail))
         return TruthRule(rule, history.draw)
     scores, declared, binary = history.read(rule.metric)
-    weighed = WeighedRule(rule, scores, resolve_rule_range(rule, declared, pointer), binary, True)
+    value_range = resolve_rule_range(rule, declared, pointer)
+    weighed = WeighedRule(rule, scores, value_range, binary, True, history.has_unequal_probabilities)
     check_scores_in_range(weighed, f"{pointer}/value_range")
     return weighed
 

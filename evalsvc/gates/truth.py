@@ -3,7 +3,8 @@
 A rule holds if the whole interval at the level of the gate is on its side of the limit, and does not hold if that at
 1 - alpha / m is on the other side, for m rules of the gate. Labels come in while the gate is asked again, so the
 interval is `running`, which is valid at all looks together, unless the rule has `looks: one`. Too few labels
-show nothing, and neither does a draw that most of the scores are newer than.
+show nothing, and neither does a draw that most of the scores are newer than, or one of scores that rules drew with
+unequal probabilities.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
+from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.gates.answers import RuleResult, RuleTruth
 from evalsvc.gates.bodies import GateRule, Looks
 from evalsvc.gates.words import rule_sentence
@@ -42,8 +44,9 @@ class TruthRule:
         """Return the decision on the rule by itself."""
         found = self.draw.estimate(1.0 - alpha).estimate
         ends = self._build_bounds(found)
-        if self.draw.is_old:
-            return JudgedClaim(UNDECIDED, ends, alpha_to_fail, None, None, OLD_DRAW)
+        if self.draw.is_old or self.draw.is_unweighted:
+            reason = OLD_DRAW if self.draw.is_old else UNWEIGHTED
+            return JudgedClaim(UNDECIDED, ends, alpha_to_fail, None, None, reason)
         if self._is_beyond(ends, is_opposite=False):
             return JudgedClaim(PASS, ends, alpha_to_fail, None, 0, None)
         to_fail = self.draw.estimate(1.0 - alpha_to_fail).estimate

@@ -20,9 +20,24 @@ REASONS = {
     "one_cluster": "all examples are of one cluster",
     "much_undecided": "a tenth of the examples or more are undecided",
     "too_few_labels": "an estimate needs at least 20 labels",
+    "unweighted": "rules drew the scores with unequal probabilities, and a gate counts each alike. Give it the `scope`"
+    " of one rule with one rate",
     "old_draw": "more than half of the scores are newer than the draw. Draw again, and label these items",
     "non_response": "more than a tenth of the items given out were passed over",
     "no_interval": "all labels are equal, and they have no range",
+}
+WARNINGS = {
+    "unweighted": "Rules drew the scores with unequal probabilities, and the gate counts each score alike.",
+    "unclustered": "Examples without the cluster tag count as clusters of one.",
+    "never_asked": "One of them did not run on all examples: it was stopped or failed.",
+    "stopped_by_policy": "One of them was stopped by a race.",
+    "designer_saw_examples": "The candidate was cloned after results of some of these examples were visible.",
+    "retried": "Failures of one of them were retried.",
+    "n<30": "A rule rests on fewer than 30 scores, labels or clusters.",
+    "lost_trials": "Tests have lost trials; the intervals hold whatever these were.",
+    "old_draw": "More than half of the scores are newer than the draw.",
+    "frame_changed": "Evaluations have been deleted or added since the draw.",
+    "scores_shown": "Reviewers saw the evaluator's scores.",
 }
 
 
@@ -81,6 +96,12 @@ def ends_words(rule: RuleResult) -> str:
 def list_looks(gate: GateOut) -> list[Looks]:
     """Return the `looks` of its rules; rules on `truth` have their own."""
     return list(dict.fromkeys(gate.looks if rule.truth is None else rule.truth.looks for rule in gate.rules))
+
+
+def list_warnings(gate: GateOut) -> list[str]:
+    """Return the warnings of a gate and of its rules in words, each once."""
+    codes = [*gate.warnings, *(code for rule in gate.rules for code in rule.warnings)]
+    return [WARNINGS.get(code, code.replace("_", " ")) for code in dict.fromkeys(codes)]
 
 
 def looks_words(gate: GateOut) -> str:

@@ -117,6 +117,11 @@ class LabelledDraw:
         return self.share_since > MOST_SINCE
 
     @property
+    def is_unweighted(self) -> bool:
+        """Whether rules drew the scores with unequal probabilities; each counts alike."""
+        return len({row.probability or 1.0 for row in self.scores.values()}) > 1
+
+    @property
     def limits(self) -> Ends | None:
         """The lowest and the highest label, where there are such."""
         return _limits(_get_question(self.review, self.criteria))
@@ -129,12 +134,11 @@ class LabelledDraw:
 
     def _compute(self, level: float, width: float | None) -> HistoryTruth:
         moments = [row.created_at for row in self.scores.values()]
-        is_unweighted = len({row.probability or 1.0 for row in self.scores.values()}) > 1
         reasons = {
             FRAME_CHANGED: self.has_changed,
             SCORES_SHOWN: self.review.show_scores,
             OLD_DRAW: self.is_old,
-            UNWEIGHTED: is_unweighted,
+            UNWEIGHTED: self.is_unweighted,
         }
         return HistoryTruth(
             self.criteria,
@@ -186,7 +190,8 @@ def find_labelled_draw(
 ) -> LabelledDraw:
     """Return the labelled draw of a history within a window.
 
-    `draw` is a review; without it the newest that covers the history is used, those with too few labels last. Raises
+    `draw` is a review; without it the newest that covers the history is used, those with too few labels last, unless
+    the others are old. Raises
     Invalid where no random draw of these scores asks this criteria, with pointers below `pointer`. Within the account's
     scope.
     """
@@ -254,7 +259,10 @@ def _find_draw(
     reviews: Sequence[Review],
     pointer: str,
 ) -> LabelledDraw:
-    """Return the newest draw of all these scores that has labels enough, or else the newest; emptied ones are none."""
+    """Return the newest draw of all these scores that has labels enough, or else the newest; emptied ones are none.
+
+    An old draw with labels enough comes after a newer one that is not old: labels of that would settle more.
+    """
     rows = list_history(account=account, evaluator_id=pair[0], profile_name=pair[1], window=window)
     history = _WindowScores(account, rows.exclude(source=HistoryScore.Source.EXPERIMENT), window.get("most"))
     first, shortfall = None, ""
@@ -263,9 +271,9 @@ def _find_draw(
         if labelled.n_left_out or not labelled.n_items:
             shortfall = shortfall or _describe_shortfall(labelled)
             continue
-        if len(labelled.labels) >= LEAST_LABELS:
-            return labelled
         first = first or labelled
+        if len(labelled.labels) >= LEAST_LABELS and (first.is_old or not labelled.is_old):
+            return labelled
     if first is None:
         raise Invalid(FieldError(f"{pointer}/truth", f"{shortfall} {REMEDY}"))
     return first

@@ -182,7 +182,7 @@ def test_one_is_asked_about_what_people_would_say(alice: Caller, editor: Visitor
     """All labels pass; 10 of 50 scores are newer than the draw."""
     send_scores(alice, judged(40))
     criteria = new_criteria(alice)
-    answer_items(alice, drawn(alice, criteria, 40), criteria, ["pass"] * 40)
+    answer_items(alice, drawn(alice, criteria, 40, show_scores=True), criteria, ["pass"] * 40)
     send_scores(alice, judged(10))
     sent = {"evaluator": "external:judge", "rule_metric": "truth", "truth": criteria["id"], "looks": looks}
     editor.post("gates/new", **sent, kind="at_least", limit="0.5")
@@ -191,6 +191,7 @@ def test_one_is_asked_about_what_people_would_say(alice: Caller, editor: Visitor
     assert gate["outcome"] == "pass"
     page = editor.text(f"gates/{gate['id']}")
     assert "40 labels of 40 scores" in page and "10 newer scores (20 %) are not covered" in page
+    assert page.count("Reviewers saw the evaluator&#x27;s scores.") == 1
     assert ("at all looks together" in page, "at a single look" in page) == (looks == "watched", looks == "one")
     assert ("as often as one likes while answers come" in page) is (looks == "watched")
     words = shlex.split(copied(page, "evalsvc").replace("\\\n", " "))

@@ -200,13 +200,19 @@ def test_where_all_are_undecided_nothing_is_known_of_the_rate(alice: Caller) -> 
     assert (said["pass_rate"], said["pass_rate_bounds"]) == (None, [0.0, 1.0])
 
 
-def test_a_gate_counts_each_score_and_says_so(sampled: Caller) -> None:
-    body: dict[str, Any] = {"history": {"evaluator": "exact-match"}, "rules": [{"metric": "pass", "at_least": 0.5}]}
+def test_a_gate_counts_each_score_and_decides_nothing(sampled: Caller) -> None:
+    rules = [{"metric": "pass", "at_least": 0.5}, {"metric": "score", "at_most": 0.5}]
+    body: dict[str, Any] = {"history": {"evaluator": "exact-match"}, "rules": rules}
     weighted = ok(sampled.post("/v1/gates", body))["gate"]
     one_rate = ok(sampled.post("/v1/gates", body | {"history": body["history"] | {"since": {"scores": 50}}}))["gate"]
 
     assert (weighted["rules"][0]["estimate"], weighted["warnings"]) == (0.7, ["unweighted"])
+    assert weighted["outcome"] == "undecided"
+    for rule in weighted["rules"]:
+        assert (rule["outcome"], rule["reason"], rule["about_n_more"]) == ("undecided", "unweighted", None)
+        assert rule["says"].endswith("Give it the `scope` of one rule with one rate.")
     assert one_rate["warnings"] == []
+    assert {rule["reason"] for rule in one_rate["rules"]} == {"limit_inside"}
 
 
 def test_strangers_see_none_of_it(sampled: Caller, charlie: Caller) -> None:

@@ -58,6 +58,20 @@ def test_markdown_says_the_decision_first_then_why_then_what_would_settle_it() -
     assert len("\n".join(lines)) < 1000
 
 
+def test_warnings_of_the_rules_are_displayed_once() -> None:
+    rules = [rule("pass", warnings=["scores_shown", "n<30"]), rule("pass", warnings=["frame_changed", "scores_shown"])]
+    found = gate("pass", *rules, warnings=["retried"], regressions=[])
+
+    for text in (gate_markdown(found), page_of_gate(found).replace("&#x27;", "'")):
+        for words in (
+            "Failures of one of them were retried.",
+            "Reviewers saw the evaluator's scores.",
+            "A rule rests on fewer than 30 scores, labels or clusters.",
+            "Evaluations have been deleted or added since the draw.",
+        ):
+            assert text.count(words) == 1, words
+
+
 def test_markdown_keeps_hostile_text_in_its_place() -> None:
     text = gate_markdown(gate("fail", rule("fail", metric=HOSTILE)))
     outside = re.sub(r"(?ms)^(`{3,})text\n.*?^\1$", "", text)

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from evalsvc.client.resources.gates import RuleRecord
+from evalsvc.evaluations.models import HistoryScore
 from evalsvc.gates.answers import RuleTruth
 from evalsvc.reviews import truth as reviews_truth
 from tests.annotations.shapes import new_criteria
@@ -123,6 +124,22 @@ def test_an_old_draw_decides_nothing(alice: Caller) -> None:
     # It says what to do, and that helps.
     answer_items(alice, drawn(alice, criteria, 121), criteria, ["pass"] * 121)
     assert ask(alice, of(criteria), at_least(0.5))["outcome"] == "pass"
+
+
+def test_unequal_probabilities_decide_nothing(alice: Caller) -> None:
+    """What passes is drawn at 0.1 and the rest at 1: a label of either counts alike, and the traffic does not."""
+    send_scores(alice, judged(60))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 60), criteria, ["pass"] * 60)
+    rows = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
+    rows.update(probability=0.1)
+    rules = (at_least(0.5), {"metric": "truth", "at_most": 0.5})
+    assert [rule["outcome"] for rule in ask(alice, of(criteria), *rules)["rules"]] == ["pass", "fail"]
+    rows.filter(passed=False).update(probability=1.0)
+
+    for rule in ask(alice, of(criteria), *rules)["rules"]:
+        assert (rule["outcome"], rule["reason"], rule["about_n_more"]) == ("undecided", "unweighted", None)
+        assert rule["says"].endswith("Give it the `scope` of one rule with one rate.")
 
 
 @pytest.mark.parametrize("looks", ["one", "watched"])

@@ -180,6 +180,25 @@ def test_most_scores_since_make_a_draw_old(alice: Caller) -> None:
     assert str(read).endswith("labels saved; 60 newer scores (60 %) are not covered")
 
 
+def test_an_old_draw_is_left_for_a_new_one(alice: Caller) -> None:
+    """As soon as it is drawn, the answer says how many labels of it are missing."""
+    send_scores(alice, judged(30))
+    criteria = new_criteria(alice)
+    first = drawn(alice, criteria, 30)
+    answer_items(alice, first, criteria, ["pass"] * 30)
+    send_scores(alice, judged(40))
+    assert (truth(alice, criteria)["review_id"], truth(alice, criteria)["warnings"]) == (first["id"], ["old_draw"])
+
+    second = drawn(alice, criteria, 70)
+    answer_items(alice, second, criteria, ["pass"] * 19)
+    found = truth(alice, criteria)
+    assert (found["review_id"], found["reason"], found["n_more"]) == (second["id"], "too_few_labels", 1)
+    assert found["warnings"] == []
+    # When the second is old as well, the first has an estimate at least.
+    send_scores(alice, judged(100))
+    assert (truth(alice, criteria)["review_id"], truth(alice, criteria)["warnings"]) == (first["id"], ["old_draw"])
+
+
 def test_a_large_history_has_a_truth(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     """More scores than can be drawn from: those before the draw are read in chunks, and the newer ones counted."""
     monkeypatch.setattr("evalsvc.reviews.sampling.frame.MAX_FRAME", 45)

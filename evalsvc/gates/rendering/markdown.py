@@ -15,6 +15,7 @@ from evalsvc.gates.words import (
     gate_reason,
     gate_title,
     interval_words,
+    list_warnings,
     looks_words,
     number_words,
     rows_words,
@@ -124,5 +125,5 @@ def _footer(gate: GateOut) -> str:
     if gate.spending is not None:
         words.append(f"attempt {gate.spending.attempt}, error {number_words(gate.spending.alpha)}")
     words += [f"over clusters of {escaped_text(gate.cluster_by)}"] if gate.cluster_by is not None else []
-    words += gate.warnings
+    words += list_warnings(gate)
     return f"<sub>{' · '.join([*words, f'gate {gate.id}'])}</sub>"

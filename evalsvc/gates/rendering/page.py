@@ -14,6 +14,7 @@ from evalsvc.gates.words import (
     ends_words,
     gate_title,
     interval_words,
+    list_warnings,
     looks_words,
     number_words,
     rows_words,
@@ -139,7 +140,7 @@ def _rests_on(gate: GateOut) -> SafeString:
         ("Looks", looks_words(gate)),
         ("Covers", gate.covers.replace("_", " ")),
         ("Clusters", gate.cluster_by or "none"),
-        ("Warnings", ", ".join(gate.warnings) or "none"),
+        ("Warnings", " ".join(list_warnings(gate)) or "none"),
         ("Gate", gate.id),
         ("Decided", gate.created_at.isoformat()),
     ]

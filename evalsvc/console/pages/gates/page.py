@@ -29,7 +29,7 @@ from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.gates.models import Gate
 from evalsvc.gates.selectors import get_gate, list_gates, load_evidence
-from evalsvc.gates.words import ends_words, interval_words, list_looks, rule_name
+from evalsvc.gates.words import ends_words, interval_words, list_looks, list_warnings, rule_name
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.rest.problems import NotFound
 
@@ -48,14 +48,6 @@ RUNS = (
     Column("Rules and their intervals", kind="wide"),
 )
 LOOKS_TEXTS = {"one": "one, when all answers were there", "watched": "as often as one likes while answers come"}
-WARNINGS = {
-    "unweighted": "Rules drew the scores with unequal probabilities, and the gate counts each score alike.",
-    "unclustered": "Examples without the cluster tag count as clusters of one.",
-    "never_asked": "One of them did not run on all examples: it was stopped or failed.",
-    "stopped_by_policy": "One of them was stopped by a race.",
-    "designer_saw_examples": "The candidate was cloned after results of some of these examples were visible.",
-    "retried": "Failures of one of them were retried.",
-}
 
 
 @require_safe
@@ -76,7 +68,7 @@ def one_gate_page(request: PageRequest, id: int) -> HttpResponse:
         "subject": describe_subject(evidence),
         "row": row,
         "rules": _rules(detail),
-        "warnings": [WARNINGS.get(code, code.replace("_", " ")) for code in detail.gate.warnings],
+        "warnings": list_warnings(detail.gate),
         "runs": _runs(request, row),
         "compare": _comparison(row),
         "exports": exports(base_address(request)),
