@@ -29,6 +29,8 @@ TITLES = {
     EventType.ALARM_ACKNOWLEDGED: "Acknowledged",
     EventType.ALARM_RESOLVED: "Resolved",
 }
+DELETED = "deleted"
+"""The reason of an alarm that is gone with its monitor: it has no page."""
 HIDDEN_KEY = "…"
 MAX_SUMMARY = 1024
 CARD = "application/vnd.microsoft.card.adaptive"
@@ -42,7 +44,7 @@ class Message:
     title: str
     text: str
     link: str | None
-    """Of the alarm's page; None for other events, and without EVALSVC_PUBLIC_URL."""
+    """Of the alarm's page; None for other events, of a deleted monitor, and without EVALSVC_PUBLIC_URL."""
 
 
 def write_body(event: OutboxEvent, format: str, *, routing_key: str = HIDDEN_KEY) -> bytes:
@@ -66,9 +68,11 @@ def build_message(event: OutboxEvent) -> Message:
     """Return an event in words: of an alarm its summary, of others what is known of them."""
     data = event.payload
     if event.type in TITLES:
+        title, text = f"{TITLES[EventType(event.type)]}: {data['monitor_name']}", str(data["summary"])
+        if data["reason"] == DELETED:
+            return Message(title, f"{text} The monitor was deleted.", None)
         path = f"/console/{event.account_id}/alerts/{data['alarm_id']}"
-        link = public_address(path) if settings.PUBLIC_URL else None
-        return Message(f"{TITLES[EventType(event.type)]}: {data['monitor_name']}", str(data["summary"]), link)
+        return Message(title, text, public_address(path) if settings.PUBLIC_URL else None)
     title = "Test event" if event.type == TEST else str(EventType(event.type).label)
     return Message(title, ", ".join(f"{name}: {value}" for name, value in _list_facts(data)), None)
 

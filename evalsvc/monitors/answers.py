@@ -251,7 +251,9 @@ def _summarize(monitor: Monitor, evidence: AlarmEvidence, *, is_from_start: bool
     if monitor.limit is not None:
         side = "below" if monitor.direction == Monitor.Direction.DROP else "above"
         if is_from_start:
-            when = f"It has been {side} it since {start} at least."
+            # The interval reaches the first score, so a change is possible and not certain.
+            since = f"since {end} at the latest, maybe since {start} or before"
+            when = f"It has been {side} it {since} (95 % confidence interval)."
         return f"The {what} is {side} its limit of {before}: {after} on {n}. {when}"
     verb = "rose" if evidence.after > evidence.before else "dropped"
     return f"The {what} {verb} from {before} to {after} on {n}. {when}"

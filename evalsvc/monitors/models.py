@@ -100,6 +100,7 @@ class Alarm(TenantModel):
         RECOVERED = "recovered", "The scores are back at the baseline"
         PERSON = "person", "Resolved by a person"
         REBASELINED = "rebaselined", "The monitor has a new baseline"
+        DELETED = "deleted", "The monitor was deleted"
 
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="alarms", db_index=False)

@@ -107,7 +107,7 @@ def revise_monitor(
 def delete_monitor(*, account: Account, id: int, now: datetime, actor: str) -> None:
     """Delete a monitor with its alarms; the event of one that is not resolved says that it is over."""
     monitor = get_monitor(account=account, id=id, lock=True)
-    close_alarm(monitor, Alarm.Reason.PERSON, now=now, actor=actor)
+    close_alarm(monitor, Alarm.Reason.DELETED, now=now, actor=actor)
     record_audit(account=account, actor=actor, action="monitor.deleted", target=str(id), name=monitor.name)
     monitor.delete()
 

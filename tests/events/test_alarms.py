@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.test import override_settings
 
 from evalsvc.events.models import EventEndpoint
 from evalsvc.tenancy.scope import SYSTEM
+from tests.admin.conftest import member
 from tests.conftest import Caller
 from tests.events.shapes import ENDPOINT, ENDPOINTS, deliveries, new_endpoint, told, verified
 from tests.factories import ok
@@ -118,7 +120,7 @@ def test_an_endpoint_becomes_one_of_pagerduty(alice: Caller) -> None:
 
 @pytest.mark.parametrize("is_resolved", [False, True])
 def test_a_monitor_that_is_deleted_closes_its_alarm(alice: Caller, server: Server, is_resolved: bool) -> None:
-    """As a person's resolve does, once, though monitor and alarm are gone when the event is delivered."""
+    """As a resolve does, once, though monitor and alarm are gone when the event is delivered."""
     new_endpoint(alice, url=server.url, event_types=ALARM_EVENTS, format="pagerduty", routing_key=KEY)
     standard = new_endpoint(alice, url=server.url, event_types=["alarm.resolved"])
     alarm = new_alarm(alice)
@@ -131,10 +133,33 @@ def test_a_monitor_that_is_deleted_closes_its_alarm(alice: Caller, server: Serve
     assert keys == dict.fromkeys(["trigger", "resolve"], f"evalsvc-alarm-{alarm['id']}")
     (event,) = [body for body in bodies(server) if "type" in body]
     assert (event["type"], event["data"]["alarm_id"], event["data"]["reason"]) == (
-        "alarm.resolved", alarm["id"], "person",
+        "alarm.resolved", alarm["id"], "person" if is_resolved else "deleted",
     )  # fmt: skip
     assert event["data"]["summary"] == alarm["summary"]
     assert standard["id"] in {row["endpoint_id"] for row in deliveries(alice)}
+
+
+@override_settings(
+    PUBLIC_URL="https://eval.example.com",
+    EMAIL_BACKEND="django.core.mail.backends.locmem.EmailBackend",
+    EMAIL_HOST="mail.example",
+)
+@pytest.mark.parametrize("format", ["slack", "teams", "pagerduty", "email"])
+def test_the_alarm_of_a_deleted_monitor_has_no_link(alice: Caller, server: Server, format: str) -> None:
+    is_mail = format == "email"
+    url = f"mailto:{member(alice.account, 'reader').user.email}" if is_mail else server.url
+    fields = {"routing_key": KEY} if format == "pagerduty" else {}
+    new_endpoint(alice, url=url, event_types=["alarm.resolved"], format=format, **fields)
+    alarm = new_alarm(alice)
+    assert alice.call("DELETE", f"{MONITORS}/{alarm['monitor_id']}").status_code == 204
+    mail.outbox = []
+    told()
+    (delivery,) = deliveries(alice)
+    assert delivery["status"] == "delivered"
+    (sent,) = [message.body for message in mail.outbox] if is_mail else [json.dumps(body) for body in bodies(server)]
+    assert "/alerts/" not in sent and "Open the alarm" not in sent
+    # PagerDuty shows no text of what is resolved.
+    assert ("The monitor was deleted." in sent) == (format != "pagerduty")
 
 
 def test_a_pagerduty_endpoint_without_its_key_can_be_disabled(alice: Caller) -> None:

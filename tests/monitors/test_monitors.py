@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db.models import F
+from django.utils import timezone
 
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.monitors.models import Monitor
@@ -244,14 +245,24 @@ def test_a_limit_needs_no_baseline(alice: Caller) -> None:
     assert [row["reason"] for row in alarms(alice, f"monitor_id={watched['id']}")] == ["recovered"]
 
 
-def test_a_limit_that_was_never_kept_has_no_change(alice: Caller) -> None:
-    watched = new_monitor(alice, limit=0.8, unit="score")
-    insert(alice, [1.0, 0.0] * 50)
+@pytest.mark.parametrize(
+    "scores",
+    [[1.0, 0.0] * 50, [1.0] * 20 + [1.0, 1.0, 1.0, 1.0, 0.0] * 40],
+    ids=["never kept", "kept at first"],
+)
+def test_an_alarm_of_a_limit_says_what_an_interval_from_the_start_shows(alice: Caller, scores: list[float]) -> None:
+    """The interval of the change point reaches the first score whether the limit was kept before or not."""
+    watched = new_monitor(alice, limit=0.9, unit="score")
+    began = timezone.now()
+    for i, score in enumerate(scores):
+        insert(alice, [score], created_at=began + timedelta(seconds=i))
     advance()
-    (alarm,) = alarms(alice, f"monitor_id={watched['id']}")
-    assert alarm["summary"].startswith("The pass rate is below its limit of 80.0 %: ")
-    start = f"{alarm['lower']['created_at'][:10]} {alarm['lower']['created_at'][11:19]} UTC"
-    assert alarm["summary"].endswith(f" It has been below it since {start} at least.")
+    alarm = alarms(alice, f"monitor_id={watched['id']}")[-1]
+    start, end = (f"{alarm[side]['created_at'][:19].replace('T', ' ')} UTC" for side in ("lower", "upper"))
+    assert start == f"{began:%Y-%m-%d %H:%M:%S} UTC"
+    assert alarm["summary"].startswith("The pass rate is below its limit of 90.0 %: ")
+    when = f"It has been below it since {end} at the latest, maybe since {start} or before (95 % confidence interval)."
+    assert alarm["summary"].endswith(f". {when}")
 
 
 def test_the_unit_of_a_limit_is_the_score_where_scores_are_independent(alice: Caller) -> None:
