@@ -27,7 +27,7 @@ def retrieved(trace: str, *texts: str, kind: str = "RETRIEVER", parent: str | No
     return answered(None, trace_id=trace, kind=kind, **documents, **_inside(parent), **fields)
 
 
-def asked(trace: str, output: str, parent: str | None = None, **fields: Any) -> Any:
+def call_span(trace: str, output: str, parent: str | None = None, **fields: Any) -> Any:
     return answered(output, trace_id=trace, **{"kind": "LLM"} | fields, **_inside(parent))
 
 
@@ -46,17 +46,17 @@ def test_a_call_has_what_was_retrieved_before_it_the_nearest_first(alice: Caller
     trace, (root, first, second) = new_id(), (new_id(8) for _ in range(3))
     send(
         alice,
-        asked(trace, "all", spanId=root, kind="AGENT", **at(0, 20)),
-        asked(trace, "one", root, spanId=first, kind="CHAIN", **at(1, 6)),
+        call_span(trace, "all", spanId=root, kind="AGENT", **at(0, 20)),
+        call_span(trace, "one", root, spanId=first, kind="CHAIN", **at(1, 6)),
         retrieved(trace, "a", "b", parent=first, **at(1, 2)),
-        asked(trace, "call 1", first, **at(2, 5)),
-        asked(trace, "two", root, spanId=second, kind="CHAIN", **at(7, 18)),
+        call_span(trace, "call 1", first, **at(2, 5)),
+        call_span(trace, "two", root, spanId=second, kind="CHAIN", **at(7, 18)),
         retrieved(trace, "c", "a", parent=second, **at(7, 8)),
-        asked(trace, "call 2", second, **at(9, 12)),
+        call_span(trace, "call 2", second, **at(9, 12)),
         retrieved(trace, "late", parent=second, **at(13, 14)),
         retrieved(trace, "apart", **at(0, 1)),
     )
-    send(alice, asked(new_id(), "other trace", **at(15, 16)))
+    send(alice, call_span(new_id(), "other trace", **at(15, 16)))
 
     assert contexts_of(alice) == {
         "all": ("late", "c", "a", "b"),
@@ -74,9 +74,9 @@ def test_a_reranker_replaces_what_it_was_given(alice: Caller) -> None:
         alice,
         retrieved(trace, "a", "b", "c", parent=root, **at(0, 1)),
         retrieved(trace, "c", "a", kind="RERANKER", parent=root, **at(1, 2)),
-        asked(trace, "call", root, **at(3, 4)),
-        asked(trace, "own", root, retrieval__documents__0__document__content="its own", **at(3, 4)),
-        asked(trace, "tool", root, kind="TOOL", **at(3, 4)),
+        call_span(trace, "call", root, **at(3, 4)),
+        call_span(trace, "own", root, retrieval__documents__0__document__content="its own", **at(3, 4)),
+        call_span(trace, "tool", root, kind="TOOL", **at(3, 4)),
     )
     assert contexts_of(alice) == {"call": ("c", "a"), "own": ("its own",), "tool": ()}
 
@@ -90,16 +90,16 @@ def test_what_one_call_gets_is_limited(alice: Caller, monkeypatch: pytest.Monkey
         alice,
         retrieved(trace, "x" * 31, "1", "2", **at(4, 5)),
         retrieved(trace, "3", "4", **at(3, 4)),
-        asked(trace, "many", **at(6, 7)),
+        call_span(trace, "many", **at(6, 7)),
     )
     other = new_id()
-    send(alice, *(retrieved(other, f"r{i}", **at(i, i + 1)) for i in range(4)), asked(other, "few", **at(6, 7)))
+    send(alice, *(retrieved(other, f"r{i}", **at(i, i + 1)) for i in range(4)), call_span(other, "few", **at(6, 7)))
     assert contexts_of(alice) == {"many": ("1", "2", "3"), "few": ("r3", "r2")}
 
 
 def test_spans_within_each_other_in_a_circle_are_read(alice: Caller) -> None:
     trace, (a, b) = new_id(), (new_id(8) for _ in range(2))
-    send(alice, asked(trace, "x", b, spanId=a, **at(2, 3)), retrieved(trace, "doc", parent=a, spanId=b, **at(0, 1)))
+    send(alice, call_span(trace, "x", b, spanId=a, **at(2, 3)), retrieved(trace, "doc", parent=a, spanId=b, **at(0, 1)))
     assert contexts_of(alice) == {"x": ("doc",)}
 
 
@@ -108,7 +108,7 @@ def test_many_traces_take_as_few_queries_as_one(alice: Caller) -> None:
     for n_traces in (1, 10):
         for _ in range(n_traces):
             trace = new_id()
-            send(alice, retrieved(trace, "doc", **at(0, 1)), asked(trace, "x", **at(2, 3)))
+            send(alice, retrieved(trace, "doc", **at(0, 1)), call_span(trace, "x", **at(2, 3)))
         counts.append(len(queries_of(lambda: contexts_of(alice))))
     assert counts[0] == counts[1]
 
@@ -116,7 +116,7 @@ def test_many_traces_take_as_few_queries_as_one(alice: Caller) -> None:
 def test_a_rule_sends_the_contexts_and_the_texts_of_logs(alice: Caller) -> None:
     rule, trace, id = new_rule(alice, filter={"kind": "llm"}), new_id(), new_id(8)
     ids = {"traceId": trace, "spanId": id}
-    send(alice, retrieved(trace, "a page", **at(0, 1)), asked(trace, "It is.", **at(2, 3)))
+    send(alice, retrieved(trace, "a page", **at(0, 1)), call_span(trace, "It is.", **at(2, 3)))
     silent = answered(None, trace_id=trace, spanId=id, kind="LLM", **at(4, 5))
     send(alice, silent, span(new_id()))
     send_logs(alice, say("Later.", **ids))
@@ -129,10 +129,10 @@ def test_a_giant_trace_leaves_the_others_their_contexts(alice: Caller, monkeypat
     monkeypatch.setattr(contents, "MAX_LINKS", 4)
     monkeypatch.setattr(contents, "MAX_LINKS_READ", 6)
     small, giant = new_id(), new_id()
-    send(alice, retrieved(small, "page", **at(0, 1)), asked(small, "small", **at(2, 3)))
+    send(alice, retrieved(small, "page", **at(0, 1)), call_span(small, "small", **at(2, 3)))
     for i in range(8):
         send(alice, retrieved(giant, f"g{i}", **at(i, i + 1)))
-    send(alice, asked(giant, "giant", **at(9, 10)))
+    send(alice, call_span(giant, "giant", **at(9, 10)))
     assert contexts_of(alice) == {"small": ("page",), "giant": ("g7", "g6", "g5")}
 
     monkeypatch.setattr(contents, "MAX_LINKS_READ", 4)
@@ -144,7 +144,7 @@ def test_logs_are_read_of_the_spans_asked_for_only_and_so_many(alice: Caller, mo
     trace, (quiet, other, late) = new_id(), (new_id(8) for _ in range(3))
     for id in (quiet, late):
         send(alice, answered(None, trace_id=trace, spanId=id, kind="LLM"))
-    send(alice, asked(trace, "has its own", spanId=other))
+    send(alice, call_span(trace, "has its own", spanId=other))
     send_logs(alice, say("Late.", traceId=trace, spanId=late))
     send_logs(alice, *(say(f"{i}", traceId=trace, spanId=quiet, timeUnixNano=str(NOON + i * SECOND)) for i in range(5)))
     send_logs(alice, *(log(traceId=trace, spanId=quiet, timeUnixNano=str(NOON + 9 * SECOND)) for i in range(5)))
@@ -236,11 +236,11 @@ def test_the_latest_within_each_span_are_looked_at(alice: Caller, monkeypatch: p
     trace, (root, inner) = new_id(), (new_id(8) for _ in range(2))
     send(
         alice,
-        asked(trace, "chain", root, spanId=inner, kind="CHAIN", **at(0, 20)),
+        call_span(trace, "chain", root, spanId=inner, kind="CHAIN", **at(0, 20)),
         retrieved(trace, "old", parent=inner, **at(0, 1)),
         retrieved(trace, "a", parent=inner, **at(1, 2)),
         retrieved(trace, "b", parent=inner, **at(2, 3)),
         *(retrieved(trace, f"r{i}", parent=root, **at(i, i + 1)) for i in range(3, 6)),
-        asked(trace, "call", inner, **at(9, 10)),
+        call_span(trace, "call", inner, **at(9, 10)),
     )
     assert contexts_of(alice) == {"call": ("b", "a", "r5", "r4"), "chain": ("b", "a")}
