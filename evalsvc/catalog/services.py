@@ -216,7 +216,8 @@ def _validate_default_profile(account: Account, evaluator: Evaluator) -> list[Fi
         return []
     own = load_own_catalog(account.pk, None)
     state = find_profile(account.pk, own, evaluator.default_profile) if evaluator.default_profile else None
-    if evaluator.default_profile and (state is None or state.family != match[0].name):
+    is_unknown = evaluator.default_profile and (state is None or state.family != match[0].name)
+    if is_unknown and not _has_default_profile(account, evaluator):
         names = ", ".join(list_family_profiles(own, match[0])) or "none"
         detail = f"Family {match[0].name} has no profile {evaluator.default_profile!r}; there is: {names}."
         return [FieldError("/default_profile", detail)]
@@ -227,6 +228,13 @@ def _validate_default_profile(account: Account, evaluator: Evaluator) -> list[Fi
         f"With the alias {pointed[0]!r} it needs a profile that sets `veto`: whether contradictions fail an output."
     )
     return [FieldError("/default_profile", detail)]
+
+
+def _has_default_profile(account: Account, evaluator: Evaluator) -> bool:
+    """Return whether the stored evaluator has this default profile, which may have been archived since."""
+    with account_scope(account.pk):
+        rows = Evaluator.objects.filter(account=account, pk=evaluator.pk, default_profile=evaluator.default_profile)
+        return rows.exists()
 
 
 def check_profile_name(name: str) -> None:

@@ -323,3 +323,13 @@ def test_an_id_is_taken_once(alice: Caller, charlie: Caller) -> None:
     problem = assert_problem(alice.post(ADDRESS, body), "validation_failed")
     assert problem["errors"][0]["pointer"] == "/id"
     assert charlie.post(ADDRESS, body).status_code == 201
+
+
+def test_one_whose_profile_was_archived_can_be_switched_off(alice: Caller) -> None:
+    profile = {"evaluator_family": "metrics", "name": "near", "config": {"metric": "bleu", "pass_threshold": 0.5}}
+    made = alice.post("/v1/evaluator-criteria", profile).json()["evaluator_criteria"]
+    body = {"id": "ours", "base": "metrics-2026-11-28", "default_criteria": "near"}
+    assert alice.post(ADDRESS, body).status_code == 201
+    assert alice.patch(f"/v1/evaluator-criteria/{made['public_id']}/archive", {}).status_code == 200
+
+    assert alice.patch(f"{ADDRESS}/ours", {"evaluation_enabled": False}).status_code == 200
