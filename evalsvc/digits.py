@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
+_PLAIN_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 LARGEST, SMALLEST = 1e7, 1e-7
 """Beyond these a power of ten says more than digits do."""
 NOISE = 1e-12
@@ -37,15 +39,62 @@ def _short(value: float, digits: int, sign: str = "") -> str:
     return f"{Decimal(text):{sign}f}" if SMALLEST <= abs(value) < 1.0 else text
 
 
-def ends_text(lower: float, upper: float, digits: int = 3) -> str:
-    """Return the two ends of an interval in brackets.
+def estimate_texts(
+    value: float | None, lower: float | None, upper: float | None, *, signed: bool = False, thousands: str = ""
+) -> tuple[str, str]:
+    """Return an estimate and its interval in brackets, with the decimals that the interval supports.
+
+    These are as many as give half of the width two significant digits, as the GUM (JCGM 100:2008, 7.2.6) writes
+    uncertainties. An end that is not 0 or 1 is not rounded to it. An end that is None is open; without both the
+    interval is empty, and the estimate has four significant digits. An estimate of None is a question mark.
 
     Examples
     --------
-    >>> ends_text(0.8571, 0.99996)
-    '[0.857, 0.99996]'
+    >>> estimate_texts(0.82031, 0.78971, 0.84742), estimate_texts(1.0, 0.51011, 1.0)
+    (('0.820', '[0.790, 0.847]'), ('1.00', '[0.51, 1.00]'))
+    >>> estimate_texts(1358.4, 1266.9, 1448.1), estimate_texts(0.75, None, None)
+    (('1358', '[1267, 1448]'), ('0.75', ''))
     """
-    return f"[{digits_text(lower, digits)}, {digits_text(upper, digits)}]"
+    places = count_places(value, lower, upper)
+
+    def text(number: float) -> str:
+        if not math.isfinite(number):
+            return "∞" if number > 0.0 else "-∞"
+        if places is None:
+            return ("+" if signed and number >= 0.0 else "") + digits_text(number)
+        written = format_places(number, places, signed=signed)
+        return f"{int(written):,}".replace(",", thousands) if thousands and places == 0 else written
+
+    estimate = "?" if value is None else text(value)
+    if lower is None and upper is None:
+        return estimate, ""
+    return estimate, f"[{text(-math.inf if lower is None else lower)}, {text(math.inf if upper is None else upper)}]"
+
+
+def percent_texts(value: float | None, lower: float | None, upper: float | None) -> tuple[str, str]:
+    """Return a share and its interval in percent, without the sign, with the decimals that the interval supports.
+
+    Examples
+    --------
+    >>> percent_texts(0.815, 0.756, 0.863), percent_texts(0.815, None, None)
+    (('81.5', '[75.6, 86.3]'), ('81.5', ''))
+    """
+    estimate, interval = estimate_texts(value, lower, upper)
+    return _PLAIN_NUMBER.sub(_write_percent, estimate), _PLAIN_NUMBER.sub(_write_percent, interval)
+
+
+def _write_percent(found: re.Match[str]) -> str:
+    return f"{Decimal(found[0]).scaleb(2):f}"
+
+
+def count_places(value: float | None, lower: float | None, upper: float | None) -> int | None:
+    """Return how many decimals an interval supports; None where it has no width."""
+    ends = [end for end in (lower, upper) if end is not None and math.isfinite(end)]
+    if len(ends) == 1 and value is not None:
+        ends.append(2.0 * value - ends[0])
+    half = abs(ends[1] - ends[0]) / 2.0 if len(ends) == 2 else 0.0
+    # Decimal fractions miss powers of ten by a little.
+    return max(0, 1 - math.floor(math.log10(half) + NOISE)) if half > NOISE else None
 
 
 def format_places(value: float, places: int = 3, *, signed: bool = False) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from evalsvc.digits import digits_text
+from evalsvc.digits import digits_text, estimate_texts
 from evalsvc.gates.answers import GateOut, RuleResult, RuleTruth
 from evalsvc.gates.bodies import Looks
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
@@ -113,7 +113,8 @@ def interval_words(rule: RuleResult) -> str:
     """Return the estimate with its ends."""
     if rule.lower is None and rule.upper is None:
         return f"{number_words(rule.estimate)} (no interval)"
-    return f"{number_words(rule.estimate)} ({number_words(rule.lower)} to {number_words(rule.upper)})"
+    estimate, interval = estimate_texts(rule.estimate, rule.lower, rule.upper)
+    return f"{estimate} ({interval[1:-1].replace(', ', ' to ')})"
 
 
 def rows_words(rule: RuleResult) -> str:

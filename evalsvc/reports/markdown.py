@@ -26,6 +26,7 @@ from evalsvc.reports.words import (
     rank_configs,
     rank_range,
     slice_name,
+    value_text,
 )
 
 MARKUP = re.compile(r"([\\`*_{}\[\]()#!|~$:]|(?<=www)\.)", re.IGNORECASE)
@@ -70,11 +71,11 @@ def _leaderboard(report: Mapping[str, Any]) -> Iterator[str]:
     rows = []
     for config in rank_configs(report):
         result, versus = config["metrics"][name], config["versus_leader"]
-        difference = f"{number_text(versus['delta'])} {interval_text(versus)}" if versus else NOTHING
+        difference = f"{value_text(versus, 'delta')} {interval_text(versus, 'delta')}" if versus else NOTHING
         rows.append(
             [
                 markdown_text(config["name"]),
-                number_text(result["value"]),
+                value_text(result),
                 interval_text(result),
                 result["covers"] or NOTHING,
                 number_text(result["n"]),
@@ -95,7 +96,7 @@ def _metrics(report: Mapping[str, Any]) -> Iterator[str]:
         rows = [
             [
                 markdown_text(c["name"]),
-                number_text(c["metrics"][name]["value"]),
+                value_text(c["metrics"][name]),
                 interval_text(c["metrics"][name]),
                 number_text(c["metrics"][name]["n"]),
                 errors_text(c["metrics"][name]),
@@ -112,7 +113,7 @@ def _components(report: Mapping[str, Any]) -> Iterator[str]:
         rows = [
             [
                 *(markdown_text(row.config), markdown_text(row.component), markdown_text(row.metric), row.mode),
-                *(number_text(row.shown["value"]), interval_text(row.shown), number_text(row.shown["n"])),
+                *(value_text(row.shown), interval_text(row.shown), number_text(row.shown["n"])),
             ]
             for row in components
         ]
@@ -129,7 +130,7 @@ def _gaps(report: Mapping[str, Any]) -> Iterator[str]:
         [
             *(markdown_text(config), markdown_text(row["component"]), markdown_text(row["metric"])),
             markdown_text(", ".join(row["replaced"] or ()), 200),
-            *(number_text(row["integrated"]), number_text(row["isolated"]), number_text(row["gap"]["value"])),
+            *(number_text(row["integrated"]), number_text(row["isolated"]), value_text(row["gap"])),
             *(interval_text(row["gap"]), number_text(row["gap"]["n"])),
         ]
         for config, row in gap_rows(components)
@@ -144,10 +145,10 @@ def _comparisons(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"{markdown_text(comparison_sentence(comparison), 600)}\n"
         rows = [
             [
-                *(markdown_text(place["config"]), rank_range(place), number_text(place["strength"])),
-                interval_text(place),
+                *(markdown_text(place["config"]), rank_range(place), value_text(place, "strength")),
+                interval_text(place, "strength"),
                 f"{place['n_wins']}, {place['n_ties']}, {place['n_losses']}",
-                f"{number_text((place['win_rate'] or {}).get('value'))} {interval_text(place['win_rate'] or {})}",
+                f"{value_text(place['win_rate'] or {})} {interval_text(place['win_rate'] or {})}",
             ]
             for place in comparison["ranking"]["places"]
         ]
@@ -164,7 +165,7 @@ def _sweep(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         [markdown_text(row["config"])]
         + [markdown_text(row["values"][knob]) for knob in report["sweep"]["knobs"]]
-        + [number_text(values[row["config_id"]]["value"]), interval_text(values[row["config_id"]])]
+        + [value_text(values[row["config_id"]]), interval_text(values[row["config_id"]])]
         for row in report["sweep"]["rows"]
     ]
     yield from markdown_table(
@@ -175,7 +176,7 @@ def _sweep(report: Mapping[str, Any]) -> Iterator[str]:
 def _quantiles(report: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         [markdown_text(config["name"]), what.replace("_", "\\_"), number_text(measurement["n"])]
-        + [f"{number_text(quantile['value'])} {interval_text(quantile)}" for quantile in measurement["quantiles"]]
+        + [f"{value_text(quantile)} {interval_text(quantile)}" for quantile in measurement["quantiles"]]
         for config in rank_configs(report)
         for what, measurement in report["measured"].get(config["id"], {}).items()
     ]
@@ -189,7 +190,7 @@ def _slices(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"## Slices: {markdown_text(slices['metric'])}\n\n{markdown_text(format_joint_level(slices))}\n"
         rows = [
             [
-                *(markdown_text(slice_name(row)), markdown_text(", ".join(row["configs"])), number_text(row["value"])),
+                *(markdown_text(slice_name(row)), markdown_text(", ".join(row["configs"])), value_text(row)),
                 *(interval_text(row), number_text(row["n"]), errors_text(row)),
             ]
             for row in slices["rows"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from evalsvc.digits import digits_text, level_text
+from evalsvc.digits import count_places, digits_text, estimate_texts, level_text
 from evalsvc.rest.answering.renderers import dumps
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 
-NOTHING = "—"
+NOTHING, NARROW_SPACE = "—", "\u202f"
 WHOLE = 1e7
 """Below it a mean without decimals is written whole; counts are, however large."""
 OF_CHATS = {"output", "model", "finish_reason"}
@@ -39,16 +39,28 @@ def number_text(value: Any, digits: int = 4) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if isinstance(value, int) or (value == int(value) and abs(value) < WHOLE):
-        return f"{value or 0:,.0f}".replace(",", "\u202f")
+        return f"{value or 0:,.0f}".replace(",", NARROW_SPACE)
     text = digits_text(value, digits)
-    return f"{int(text):,}".replace(",", "\u202f") if text.lstrip("-").isdigit() else text
+    return f"{int(text):,}".replace(",", NARROW_SPACE) if text.lstrip("-").isdigit() else text
 
 
-def interval_text(row: Mapping[str, Any] | None) -> str:
-    """Return an interval; a dash where there is none."""
-    if row is None or (row.get("lower") is None and row.get("upper") is None):
-        return NOTHING
-    return f"[{number_text(row.get('lower'))}, {number_text(row.get('upper'))}]"
+def estimate_words(value: float | None, lower: float | None, upper: float | None) -> tuple[str, str]:
+    """Return an estimate and its interval, with the decimals that the interval supports; a dash where there is none."""
+    if count_places(value, lower, upper) is None:
+        has_ends = lower is not None or upper is not None
+        return number_text(value), f"[{number_text(lower)}, {number_text(upper)}]" if has_ends else NOTHING
+    estimate, interval = estimate_texts(value, lower, upper, thousands=NARROW_SPACE)
+    return NOTHING if value is None else estimate, interval
+
+
+def value_text(row: Mapping[str, Any], name: str = "value") -> str:
+    """Return the estimate of a row that also has `lower` and `upper`; a dash where there is none."""
+    return estimate_words(row.get(name), row.get("lower"), row.get("upper"))[0]
+
+
+def interval_text(row: Mapping[str, Any] | None, name: str = "value") -> str:
+    """Return the interval of a row; a dash where there is none."""
+    return NOTHING if row is None else estimate_words(row.get(name), row.get("lower"), row.get("upper"))[1]
 
 
 def moment_text(value: datetime | str | None) -> str:
@@ -102,7 +114,7 @@ def confirmation_sentence(confirmation: Mapping[str, Any]) -> str:
         return f"Confirming {config}{tie}: {confirmation['n']} of {confirmation['n_planned']} examples scored."
     rows = describe_rows(IntervalRows(**confirmation["rows"]), "examples that decided nothing")
     return (
-        f"Confirmed: {config}{tie} has {metric} {number_text(confirmation['value'])}, {interval_text(confirmation)} "
+        f"Confirmed: {config}{tie} has {metric} {value_text(confirmation)}, {interval_text(confirmation)} "
         f"at {level_text(confirmation['level'])} on {rows}."
     )
 
@@ -119,7 +131,7 @@ def _leading_sentence(summary: Mapping[str, Any]) -> str:
         None: "There is no other config to be better than.",
     }[summary["leader_settled"]]
     return (
-        f"{summary['leader']} leads with {summary['primary_metric']} {number_text(estimate['value'])}, "
+        f"{summary['leader']} leads with {summary['primary_metric']} {value_text(estimate)}, "
         f"{interval_text(estimate)} at {level_text(estimate['level'])} for {estimate['covers'] or 'no statement'} "
         f"({describe_rows(IntervalRows(**estimate['rows']))}). {conclusion}"
     )
@@ -219,7 +231,7 @@ def bottleneck_sentence(config: Mapping[str, Any]) -> str:
     if bottleneck is None:
         return f"{config['name']}: {NO_BOTTLENECK.get(config['reason'] or '', 'no component is named.')}"
     names = ", ".join(bottleneck["components"])
-    gain = f"{number_text(bottleneck['gain'])} {interval_text(bottleneck)}"
+    gain = f"{value_text(bottleneck, 'gain')} {interval_text(bottleneck, 'gain')}"
     return f"{config['name']}: {names} holds it back most. Perfect output of it gains {bottleneck['metric']} {gain}."
 
 

@@ -29,7 +29,7 @@ def test_each_run_stands_against_the_last_and_the_best(shell: dict[str, str], fo
     assert (first["number"], first["metrics"]["exact-match"]["value"], first["against_last"]) == (1, 0.75, None)
     head, estimate, changed, last, best = second.stdout.splitlines()
     assert head.startswith("#2 capitals_app:answer (done), ") and head.endswith(", model m2, region eu")
-    assert estimate.startswith("  exact-match 1 [")
+    assert estimate.startswith("  exact-match 1.00 [")
     assert changed == "  changed: model, environment.region"
     assert last.startswith("  against the last, #1: inconclusive (+0.25 [")
     assert best.startswith("  against the best, #1: ")

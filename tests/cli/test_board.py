@@ -43,7 +43,7 @@ def test_a_row_shows_an_estimate_with_its_interval() -> None:
     text = drawn(live_of(standing("old", 0.5), standing("new", 0.8, n_error=2)))
 
     assert text.index("new ") < text.index("old ")
-    assert "0.8 [0.7, 0.9] at 95 % new data" in text
+    assert "0.80 [0.70, 0.90] at 95 % new data" in text
     assert "20/40, 2 failed" in text
     assert "new leads, not significantly." in text
 
@@ -59,7 +59,7 @@ def test_lines_stand_in_for_it_where_there_is_no_terminal(capsys: pytest.Capture
     with board.open_board(PLAN, quiet=False) as show:
         show(live_of(standing("new", 0.8)))
 
-    assert capsys.readouterr().err == "20/40  accuracy 0.8 [0.7, 0.9] at 95 % new data\n"
+    assert capsys.readouterr().err == "20/40  accuracy 0.80 [0.70, 0.90] at 95 % new data\n"
 
 
 def test_answers_do_not_reach_the_terminal_as_commands(capsys: pytest.CaptureFixture[str]) -> None:

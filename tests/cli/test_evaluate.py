@@ -16,7 +16,7 @@ def test_an_interval_comes_with_it(shell: dict[str, str]) -> None:
     for _ in range(3):
         done = invoke(*asked, "--strategy", "full-history", env=shell)
 
-    assert "pass rate 1.000 [1.000, 1.000] at 0.95, n = 2" in done.stdout
+    assert "pass rate 1 [1, 1] at 0.95, n = 2" in done.stdout
 
 
 def test_check_ends_with_one_unless_all_has_passed(shell: dict[str, str]) -> None:

@@ -42,7 +42,7 @@ def test_a_line_for_each_evaluator(shell: dict[str, str], alice: Caller, tmp_pat
     assert done.exit_code == 0, done.output
     *failures, exact, f1 = done.stdout.splitlines()
     page = f"{shell['EVALSVC_URL']}/console/{alice.account.pk}/experiments/"
-    assert exact.startswith(f"exact-match 75.0 % [58.8, 87.3] pass, 30 of 40 → {page}")
+    assert exact.startswith(f"exact-match 75 % [59, 87] pass, 30 of 40 → {page}")
     assert f1.startswith("metrics/compute-squad-f1 mean 0.75 [")
     assert f", 40 of 40 scored → {page}" in f1
     assert [line.partition(":")[0] for line in failures] == [str(i) for i in range(31, 41)]
@@ -77,7 +77,7 @@ def test_a_row_without_an_output_counts_as_wrong(shell: dict[str, str], tmp_path
 
     summary = invoke("evaluate", "exact-match", "--file", path, env=shell).stdout.splitlines()[-1]
 
-    words = "exact-match 50.0 % [1.3, 98.7] pass, 1 of 2, 1 failed (worst), 1 not applicable → "
+    words = "exact-match 50 % [1, 99] pass, 1 of 2, 1 failed (worst), 1 not applicable → "
     assert summary.startswith(words), summary
 
 

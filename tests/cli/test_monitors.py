@@ -179,7 +179,7 @@ def test_a_monitor_is_previewed_created_and_steered(shell: dict[str, str], alice
     assert (preview.exit_code, before) == (0, ""), preview.output
     history, baseline, mean_run = preview.stdout.splitlines()
     assert history.endswith("(patronus:exact-match) for a drop of the pass rate")
-    assert baseline.startswith("  baseline 0.9 [0.8") and baseline.endswith("] at 95 %, n = 100 scores, 100 scores")
+    assert baseline.startswith("  baseline 0.900 [0.8") and baseline.endswith("] at 95 %, n = 100 scores, 100 scores")
     assert mean_run == "  mean run: 500 scores between two false alarms, at least"
     assert (monitor["scope"], monitor["mean_run"]) == ({"app": "shop"}, 500)
     assert invoke("monitors", "pause", "answers", env=shell).stdout.startswith("answers: paused, 0 scores read; ")

@@ -121,7 +121,7 @@ def test_fixtures_that_break_lose_a_trial_and_their_end_loses_none(home: dict[st
     done = run_pytest(tmp_path, BROKEN_FIXTURES, home)
 
     # Two of the three trials that ran pass.
-    assert "pass^2 0.333 [" in done.stdout, done.stdout + done.stderr
+    assert "pass^2 0.33 [" in done.stdout, done.stdout + done.stderr
     assert "1 with lost trials" in done.stdout
     assert "1 error" in done.stdout and "still running" in done.stdout
 

@@ -24,7 +24,7 @@ def test_a_function_is_run_on_a_file(shell: dict[str, str], folder: Path) -> Non
     first, config, estimate = done.stdout.splitlines()[:3]
     assert first.startswith("capitals: capitals_app:answer (done), experiment ")
     assert config == "capitals_app:answer: 4 of 4 (completed)"
-    assert estimate.startswith("  exact-match 1 [")
+    assert estimate.startswith("  exact-match 1.00 [")
     assert "new data (this set 1 exactly), 4 scored of 4" in estimate
 
 
@@ -115,7 +115,7 @@ def test_watching_ends_with_the_experiment(shell: dict[str, str], folder: Path) 
     done = invoke("watch", "seen", env=shell)
 
     assert done.exit_code == 0
-    assert done.stdout.startswith("seen (done)\ncapitals_app:answer: 4 of 4 (completed)\n  exact-match 1 [")
+    assert done.stdout.startswith("seen (done)\ncapitals_app:answer: 4 of 4 (completed)\n  exact-match 1.00 [")
 
 
 @pytest.mark.parametrize(

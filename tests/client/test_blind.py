@@ -22,7 +22,7 @@ def test_what_cannot_apply_is_not_said_to_have_failed(blind: EvaluationResult) -
 
     assert (metric.n, metric.n_na, metric.n_error, blind.n_error) == (0, 4, 0, 0)
     assert str(metric) == "exact-match not applicable"
-    assert "0 failed, exact-match not applicable, pii 1 [" in str(blind)
+    assert "0 failed, exact-match not applicable, pii 1.00 [" in str(blind)
     assert "<td>0 scored of 4, 4 not applicable</td>" in blind._repr_html_()
 
 

@@ -28,7 +28,7 @@ def test_its_python_runs_from_top_to_bottom(web: str, scheduler_running: None, a
     )
 
     assert done.returncode == 0, done.stderr
-    assert "capitals: 3 of 3, 0 failed, exact-match 0.667 [" in done.stdout
+    assert "capitals: 3 of 3, 0 failed, exact-match 0.67 [" in done.stdout
 
 
 def test_it_names_every_error() -> None:

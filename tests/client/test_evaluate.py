@@ -178,9 +178,9 @@ def test_printing_shows_the_interval_and_the_advice(client: Client) -> None:
     result = client.evaluate(["exact-match"], output="a", gold="a", strategy="full-history")
 
     assert result[0].interval is not None and result[0].interval.advice is not None
-    assert "pass rate 1.000 [1.000, 1.000]" in str(result)
-    assert "clopper-pearson [0.478, 1.000]" in str(result)
-    assert "clopper-pearson [0.478, 1.000]" in str(client.history("exact-match", strategy="full-history"))
+    assert "pass rate 1 [1, 1]" in str(result)
+    assert "clopper-pearson [0.48, 1.00]" in str(result)
+    assert "clopper-pearson [0.48, 1.00]" in str(client.history("exact-match", strategy="full-history"))
 
 
 def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> None:
@@ -189,7 +189,7 @@ def test_a_notebook_shows_the_interval_and_what_it_covers(client: Client) -> Non
     client.score_batch([{"input": "q", "output": "<b>", "expected": "<b>"}], ["exact-match"], promote=True)
 
     within = client.evaluate(["exact-match"], output="a", gold="a", interval={"scope": {"app": "shop"}})
-    assert "pass rate 0.500 [0.000, 1.000] at 0.95, n = 4 of app shop" in str(within)
+    assert "pass rate 0.50 [0.00, 1.00] at 0.95, n = 4 of app shop" in str(within)
     assert "<td>history of app shop</td>" in within._repr_html_()
     promoted = {"strategy": "full-history", "include_experiments": "promoted"}
     whole = client.evaluate(["exact-match", "nonsense"], output="a", gold="a", interval=promoted)
@@ -214,9 +214,9 @@ def test_printing_shows_both_intervals_of_a_running_experiment(client: Client) -
     (verdict,) = result
     assert verdict.interval is not None and verdict.interval.n == 3
     (line,) = verdict.experiment_lines
-    assert line.startswith("second: exact-match 0.5 [") and "new data (this set 0.5 exactly) (2 scored of 2)" in line
+    assert line.startswith("second: exact-match 0.50 [") and "new data (this set 0.5 exactly) (2 scored of 2)" in line
     for shown in (str(verdict), str(result)):
-        assert "history: pass rate 0.667" in shown
+        assert "history: pass rate 0.67" in shown
         assert f"experiment 'two <prompts>', done: {line}" in shown
     drawn = result._repr_html_()
     assert ">experiment</th>" in drawn and line in drawn and "<prompts>" not in drawn

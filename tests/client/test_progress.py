@@ -36,7 +36,7 @@ def live(*configs: tuple[str, int, float | None], n: int = 100, **facts: Any) ->
 def test_a_bar_shows_work_failures_and_the_estimate() -> None:
     (line,) = ProgressBar("em").lines(live(("a", 50, 0.5), n_error=2))
 
-    assert line == "[############............] 50/100  2 failed  em 0.5 [0.25, 0.75] at 95 %"
+    assert line == "[############............] 50/100  2 failed  em 0.50 [0.25, 0.75] at 95 %"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_nearly_all_is_not_written_as_all() -> None:
     nearly = {"value": 0.9996, "lower": 0.9961, "upper": 0.99999, "level": 0.999, "n": 2500, "N": 2500}
     (line,) = ProgressBar("em").lines(live(("a", 50, 0.5), metrics={"em": nearly}))
 
-    assert line.endswith("em 0.9996 [0.996, 0.99999] at 99.9 %")
+    assert line.endswith("em 0.9996 [0.9961, 0.99999] at 99.9 %")
 
 
 def test_without_scores_there_is_no_estimate() -> None:
@@ -114,7 +114,7 @@ def test_a_log_gets_a_line_at_each_tenth() -> None:
 
     lines = out.getvalue().splitlines()
     assert len(lines) == 11
-    assert lines[-1] == "100/100  em 0.5 [0.25, 0.75] at 95 %"
+    assert lines[-1] == "100/100  em 0.50 [0.25, 0.75] at 95 %"
     assert "\x1b" not in out.getvalue()
 
 

@@ -119,8 +119,8 @@ def test_it_counts_what_failed() -> None:
 
     assert (len(result), result.n_error) == (3, 1)
     assert [row.example_id for row in result.errors] == ["2"]
-    assert "em 0.5 [0.1, 0.9]" in str(result)
-    assert "em 0.5 [0.1, 0.9]" in result._repr_html_()
+    assert "em 0.50 [0.10, 0.90]" in str(result)
+    assert "em 0.50 [0.10, 0.90]" in result._repr_html_()
 
 
 def test_a_function_scores_what_is_there() -> None:

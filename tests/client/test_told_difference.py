@@ -17,8 +17,8 @@ def difference(word: str, lower: float | None, upper: float | None) -> dict[str,
 @pytest.mark.parametrize(
     ("word", "lower", "upper", "said"),
     [
-        ("inconclusive", -0.05, 0.35, "inconclusive (+0.2 [-0.05, +0.35] new data)"),
-        ("better", 0.05, 0.35, "better (+0.2 [+0.05, +0.35] new data)"),
+        ("inconclusive", -0.05, 0.35, "inconclusive (+0.20 [-0.05, +0.35] new data)"),
+        ("better", 0.05, 0.35, "better (+0.20 [+0.05, +0.35] new data)"),
         ("inconclusive", None, None, "inconclusive (+0.2)"),
     ],
 )

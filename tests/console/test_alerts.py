@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evalsvc.monitors.scores import FAILED_AT
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text, number_text, value_text
 from evalsvc.tenancy.scope import SYSTEM
 from tests.admin.conftest import HOSTILE_NAME, join
 from tests.annotations.shapes import new_criteria
@@ -51,8 +51,8 @@ def test_open_alarms_come_first_in_a_sentence(alice: Caller, reader: Visitor) ->
     assert page.index(opened["summary"]) < page.index("Monitors") < page.index("no alarm")
     baselines = [monitor(alice, id)["baseline"] for id in (opened["monitor_id"], quiet["id"])]
     for baseline in baselines:
-        assert f'class="value">{number_text(baseline["mean"])}<' in page
-        assert f"[{number_text(baseline['lower'])}, {number_text(baseline['upper'])}]" in page
+        assert f'class="value">{value_text(baseline, "mean")}<' in page
+        assert interval_text(baseline) in page
         assert f"n = {baseline['n_units']}" in page
     assert opened["summary"] in reader.text() and reader.at(f"alerts/{opened['id']}") in reader.text()
 
@@ -79,8 +79,9 @@ def test_the_page_of_an_alarm_has_the_numbers_of_the_api(alice: Caller, reader: 
     page = main_of(reader.text(f"alerts/{opened['id']}"))
 
     assert opened["summary"] in page
-    for name in ("before", "after"):
-        assert f'class="value">{number_text(opened[name])}<' in page
+    baseline = monitor(alice, opened["monitor_id"])["baseline"]
+    assert f'class="value">{value_text(baseline, "mean")}<' in page
+    assert f'class="value">{number_text(opened["after"])}<' in page
     for name in ("at", "lower", "upper"):
         assert opened[name]["created_at"][:16].replace("T", " ") + " UTC" in page
     assert f"{opened['n_units']} scores" in page
@@ -202,8 +203,8 @@ def test_a_history_leads_to_a_form_with_its_baseline(alice: Caller, editor: Visi
 
     body = {"name": "x", "evaluator": "exact-match", "scope": {"app": "shop"}}
     baseline = ok(alice.post(f"{MONITORS}/preview", body))["monitor"]["baseline"]
-    assert f'class="value">{number_text(baseline["mean"])}<' in form
-    assert f"[{number_text(baseline['lower'])}, {number_text(baseline['upper'])}]" in form
+    assert f'class="value">{value_text(baseline, "mean")}<' in form
+    assert interval_text(baseline) in form
     assert 'value="shop"' in form and monitors(alice) == []
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalsvc.experiments.reporting.words import interval
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text, value_text
 from tests.conftest import Caller
 from tests.console.comparing import topical
 from tests.console.conftest import Visitor
@@ -28,8 +28,8 @@ def test_the_list_has_the_latest_result_of_each(alice: Caller, reader: Visitor) 
     (newest, _) = executions(alice, benchmark)["executions"]
     found = newest["metrics"]["accuracy"]
     assert f'href="{reader.at()}benchmarks/{benchmark["id"]}"' in page and "nightly sums" in page
-    assert f'<span class="value">{number_text(found["value"])}</span>' in page
-    assert f"[{number_text(found['lower'])}, {number_text(found['upper'])}]" in page
+    assert f'<span class="value">{value_text(found)}</span>' in page
+    assert interval_text(found) in page
 
 
 def test_each_execution_has_its_interval_and_the_newest_its_comparison(alice: Caller, reader: Visitor) -> None:
@@ -40,11 +40,11 @@ def test_each_execution_has_its_interval_and_the_newest_its_comparison(alice: Ca
 
     for row in executions(alice, benchmark)["executions"]:
         found = row["metrics"]["accuracy"]
-        assert f"[{number_text(found['lower'])}, {number_text(found['upper'])}]" in page
+        assert interval_text(found) in page
         assert f'href="{reader.at()}experiments/{row["experiment_id"]}"' in page
     (newest,) = executions(alice, benchmark, "limit=1")["executions"]
     found = newest["against_last"]["comparison"]
-    assert f"accuracy: #2 is better than #1 by 0.500 {interval(found['lower'], found['upper'])}." in page
+    assert f"accuracy: #2 is better than #1 by 0.50 {interval(found['lower'], found['upper'])}." in page
     assert "m-2" in page and ">model<" in page
 
 

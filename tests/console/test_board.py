@@ -82,7 +82,11 @@ def test_numbers_have_quantiles_and_what_was_added_later_is_named(reader: Visito
     took = [{"pos": e["pos"], "output": "7", "latency_ms": 100.0 + e["pos"], "cost": 0.5} for e in unit["examples"]]
     runner.post(unit, took)
     text = board(reader, made)
-    for words in ("p50: 104 [101, 108]", "p95: 109, interval from 72 scores on", "p99: 109, interval from 368 scores"):
+    for words in (
+        "p50: 104.0 [101.0, 108.0]",
+        "p95: 109, interval from 72 scores on",
+        "p99: 109, interval from 368 scores",
+    ):
         assert words in text
     assert "new data, safe while watched" in text and "added later" not in text
 

@@ -11,6 +11,7 @@ from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.console.pages.compare.diff import marked_texts
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.experiments.reporting.words import interval
+from evalsvc.reports.words import interval_text
 from tests.admin.conftest import HOSTILE
 from tests.conftest import Caller
 from tests.console.comparing import answered, ids
@@ -36,8 +37,8 @@ def test_the_difference_has_the_interval_of_the_api(reader: Visitor, alice: Call
     a, b = ids(made)
     found = ok(alice.get(f"/v1/compare?a={a}&b={b}"))["comparison"]
     text, shown = compared(reader, made), interval(found["lower"], found["upper"])
-    assert f"[{found['lower']:.4g}, {found['upper']:.4g}]" in text
-    assert f"new prompt is ahead of old prompt by 0.100 {shown}: inconclusive (no significant difference yet)." in text
+    assert interval_text(found) in text
+    assert f"new prompt is ahead of old prompt by 0.10 {shown}: inconclusive (no significant difference yet)." in text
     assert "On this dataset it is +0.100 exactly" in text
 
 
@@ -49,20 +50,20 @@ def test_a_verdict_at_the_end_is_that_of_the_fixed_sample_interval(reader: Visit
 
     assert found["word"] == "better" and found["new_data"]["lower"] > 0
     assert found["rests_on"]["e_value_better"] < found["rests_on"]["threshold"] == pytest.approx(400)
-    assert "new prompt is better than old prompt by 0.333 [" in text
+    assert "new prompt is better than old prompt by 0.33 [" in text
     assert "Before the planned end a verdict takes an e-value of 400" in text
 
 
 def test_a_clear_difference_is_said_in_words(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, set(), {f"e{i}" for i in range(40)}, n=60)
     text = compared(reader, made)
-    assert "new prompt is better than old prompt by 0.667 [" in text
+    assert "new prompt is better than old prompt by 0.67 [" in text
     assert "old prompt is worse" not in text
 
 
 def test_a_worse_config_is_named_second(reader: Visitor, alice: Caller) -> None:
     made = answered(alice, {f"e{i}" for i in range(40)}, set(), n=60)
-    assert "old prompt is better than new prompt by 0.667 [" in compared(reader, made)
+    assert "old prompt is better than new prompt by 0.67 [" in compared(reader, made)
 
 
 def test_without_a_range_the_page_says_why_there_is_no_verdict(reader: Visitor, alice: Caller) -> None:
@@ -140,7 +141,7 @@ def test_a_gate_is_asked_from_here_and_shown_with_its_evidence(editor: Visitor, 
     assert answer["Location"] == f"{here}&gate={gate['id']}#gate"
     text = compared(editor, made, gate=gate["id"])
     rule_found = ok(alice.get(f"/v1/gates/{gate['id']}"))["gate"]["rules"][0]
-    assert gate["outcome"] in text and f"[{rule_found['lower']:.4g}, {rule_found['upper']:.4g}]" in text
+    assert gate["outcome"] in text and interval_text(rule_found) in text
 
 
 def test_a_reader_labels_nothing_and_asks_no_gate(reader: Visitor, alice: Caller) -> None:
@@ -209,7 +210,7 @@ def test_configs_of_one_name_are_told_apart_by_their_experiments(reader: Visitor
         pairs.append((runner.config, made["id"]))
     text = reader.text("compare", a=pairs[1][0], b=pairs[0][0])
     assert "tuesday against monday" in text
-    assert "tuesday is ahead of monday by 1.000" in text
+    assert "tuesday is ahead of monday by 1.00" in text
     assert "Regressions: tuesday is worse" in text
     text = reader.text("compare", a=pairs[1][0], b=pairs[2][0])
     assert f"eval of tuesday ({pairs[1][1]}) against eval of tuesday ({pairs[2][1]})" in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.factories import ok
@@ -31,7 +31,7 @@ def interval_of(caller: Caller) -> dict[str, Any]:
 def test_the_list_and_the_page_have_the_api_s_interval(alice: Caller, reader: Visitor) -> None:
     send(alice, *([3.0] * 40), value_range=[1, 5])
     found = interval_of(alice)
-    ends = f"[{number_text(found['lower'])}, {number_text(found['upper'])}]"
+    ends = interval_text(found)
 
     assert 1 < found["lower"] < 3 < found["upper"] < 5
     assert ends in reader.text("histories")

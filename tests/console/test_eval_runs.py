@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evalsvc.experiments.reporting.words import interval, number
+from evalsvc.experiments.reporting.words import format_estimate
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.experiments.conftest import make_dataset, make_experiment
@@ -21,7 +21,7 @@ def test_the_pass_rate_of_all_criteria_is_on_the_page(reader: Visitor, alice: Ca
     text = reader.text(f"experiments/{run['evalsvc']['experiment_id']}")
     assert (rate["value"], rate["n"]) == (0.75, 8)
     assert "Pass rate, all criteria:" in text
-    assert f"{number(0.75)} {interval(rate['lower'], rate['upper'])}" in text
+    assert " ".join(format_estimate(0.75, rate["lower"], rate["upper"])) in text
     assert "6 of 8 items pass all criteria; 1 left out as errors" in text
 
 

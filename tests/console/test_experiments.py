@@ -10,7 +10,8 @@ import pytest
 
 from evalsvc.accounts.models import AuditEntry
 from evalsvc.experiments.models import Config
-from evalsvc.experiments.reporting.words import interval, number
+from evalsvc.experiments.reporting.words import format_estimate, interval, number
+from evalsvc.reports.words import interval_text
 from tests.admin.conftest import HOSTILE_NAME
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
@@ -42,7 +43,7 @@ def test_the_list_shows_the_leader_with_the_interval_of_the_api(reader: Visitor,
     text = reader.text("experiments")
     shown = by_name(live(alice, made["id"]))["new prompt"]["metrics"]["accuracy"]
     assert made["name"] in text and "new prompt" in text and "40 / 40" in text
-    assert f"[{shown['lower']:.4g}, {shown['upper']:.4g}]" in text
+    assert interval_text(shown) in text
     assert "for new data" in text
 
 
@@ -71,7 +72,7 @@ def test_configs_are_grouped_by_a_knob_as_the_api_does(reader: Visitor, alice: C
     rows = alice.get(f"/v1/experiments/{made['id']}/aggregates?by=parameters.k").json()["rows"]
     assert "By k" in text
     for row in rows:
-        assert f"[{row['lower']:.4g}, {row['upper']:.4g}]" in text
+        assert interval_text(row) in text
 
 
 def test_a_poll_that_finds_nothing_new_is_304_and_short(reader: Visitor, alice: Caller) -> None:
@@ -365,7 +366,8 @@ def test_the_board_shows_trials_and_flaky_tests(reader: Visitor, alice: Caller) 
     shown = next(iter(by_name(live(alice, made["id"])).values()))["metrics"]["accuracy"]["trials"]
     assert "Trials of each test" in text and "pass^2" in text
     for row in shown["curve"]:
-        assert f'{number(row["value"])} <span class="quiet">{interval(row["lower"], row["upper"])}' in text
+        value, ends = format_estimate(row["value"], row["lower"], row["upper"])
+        assert f'{value} <span class="quiet">{ends}' in text
     assert "0 fine, 0 broken, 1 flaky, 11 undecided, hidden flakiness" in text
     assert f"{shown['tests'][0]['example_id']} (2 of 3)" in text
     assert "Trials of each test" not in board(reader, answered(alice, {"e1"}, {"e2"}))

@@ -38,7 +38,7 @@ def decided(caller: Caller, **more: Any) -> dict[str, Any]:
 
 
 def ends(rule: dict[str, Any]) -> str:
-    return Number(rule["estimate"], rule["lower"], rule["upper"]).ends_text
+    return Number(rule["estimate"], rule["lower"], rule["upper"]).texts[1]
 
 
 def test_a_decision_stands_there_in_the_api_s_numbers_and_words(alice: Caller, reader: Visitor) -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from evalsvc.console.pages.history.words import format_warning_list
 from evalsvc.evaluations.search.asked import read_filters
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import estimate_words, interval_text, value_text
 from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
@@ -57,9 +57,9 @@ def test_each_number_is_the_api_s(alice: Caller, reader: Visitor, query: dict[st
     if interval["lower"] is None:
         assert interval["reason"] in text
         return
-    assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in text
+    assert interval_text(interval) in text
     value = said["pass_rate"] if interval["of"] == "pass" else said["mean"]
-    assert f'<span class="value">{number_text(value)}</span>' in text
+    assert f'<span class="value">{value_text({**interval, "value": value})}</span>' in text
     assert f"{100 * interval['alpha']:g} %" in text and interval["method"].replace("_", " ") in text
 
 
@@ -119,7 +119,7 @@ def test_two_apps_are_compared(alice: Caller, reader: Visitor) -> None:
     text = shown(reader, strategy="wilson", **{"scope.app": "a", "vs.app": "b"})
 
     _, (low, high) = difference_of_intervals((56 / 70, wilson(56, 70)), (48 / 80, wilson(48, 80)))
-    assert f"[{number_text(low)}, {number_text(high)}]" in text and "app a against app b" in text
+    assert estimate_words(None, low, high)[1] in text and "app a against app b" in text
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_both_sides_hold_the_same_of_experiments(alice: Caller, reader: Visitor,
     text = shown(reader, include_experiments=include, **{"scope.app": "a", "vs.app": "b"})
 
     panel = text.split('id="h-compared"')[1].split("</section>")[0]
-    assert f'<span class="value">{number_text(0.0)}</span>' in panel.split("Difference")[1]
+    assert '<span class="value">0.00</span>' in panel.split("Difference")[1]
 
 
 def test_before_is_compared_with_after(alice: Caller, reader: Visitor) -> None:
@@ -185,7 +185,7 @@ def test_the_list_has_each_history_with_its_interval(alice: Caller, reader: Visi
     text = reader.text("histories")
 
     interval = api(alice)["confidence_interval"]
-    assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in text
+    assert interval_text(interval) in text
     assert "external:mine" in text and "Next page" not in text
 
 
@@ -198,12 +198,12 @@ def test_a_weighted_history_is_the_api_s_everywhere(alice: Caller, reader: Visit
 
     assert interval["median"] == pytest.approx((900 + 20) / 1040)
     for page in (text, listed):
-        assert f'<span class="value">{number_text(interval["median"])}</span>' in page
-        assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in page
+        assert f'<span class="value">{value_text(interval, "median")}</span>' in page
+        assert interval_text(interval) in page
     assert f"140 scores, weighted, worth {round(interval['rows']['n_eff'])} of equal weight" in text
     named = shown(reader, strategy="wilson")
     assert "Rules drew the scores with unequal probabilities" in named
-    assert f'<span class="value">{number_text(110 / 140)}</span>' in named
+    assert '<span class="value">0.786</span>' in named
 
 
 def test_few_effective_scores_are_told_as_such(alice: Caller, reader: Visitor) -> None:
@@ -339,8 +339,8 @@ def test_one_score_stands_on_its_own_day(alice: Caller, reader: Visitor) -> None
 def test_equal_scores_are_no_certainty(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 20)
     found = api(alice, strategy="full-history")["confidence_interval"]
-    ends = f"[{number_text(found['advice']['lower'])}, {number_text(found['advice']['upper'])}]"
-    assert found["lower"] == found["upper"] and ends == "[0.8316, 1]"
+    ends = interval_text(found["advice"])
+    assert found["lower"] == found["upper"] and ends == "[0.832, 1.000]"
     for text in (shown(reader, strategy="full-history"), shown(reader), reader.text("histories")):
         assert ends in text and "[1, 1]" not in text
     compared = shown(reader, **{"vs.before": "2000-01-01T00:00:00+00:00"})

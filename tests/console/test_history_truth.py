@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
@@ -25,8 +25,8 @@ def test_its_numbers_are_the_api_s(alice: Caller, reader: Visitor) -> None:
     page = read_truth_block(reader, criteria)
 
     assert "What people would say" in page
-    assert f"[{number_text(truth['lower'])}, {number_text(truth['upper'])}]" in page
-    assert f"[{number_text(truth['kappa']['lower'])}, {number_text(truth['kappa']['upper'])}]" in page
+    assert interval_text(truth) in page
+    assert interval_text(truth["kappa"]) in page
     assert "50 labels of 80 scores" in page
 
 
@@ -61,7 +61,7 @@ def test_agreement_is_shown_by_slice_with_its_disagreements(alice: Caller, reade
 
     shop = truth["slices"][0]["sensitivity"]
     assert "Agreement with people, by app" in page
-    assert f"[{number_text(shop['lower'])}, {number_text(shop['upper'])}]" in page
+    assert interval_text(shop) in page
     assert "60 of 60" in page and "10 more labels needed" in page
     assert "Disagreements with people: 14 of 14 shown" in page
     assert f"evaluations/{truth['disagreements'][0]['evaluation_id']}" in page

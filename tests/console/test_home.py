@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 from evalsvc.codes import EVALUATION_ERRORS
 from evalsvc.experiments.reporting.words import interval
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text, value_text
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered
 from tests.console.conftest import Visitor
@@ -56,9 +56,9 @@ def test_each_pass_rate_is_the_api_s(alice: Caller, reader: Visitor) -> None:
         said = ok(alice.get(f"/v1/history?{query}"))
         interval = said["confidence_interval"]
         row = next(one for one in text.split("<tr") if f'data-title="App">{app}<' in one)
-        assert f'<span class="value">{number_text(said["pass_rate"])}</span>' in row
         if interval["n"] > 1:
-            assert f"[{number_text(interval['lower'])}, {number_text(interval['upper'])}]" in row
+            assert f'<span class="value">{value_text({**interval, "value": said["pass_rate"]})}</span>' in row
+            assert interval_text(interval) in row
         assert f"n = {interval['n']}" in row
 
 
@@ -127,7 +127,7 @@ def test_it_leads_with_what_the_newest_experiments_say(alice: Caller, reader: Vi
     made = answered(alice, {"e1"}, {f"e{i}" for i in range(2, 18)}, n=40)
     a, b = (config["id"] for config in made["configs"])
     found = ok(alice.get(f"/v1/compare?a={a}&b={b}"))["comparison"]
-    said = f"accuracy: new prompt is better than old prompt by 0.375 {interval(found['lower'], found['upper'])}."
+    said = f"accuracy: new prompt is better than old prompt by 0.38 {interval(found['lower'], found['upper'])}."
 
     home, board = reader.text(), reader.text(f"experiments/{made['id']}")
 
@@ -138,7 +138,7 @@ def test_it_leads_with_what_the_newest_experiments_say(alice: Caller, reader: Vi
     assert home.index(said) < home.index("Pass rates, last 14 days") and "Three steps" not in home
     undecided = answered(alice, {"e1"}, {"e2", "e3"})
     text = reader.text()
-    assert "accuracy: new prompt is ahead of old prompt by 0.050 [" in text and ">not decided<" in text
+    assert "accuracy: new prompt is ahead of old prompt by 0.05 [" in text and ">not decided<" in text
     assert text.index(undecided["name"]) < text.index(made["name"])
 
 

@@ -147,7 +147,7 @@ def rows_of(text: str) -> list[dict[str, Any]]:
 
 
 def test_a_threshold_is_the_apis(editor: Visitor, alice: Caller) -> None:
-    from evalsvc.reports.words import number_text
+    from evalsvc.reports.words import interval_text, value_text
 
     answer = ok(alice.post("/v1/calibrations", {"evaluator": "toxicity", "rows": rows_of(ROWS)}))
     page = editor.post("playground/threshold", evaluator="toxicity", rows=ROWS, labels="rows").content.decode()
@@ -155,8 +155,8 @@ def test_a_threshold_is_the_apis(editor: Visitor, alice: Caller) -> None:
     assert answer["advice"].split(";")[0] in page
     for one in (answer["chosen"], answer["in_use"]):
         for figure in one["figures"].values():
-            assert f'<span class="value">{number_text(figure["value"])}</span>' in page
-            assert f"[{number_text(figure['lower'])}, {number_text(figure['upper'])}]" in page
+            assert f'<span class="value">{value_text(figure)}</span>' in page
+            assert interval_text(figure) in page
 
 
 def test_a_threshold_becomes_a_profile(editor: Visitor, alice: Caller) -> None:

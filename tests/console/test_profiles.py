@@ -186,7 +186,7 @@ def test_deprecated_evaluators_are_shown_on_request(reader: Visitor, editor: Vis
 
 
 def test_a_cards_figures_are_the_apis(reader: Visitor, alice: Caller) -> None:
-    from evalsvc.reports.words import number_text
+    from evalsvc.reports.words import interval_text, number_text, value_text
 
     card = ok(alice.get("/v1/evaluators/toxicity-2026-11-23"))["evaluator"]["card"]
     page = reader.text("evaluators/toxicity-2026-11-23")
@@ -194,8 +194,8 @@ def test_a_cards_figures_are_the_apis(reader: Visitor, alice: Caller) -> None:
 
     assert figures
     for figure, n in figures:
-        shown = f'<span class="value">{number_text(figure["value"])}</span>'
-        ends = f'<span class="ends">[{number_text(figure["lower"])}, {number_text(figure["upper"])}]</span>'
+        shown = f'<span class="value">{value_text(figure)}</span>'
+        ends = f'<span class="ends">{interval_text(figure)}</span>'
         assert shown in page and ends in page and f"n = {number_text(n)}" in page
 
 

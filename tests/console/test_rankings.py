@@ -7,7 +7,7 @@ from typing import Any
 from evalsvc.comparisons.judgements import store
 from evalsvc.comparisons.models import OutputComparison
 from evalsvc.console.pages.rankings.words import find_indistinguishable_groups, ordinal
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text, value_text
 from evalsvc.tenancy.scope import account_scope
 from tests.comparisons.shapes import answer_all, answered, compare, shown, work_off
 from tests.conftest import Caller
@@ -31,11 +31,10 @@ def test_its_numbers_are_the_api_s(alice: Caller, reader: Visitor) -> None:
     text = reader.text(f"rankings/{comparison['id']}")
 
     for place in said["places"]:
-        assert f'<span class="value">{number_text(place["strength"])}</span>' in text
-        low, high = (number_text(end) if end is not None else "∞" for end in (place["lower"], place["upper"]))
-        assert f"[{low}, {high}]".replace("[∞", "[-∞") in text
+        assert f'<span class="value">{value_text(place, "strength")}</span>' in text
+        assert interval_text(place, "strength") in text
         rate = place["win_rate"]
-        assert f"[{number_text(rate['lower'])}, {number_text(rate['upper'])}]" in text
+        assert interval_text(rate) in text
     for pair in said["pairs"]:
         assert f"{100 * pair['win_rate']['value']:.0f} % [" in text
     assert f"{said['n_judgements']} judgements on {said['n_examples']} examples" in text

@@ -107,9 +107,9 @@ def test_few_scores_are_led_to_a_strategy_that_answers(alice: Caller, reader: Vi
 
 def test_the_interval_that_stands_for_equal_scores_is_not_called_too_narrow(alice: Caller, reader: Visitor) -> None:
     insert(alice, [1.0] * 4)
-    assert "[0.3976, 1]" in reader.text("histories/one", **EXACT)
+    assert "[0.40, 1.00]" in reader.text("histories/one", **EXACT)
     text = reader.text("histories/one", **EXACT, strategy="full-history")
-    assert "[0.3976, 1]" in text and "the interval is valid" in text
+    assert "[0.40, 1.00]" in text and "the interval is valid" in text
     assert "expect less coverage" not in text
     assert "for new data, by clopper-pearson." in text and "by full-history." not in text
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.test import override_settings
 
 from evalsvc.accounts.models import AuditEntry
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text, value_text
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
@@ -53,8 +53,8 @@ def test_the_list_says_how_far_and_how_well_people_agree(alice: Caller, reader: 
     text = reader.text("reviews")
 
     assert "12 of 12" in text and ">complete<" in text
-    assert f'<span class="value">{number_text(alpha["value"])}</span>' in text
-    assert f"[{number_text(alpha['lower'])}, {number_text(alpha['upper'])}]" in text
+    assert f'<span class="value">{value_text(alpha)}</span>' in text
+    assert interval_text(alpha) in text
     assert f"n = {alpha['n_items']}" in text
 
 
@@ -65,10 +65,10 @@ def test_a_review_shows_what_the_api_says(alice: Caller, reader: Visitor) -> Non
 
     for name in ("krippendorff_alpha", "fleiss_kappa", "cohen_kappa"):
         figure = found["agreement"][0][name]
-        assert f"[{number_text(figure['lower'])}, {number_text(figure['upper'])}]" in text
+        assert interval_text(figure) in text
     for one in found["estimates"]:
-        assert f'<span class="value">{number_text(one["estimate"])}</span>' in text
-        assert f"[{number_text(one['new_data']['lower'])}, {number_text(one['new_data']['upper'])}]" in text
+        assert f'<span class="value">{value_text({**one["new_data"], "value": one["estimate"]})}</span>' in text
+        assert interval_text(one["new_data"]) in text
     assert "Largest disagreements" in text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.experiments.reporting.words import interval, number
+from evalsvc.experiments.reporting.words import format_estimate
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.experiments.conftest import by_name, live
@@ -62,7 +62,8 @@ def test_a_person_asks_for_trials_and_decides_by_them(alice: Caller, editor: Vis
     shown = by_name(live(alice, experiment["id"]))["mine"]["metrics"]["pass^3"]
     assert shown["value"] == pytest.approx((30 + 6 * 0.4) / 40)
     (row,) = [row for row in shown["trials"]["curve"] if row["k"] == 3]
-    assert f'{number(row["value"])} <span class="quiet">{interval(row["lower"], row["upper"])}' in text
+    value, ends = format_estimate(row["value"], row["lower"], row["upper"])
+    assert f'{value} <span class="quiet">{ends}' in text
     assert "8 flaky tests of" in text
     assert all(f"t{i} ({OUTCOMES[i].count('y')} of 5)" in text for i in range(30, 38))
 

@@ -9,6 +9,7 @@ import pytest
 
 from evalsvc.cli.looking.follower import format_status_lines
 from evalsvc.client import Comparison, Live
+from evalsvc.digits import estimate_texts
 from evalsvc.experiments.reporting.words import interval, number
 from tests.conftest import Caller
 from tests.console.comparing import TWO, answered, ids
@@ -58,7 +59,8 @@ def test_forty_wins_against_eighteen_are_better_on_every_surface(alice: Caller, 
         assert "It is better on new data than every other config." in text
         assert re.search(r"(>|\| )worse(<| \|)", text) and not re.search(r"(>|\| )inconclusive(<| \|)", text)
     seen = Live.read(view)
-    line = f"worse (-0.11 [{mirrored.lower:+.3g}, {mirrored.upper:+.3g}] new data, -0.11 exactly on this set)"
+    ends = estimate_texts(None, mirrored.lower, mirrored.upper, signed=True)[1]
+    line = f"worse (-0.110 {ends} new data, -0.11 exactly on this set)"
     assert (seen.config(OLD).word, seen.config(OLD).versus) == ("worse", line)
     assert f"  against {NEW}: {line}" in list(format_status_lines(seen))
     body = compare_pair(alice, new, old)

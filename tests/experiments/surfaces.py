@@ -16,6 +16,7 @@ from evalsvc.cli.looking.board import draw_table
 from evalsvc.client import Comparison, Live
 from evalsvc.console.pages.compare.verdict import build_verdict
 from evalsvc.console.pages.experiments.live.board import LiveBoard, build_live_board
+from evalsvc.digits import estimate_texts
 from evalsvc.experiments.models import ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
 from evalsvc.experiments.reporting.overview import build_overviews
@@ -152,7 +153,7 @@ def assert_surfaces_agree(caller: Caller, id: str) -> dict[tuple[str, str], Pair
             assert standing.versus.startswith(f"{answer.word} (")
             if answer.lower is not None:
                 assert interval(answer.lower, answer.upper, signed=True) in row.versus
-                assert f"[{answer.lower:+.3g}, {answer.upper:+.3g}]" in standing.versus
+                assert estimate_texts(None, answer.lower, answer.upper, signed=True)[1] in standing.versus
     return answers
 
 

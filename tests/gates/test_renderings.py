@@ -53,7 +53,7 @@ def test_markdown_says_the_decision_first_then_why_then_what_would_settle_it() -
     lines = gate_markdown(gate("undecided", rule("pass"), open_, name="release", regressions=[])).splitlines()
 
     assert lines[0] == "## ❔ Undecided: release"
-    assert "| accuracy not worse by 0.05 | ✅ pass | -0.01 (-0.04 to 0.02) | 100 examples | 1 / 2 / 97 |" in lines
+    assert "| accuracy not worse by 0.05 | ✅ pass | -0.010 (-0.040 to 0.020) | 100 examples | 1 / 2 / 97 |" in lines
     assert lines.index("**What would settle it**") > lines.index("| --- | --- | --- | ---: | --- |")
     assert len("\n".join(lines)) < 1000
 

@@ -84,7 +84,7 @@ def test_the_bottleneck_is_named(owner: Caller, piped: Any) -> None:
 
     assert shown == ok(owner.get(f"/v1/experiments/{piped['id']}/components"))
     assert shown["configs"][0]["bottleneck"]["components"] == ["retriever"]
-    assert "mine: retriever holds it back most. Perfect output of it gains em 0.5 [" in text
+    assert "mine: retriever holds it back most. Perfect output of it gains em 0.50 [" in text
     assert "retriever holds it back most" in page(owner, piped["id"], "md")
 
 

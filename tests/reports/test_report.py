@@ -141,7 +141,7 @@ def test_components_stand_by_mode(alice: Caller) -> None:
         lambda example: {"output": "x", "retriever": {"output": "x" if example["pos"] % 2 else "y"}}
     )
 
-    assert "| a | retriever | found | integrated | 0.5 |" in page(alice, made["id"], "md")
+    assert "| a | retriever | found | integrated | 0.50 |" in page(alice, made["id"], "md")
     assert "By component" in page(alice, made["id"])
 
 
@@ -156,11 +156,11 @@ def test_what_was_asked_is_in_it(module_alice: Caller, made: Any) -> None:
 def test_all_forms_show_the_same_numbers(module_alice: Caller, made: Any, format: str) -> None:
     text = page(module_alice, made["id"], format)
 
-    from evalsvc.reports.words import format_verdict, interval_text, number_text
+    from evalsvc.reports.words import format_verdict, interval_text, value_text
 
     for config in live(module_alice, made["id"])["configs"]:
         for shown in config["metrics"].values():
-            assert number_text(shown["value"]) in text
+            assert value_text(shown) in text
             assert interval_text(shown) in text
         assert format_verdict(config["versus_leader"]) in text
 

@@ -18,7 +18,7 @@ import pytest
 from django.utils import timezone
 
 from evalsvc.client import Client
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text
 from evalsvc.stats.truth.answer import estimate_share_of_truth
 from tests.annotations.shapes import new_criteria
 from tests.cli.inside import invoke
@@ -118,7 +118,7 @@ def test_from_scores_to_truth_a_gate_and_an_alarm(
     shown = invoke("history", "external:judge", "--truth", criteria["name"], "--limit", "1", env=shell)
     assert f"people: {truth['estimate']:.3g} [{truth['lower']:.3g}, {truth['upper']:.3g}]" in shown.stdout
     page = reader.text("histories/one", evaluator="external:judge", profile="", truth=criteria["id"])
-    assert f"[{number_text(truth['lower'])}, {number_text(truth['upper'])}]" in page
+    assert interval_text(truth) in page
     assert "200 labels of 10000 scores" in page
 
     # A gate that is asked once is about this interval.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from evalsvc.client import EvaluationResult
 from evalsvc.client.results.metrics import Metric
 from evalsvc.client.results.rows import Row, RowScore
-from evalsvc.digits import digits_text, ends_text, percent_text
+from evalsvc.digits import digits_text, estimate_texts, percent_texts
 
 N_SHOWN = 20
 N_NAMED = 5
@@ -54,9 +54,10 @@ def format_summary(metric: Metric, outcomes: Outcomes, *, is_rate: bool, page: s
     if metric.value is None:
         words = [f"{metric.name} no estimate"]
     elif is_rate:
-        words = [f"{metric.name} {percent_text(metric.value)}{_format_ends(metric, 100.0)} pass"]
+        rate, ends = percent_texts(metric.value, metric.lower, metric.upper)
+        words = [f"{metric.name} {rate} %{ends and f' {ends}'} pass"]
     else:
-        words = [f"{metric.name} mean {digits_text(metric.value, 3)}{_format_ends(metric, 1.0)}"]
+        words = [f"{metric.name} mean {' '.join(estimate_texts(metric.value, metric.lower, metric.upper)).rstrip()}"]
     if outcomes.is_pass_rate:
         words.append(f"{outcomes.n_passed} of {_count_rows(metric)}" + ("" if is_rate else " pass"))
     else:
@@ -76,14 +77,6 @@ def is_pass_rate(result: EvaluationResult, name: str) -> bool:
     """Return whether the mean score is the share that passes: 1 for each pass, 0 for each failure."""
     scores = [row.scores[name] for row in result.rows if name in row.scores and row.scores[name].value is not None]
     return bool(scores) and all(score.passed is not None and score.value == float(score.passed) for score in scores)
-
-
-def _format_ends(metric: Metric, factor: float) -> str:
-    if metric.lower is None or metric.upper is None:
-        return ""
-    if factor == 1.0:
-        return f" {ends_text(metric.lower, metric.upper)}"
-    return f" [{percent_text(metric.lower)[:-2]}, {percent_text(metric.upper)[:-2]}]"
 
 
 def format_rows(result: EvaluationResult, *, is_verbose: bool) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalsvc.client.resources.reviews import LinkRecord, ReviewRecord
-from evalsvc.digits import digits_text, ends_text, level_text, percent_text
+from evalsvc.digits import estimate_texts, level_text, percent_text
 
 MOST_ITEMS = 5
 
@@ -48,11 +48,11 @@ def _estimate_line(one: Mapping[str, Any]) -> str:
     if one["estimate"] is None:
         return f"{name} ? ({one['reason']}), n = {one['n']}"
     new_data, this_set = one["new_data"], one["this_set"]
-    text = f"{name} {digits_text(one['estimate'], 3)}"
-    if new_data:
-        text += f" {ends_text(new_data['lower'], new_data['upper'])} at {level_text(one['level'])} new data"
+    new_lower, new_upper = (new_data["lower"], new_data["upper"]) if new_data else (None, None)
+    estimate, ends = estimate_texts(one["estimate"], new_lower, new_upper)
+    text = f"{name} {estimate}" + (f" {ends} at {level_text(one['level'])} new data" if new_data else "")
     if this_set:
-        text += f" (this set {ends_text(this_set['lower'], this_set['upper'])})"
+        text += f" (this set {estimate_texts(one['estimate'], this_set['lower'], this_set['upper'])[1]})"
     return f"{text}, n = {one['n']}{_reason(one['reason'])}"
 
 
@@ -71,8 +71,9 @@ def _agreement_lines(one: Mapping[str, Any]) -> Iterator[str]:
 def _figure(title: str, figure: Mapping[str, Any], level: float) -> str:
     if figure["value"] is None:
         return f"{title} ?{_reason(figure['reason'])}"
-    ends = "" if figure["lower"] is None else f" {ends_text(figure['lower'], figure['upper'])} at {level_text(level)}"
-    return f"{title} {digits_text(figure['value'], 3)}{ends}, {figure['n_items']} items{_reason(figure['reason'])}"
+    value, ends = estimate_texts(figure["value"], figure["lower"], figure["upper"])
+    at = f" {ends} at {level_text(level)}" if ends else ""
+    return f"{title} {value}{at}, {figure['n_items']} items{_reason(figure['reason'])}"
 
 
 def _reason(reason: str | None) -> str:

@@ -20,7 +20,7 @@ from evalsvc.client.resources.profiles import ProfileRecord
 from evalsvc.client.results.history import Truth
 from evalsvc.client.results.verdicts import format_undecided, read_bounds
 from evalsvc.client.service.evaluators import build_evaluator_entry
-from evalsvc.digits import ends_text, level_text, percent_text
+from evalsvc.digits import estimate_texts, level_text, percent_text
 
 POINTS_A_PAGE = 100
 OPEN_EPILOG = """Examples:
@@ -192,7 +192,7 @@ def _history_line(history: Mapping[str, Any]) -> str:
 def _ends(interval: Mapping[str, Any], what: str) -> str:
     if interval.get("lower") is None:
         return f"; {interval['reason']}" if interval.get("reason") else ""
-    ends = ends_text(interval["lower"], interval["upper"])
+    ends = estimate_texts(None, interval["lower"], interval["upper"])[1]
     return f", {level_text(interval['alpha'])} interval of the {what} {ends}"
 
 

@@ -22,7 +22,7 @@ from evalsvc.cli.places import resolve_id
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
 from evalsvc.client.resources.monitors import AlarmRecord, MonitorPreviewRecord, MonitorRecord
-from evalsvc.digits import digits_text, ends_text
+from evalsvc.digits import digits_text, estimate_texts
 
 ESTIMANDS = ["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"]
 CREATE_EPILOG = """Examples:
@@ -240,8 +240,8 @@ def history_lines(monitor: MonitorPreviewRecord) -> Iterator[str]:
         yield f"  limit {digits_text(monitor.limit or 0.0, 3)}, without a baseline"
     else:
         n = f"{baseline['n_scores']} scores, {baseline['n_units']} {monitor.unit}s"
-        ends = ends_text(baseline["lower"], baseline["upper"])
-        yield f"  baseline {digits_text(baseline['mean'], 3)} {ends} at 95 %, n = {n}"
+        mean, ends = estimate_texts(baseline["mean"], baseline["lower"], baseline["upper"])
+        yield f"  baseline {mean} {ends} at 95 %, n = {n}"
     yield f"  mean run: {monitor.mean_run} {monitor.unit}s between two false alarms, at least"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from evalsvc.cli.report import Report
 from evalsvc.client import Client
 from evalsvc.client.resources.comparisons import ComparisonRecord, PlaceRecord, RankingRecord
-from evalsvc.digits import format_places, percent_text
+from evalsvc.digits import estimate_texts, percent_texts
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 5.0
 NOTES = {
@@ -78,11 +78,11 @@ def _place_line(place: PlaceRecord) -> str:
 
 
 def _pair_line(pair: Mapping[str, Any]) -> str:
-    bounds = (pair["difference_lower"], pair["difference_upper"])
-    ends = ["open" if end is None else format_places(end, 2, signed=True) for end in bounds]
+    bounds = estimate_texts(None, pair["difference_lower"], pair["difference_upper"], signed=True)[1] or "open"
     counts = f"{pair['n_wins']} won, {pair['n_ties']} tied, {pair['n_losses']} lost"
-    return f"{pair['first']} against {pair['second']}: {pair['said']}, difference [{ends[0]}, {ends[1]}]; {counts}"
+    return f"{pair['first']} against {pair['second']}: {pair['said']}, difference {bounds}; {counts}"
 
 
 def _share(share: Mapping[str, Any]) -> str:
-    return f"{percent_text(share['value'])} [{percent_text(share['lower'])}, {percent_text(share['upper'])}]"
+    rate, ends = percent_texts(share["value"], share["lower"], share["upper"])
+    return f"{rate} % {ends}"

@@ -12,7 +12,7 @@ from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object
-from evalsvc.digits import format_places
+from evalsvc.digits import estimate_texts
 
 if TYPE_CHECKING:
     import pandas
@@ -61,12 +61,7 @@ class PlaceRecord(ServiceObject):
     win_rate: Mapping[str, float] | None = None
 
     def __str__(self) -> str:
-        ends = [
-            f"{format_places(end, 2, signed=True)}" if end is not None else "open" for end in (self.lower, self.upper)
-        ]
-        strength = (
-            "?" if self.strength is None else f"{format_places(self.strength, 2, signed=True)} [{ends[0]}, {ends[1]}]"
-        )
+        strength = " ".join(estimate_texts(self.strength, self.lower, self.upper, signed=True)).rstrip()
         places = f"{self.rank_from}" if self.rank_from == self.rank_to else f"{self.rank_from} to {self.rank_to}"
         return f"{self.config}: place {places}, strength {strength}, n = {self.n_examples}"
 

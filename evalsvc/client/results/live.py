@@ -10,6 +10,7 @@ from evalsvc.client.results.bodies import LiveBody, StandingBody
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
+from evalsvc.digits import estimate_texts
 
 if TYPE_CHECKING:
     import pandas
@@ -23,9 +24,10 @@ def format_difference(found: Mapping[str, Any] | None) -> str:
     if found is None or headline is None or headline.get("delta") is None or "word" not in found:
         return ""
     ends = headline.get("new_data") or {}
-    bounds = "" if ends.get("lower") is None else f" [{ends['lower']:+.3g}, {ends['upper']:+.3g}] new data"
+    delta, bounds = estimate_texts(headline["delta"], ends.get("lower"), ends.get("upper"), signed=True)
+    new_data = f" {bounds} new data" if bounds else ""
     on_set = f", {found['delta']:+.3g} exactly on this set" if found["this_set"]["exact"] else ""
-    return f"{found['word']} ({headline['delta']:+.3g}{bounds}{on_set})"
+    return f"{found['word']} ({delta}{new_data}{on_set})"
 
 
 @dataclass(frozen=True, slots=True)

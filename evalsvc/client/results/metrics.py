@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from evalsvc.client.results.bodies import MetricBody
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
-from evalsvc.digits import digits_text, ends_text, level_text
+from evalsvc.digits import digits_text, estimate_texts, level_text
 
 if TYPE_CHECKING:
     import pandas
@@ -148,10 +148,8 @@ class Metric(Plottable):
         shares = []
         for name in ("per_turn", "per_conversation", "all_turns"):
             if (share := turns[name]) is not None:
-                value, lower, upper = (
-                    "?" if share[key] is None else digits_text(share[key], 3) for key in ("value", "lower", "upper")
-                )
-                shares.append(f"{name} {value} ({lower} to {upper})")
+                value, ends = estimate_texts(share["value"], share["lower"], share["upper"])
+                shares.append(f"{name} {value} {ends}".rstrip())
         undecided = f", {turns['n_undecided']} undecided" if turns.get("n_undecided") else ""
         return f"{', '.join(shares)}; {turns['n_turns']} turns of {turns['n_conversations']} conversations{undecided}"
 
@@ -164,13 +162,13 @@ class Metric(Plottable):
         estimate = self.mean or {"value": self.value, "lower": self.lower, "upper": self.upper, "covers": self.covers}
         if self.value is None and estimate["lower"] is None:
             return f"{self.name} {self._missing}"
-        value = "?" if estimate["value"] is None else digits_text(estimate["value"], 3)
+        value, ends = estimate_texts(estimate["value"], estimate["lower"], estimate["upper"])
         words = f"{self.name} {'mean ' if self.mean else ''}{value}"
         if estimate["lower"] is None or estimate["upper"] is None:
             return words
         level = f" at {level_text(self.level)}" if with_level and self.level else ""
         covers = f" {estimate['covers']}" if estimate["covers"] else ""
-        return f"{words} {ends_text(estimate['lower'], estimate['upper'])}{level}{covers}"
+        return f"{words} {ends}{level}{covers}"
 
     @property
     def _missing(self) -> str:
@@ -207,7 +205,7 @@ class Metric(Plottable):
         if self.this_set["exact"]:
             return f" ({name} {digits_text(self.value, 3)} exactly)"
         lower, upper = self.this_set["lower"], self.this_set["upper"]
-        return "" if lower is None else f" ({name} {digits_text(self.value, 3)} {ends_text(lower, upper)})"
+        return "" if lower is None else f" ({name} {' '.join(estimate_texts(self.value, lower, upper))})"
 
     def span(self, name: str | None = None) -> DrawnInterval:
         """Return what is drawn of it: for new data where it can have that."""

@@ -10,7 +10,7 @@ from evalsvc.client.results.bodies import EvaluateBody, IntervalBody, VerdictBod
 from evalsvc.client.results.metrics import Metrics
 from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
-from evalsvc.digits import format_places
+from evalsvc.digits import estimate_texts, format_places
 
 if TYPE_CHECKING:
     import pandas
@@ -121,7 +121,7 @@ class Interval(Plottable):
         what = "pass rate" if self.of == "pass" else "mean score"
         if self.lower is None or self.median is None or self.upper is None:
             return f"{what}: no interval ({self.reason})"
-        text = f"{what} {format_places(self.median)} [{format_places(self.lower)}, {format_places(self.upper)}]"
+        text = f"{what} {' '.join(estimate_texts(self.median, self.lower, self.upper))}"
         text += f" at {self.level:g}, n = {self.n}"
         text += (f" of {self._scope_text}" if self._scope_text else "") + self._parts
         if self.n_distinct is not None and self.n_distinct < self.n:
@@ -130,10 +130,7 @@ class Interval(Plottable):
             text += f", weighted, worth {self.rows['n_eff']:.0f} of equal weight"
         text += format_undecided(self.n_undecided, self.pass_rate_bounds)
         if self.advice:
-            text += (
-                f"; {self.advice['kind']} [{format_places(self.advice['lower'])}, "
-                f"{format_places(self.advice['upper'])}]"
-            )
+            text += f"; {self.advice['kind']} {estimate_texts(None, self.advice['lower'], self.advice['upper'])[1]}"
         return text + (f" ({', '.join(self.warnings)})" if self.warnings else "")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.showing.records import ServiceObject
-from evalsvc.digits import digits_text, ends_text
+from evalsvc.digits import estimate_texts
 
 if TYPE_CHECKING:
     import pandas
@@ -42,8 +42,7 @@ class GroupRecord(ServiceObject):
         return f"{', '.join(self.configs)}{': ' if values else ''}{'the rest' if self.is_rest else values}"
 
     def __str__(self) -> str:
-        bounds = "" if self.lower is None or self.upper is None else f" {ends_text(self.lower, self.upper)}"
-        return f"{self.name} {'?' if self.value is None else digits_text(self.value, 3)}{bounds}, n = {self.n}"
+        return f"{self.name} {' '.join(estimate_texts(self.value, self.lower, self.upper)).rstrip()}, n = {self.n}"
 
     def cells(self) -> dict[str, object]:
         """Return it as a table row, with a column for each grouping name."""

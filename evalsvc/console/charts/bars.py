@@ -13,7 +13,7 @@ from evalsvc.console.charts.figure import figure, percent, picture
 from evalsvc.console.charts.scales import Axis, PlacedAxis, fit_axis
 from evalsvc.console.charts.series import Point, marker, series_class
 from evalsvc.reports.page.elements import element, join_parts
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import estimate_words, number_text
 
 ROW, BAR_HEIGHT, FLOOR, TOP = 34.0, 200.0, 30.0, 10.0
 SPARK = 28.0
@@ -111,9 +111,7 @@ def ranges(title: str, label: str, found: Sequence[IntervalBar], *, zero: bool =
     parts = [*_scale(x, height, zero)]
     for i, bar in enumerate(found):
         parts.extend(_ranged(x, i, bar))
-    rows = [
-        (bar.name, number_text(bar.value), _format_interval(bar), "—" if bar.n is None else str(bar.n)) for bar in found
-    ]
+    rows = [(bar.name, *_texts(bar), "—" if bar.n is None else str(bar.n)) for bar in found]
     area = picture(*parts, height=height, title=title, says=says or label)
     return figure(title, area, says=says, head=("", label, "Interval", "n"), rows=rows)
 
@@ -141,14 +139,14 @@ def _ranged(x: PlacedAxis, i: int, one: IntervalBar) -> Iterator[SafeString]:
         low = x.reach.low if one.lower is None else one.lower
         high = x.reach.high if one.upper is None else one.upper
         yield element("line", class_="range", x1=percent(x.share(low)), x2=percent(x.share(high)), y1=y, y2=y)
-    tooltip = f"{one.name}: {number_text(one.value)} {_format_interval(one)}{f'. {one.text}' if one.text else ''}"
+    value, ends = _texts(one)
+    tooltip = f"{one.name}: {value} {ends}{f'. {one.text}' if one.text else ''}"
     yield element("g", marker(0, percent(x.share(one.value)), f"{y:g}", tooltip), class_=f"dots {series_class(0)}")
 
 
-def _format_interval(one: IntervalBar) -> str:
-    if one.lower is None and one.upper is None:
-        return "no interval"
-    return f"[{number_text(one.lower)}, {number_text(one.upper)}]"
+def _texts(one: IntervalBar) -> tuple[str, str]:
+    value, ends = estimate_words(one.value, one.lower, one.upper)
+    return value, "no interval" if one.lower is None and one.upper is None else ends
 
 
 def sparkline(points: Sequence[Point], *, says: str, low: float | None = None, high: float | None = None) -> SafeString:

@@ -12,7 +12,7 @@ from evalsvc.console.charts.figure import figure, percent, picture
 from evalsvc.console.charts.scales import Axis, PlacedAxis, fit_axis
 from evalsvc.console.charts.series import ChartLine, Mark, Point, get_dash, marker, series_class
 from evalsvc.reports.page.elements import element, join_parts
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import estimate_words, number_text
 
 HEIGHT, FLOOR, TOP = 260.0, 30.0, 12.0
 ACROSS = 1000.0
@@ -132,17 +132,19 @@ def _dots(plane: _Plane, i: int, line: ChartLine) -> SafeString:
 
 
 def _tip(plane: _Plane, line: ChartLine, point: Point) -> str:
-    text = f"{line.name}: {number_text(point.y)}{_ends(point)}, {plane.x.text(point.x)}"
+    value, ends = _texts(point)
+    text = f"{line.name}: {value}{ends and f' {ends}'}, {plane.x.text(point.x)}"
     return f"{text}. {point.text}" if point.text else text
 
 
-def _ends(point: Point) -> str:
+def _texts(point: Point) -> tuple[str, str]:
     if point.lower is None or point.upper is None:
-        return ""
-    return f" [{number_text(point.lower)}, {number_text(point.upper)}]"
+        return number_text(point.y), ""
+    return estimate_words(point.y, point.lower, point.upper)
 
 
 def _rows(plane: _Plane, lines: Sequence[ChartLine]) -> Iterator[Sequence[str]]:
     for line in lines:
         for point in line.points:
-            yield line.name, plane.x.text(point.x), number_text(point.y), _ends(point).strip() or "—", point.text
+            value, ends = _texts(point)
+            yield line.name, plane.x.text(point.x), value, ends or "—", point.text

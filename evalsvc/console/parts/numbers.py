@@ -12,7 +12,7 @@ from evalsvc.console.charts.figure import percent
 from evalsvc.digits import level_text
 from evalsvc.reports.page.chart import AxisRange
 from evalsvc.reports.page.elements import element
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import estimate_words, number_text
 
 COVERS = {
     **{"new_data": "for new data", "this_set": "for this set", "generalizes": "for new data"},
@@ -53,12 +53,9 @@ class Number:
         return self.lower is not None or self.upper is not None
 
     @property
-    def ends_text(self) -> str:
-        """The interval as text, with ∞ for an open end."""
-        if not self.has_interval:
-            return ""
-        low = "-∞" if self.lower is None else number_text(self.lower)
-        return f"[{low}, {'∞' if self.upper is None else number_text(self.upper)}]"
+    def texts(self) -> tuple[str, str]:
+        """The value and the interval as texts, with ∞ for an open end."""
+        return estimate_words(self.value, self.lower, self.upper)
 
     @property
     def facts(self) -> list[str]:
@@ -91,10 +88,11 @@ def number_markup(number: Number) -> SafeString:
             element("span", reason, class_="facts"),
             class_="number missing",
         )
+    value, ends = number.texts
     parts = [
-        element("span", number_text(number.value), class_="value"),
+        element("span", value, class_="value"),
         interval_bar(number) if number.has_interval else None,
-        element("span", number.ends_text, class_="ends") if number.has_interval else None,
+        element("span", ends, class_="ends") if number.has_interval else None,
         element("span", " · ".join(number.facts), class_="facts") if number.facts else None,
     ]
     return element("span", *parts, class_="number")
@@ -113,7 +111,8 @@ def interval_bar(number: Number) -> SafeString:
     zero = element("line", class_="zero", x1=x(0.0), x2=x(0.0), y1=1, y2=15) if number.zero else None
     point = element("circle", class_="dot", cx=x(number.value), cy=8, r=4) if number.value is not None else None
     scale = f"on a scale from {number_text(reach.low)} to {number_text(reach.high)}"
-    label = f"{number_text(number.value)}, interval {number.ends_text}, {scale}"
+    value, ends = number.texts
+    label = f"{value}, interval {ends}, {scale}"
     return element(
         "svg",
         element("line", class_="scale", x1="0", x2="100%", y1=8, y2=8),

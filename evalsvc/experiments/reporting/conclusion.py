@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsvc.experiments.reporting.words import interval, level_names, number, verdict_sentence
+from evalsvc.experiments.reporting.words import format_estimate, level_names, verdict_sentence
 from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE, WORSE
 
 Comparison = Mapping[str, Any]
@@ -99,5 +99,5 @@ def _format_estimate(estimate: Mapping[str, Any] | None) -> str:
     shown = (estimate["mean"] or estimate) if estimate else {}
     if shown.get("value") is None:
         return " leads"
-    ends = f" {interval(shown['lower'], shown['upper'])}" if shown["lower"] is not None else ""
-    return f" has {number(shown['value'])}{ends}"
+    value, ends = format_estimate(shown["value"], shown["lower"], shown["upper"])
+    return f" has {value} {ends}".rstrip()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.text import Truncator
 
-from evalsvc.digits import digits_text, format_places, level_text
+from evalsvc.digits import digits_text, estimate_texts, format_places, level_text
 from evalsvc.stats.basics.rows import IntervalRows, describe_rows
 from evalsvc.stats.pairs.newpairs import BETTER, INCONCLUSIVE, WORSE
 from evalsvc.stats.pairs.verdict import MONITORING, PLANNED_END, POST_HOC
@@ -55,10 +55,10 @@ def format_quantiles(view: Mapping[str, Any]) -> list[str]:
 
 
 def _quantile_words(found: Mapping[str, Any]) -> str:
-    text = f"{found['name']}: {number(found['value'])}"
     if found["lower"] is None or found["upper"] is None:
-        return f"{text}, interval from {found['n_needed']} scores on"
-    return f"{text} {interval(found['lower'], found['upper'])}"
+        return f"{found['name']}: {number(found['value'])}, interval from {found['n_needed']} scores on"
+    value, ends = format_estimate(found["value"], found["lower"], found["upper"])
+    return f"{found['name']}: {value} {ends}"
 
 
 def format_this_set(view: Mapping[str, Any]) -> str:
@@ -73,7 +73,7 @@ def format_this_set(view: Mapping[str, Any]) -> str:
         return f"{name}: {number(view['value'])} exactly"
     if this_set["lower"] is None:
         return f"{name}: {number(view['value'])} on the {view['n']} scored"
-    return f"{name}: {number(view['value'])} {interval(this_set['lower'], this_set['upper'])}"
+    return f"{name}: {' '.join(format_estimate(view['value'], this_set['lower'], this_set['upper']))}"
 
 
 def format_interval_note(view: Mapping[str, Any], shown: Mapping[str, Any]) -> str:
@@ -137,12 +137,12 @@ def format_history(found: Mapping[str, Any] | None, *, is_binary: bool = False) 
     if found is None or found["lower"] is None:
         return ""
     is_flat = found["lower"] == found["upper"]
-    ends = " in every score" if is_flat else f" {interval(found['lower'], found['upper'])}"
+    value, ends = format_estimate(found["value"], found["lower"], found["upper"])
     what = "share that passes" if found["of"] == "pass" or is_binary else "mean score"
     whose = "the account's history before, for orientation (other samples and apps, so no baseline)"
     # Reports of earlier versions do not have the rows.
     rows = IntervalRows(**(found.get("rows") or {"n": found["n"]}))
-    return f"{whose}: {what} {number(found['value'])}{ends}, {describe_rows(rows, 'scores')}"
+    return f"{whose}: {what} {value} {'in every score' if is_flat else ends}, {describe_rows(rows, 'scores')}"
 
 
 LED = {
@@ -178,9 +178,11 @@ def format_comparison(found: Mapping[str, Any] | None, titles: Mapping[str, str]
         return "", []
     difference = found["mean"] or found
     ends = difference["new_data"]
-    words = f"{found['word']}: {number(difference['delta'], signed=True)}"
     if ends is not None and ends["lower"] is not None:
-        words += f" {interval(ends['lower'], ends['upper'], signed=True)} on new data"
+        delta, bounds = format_estimate(difference["delta"], ends["lower"], ends["upper"], signed=True)
+        words = f"{found['word']}: {delta} {bounds} on new data"
+    else:
+        words = f"{found['word']}: {number(difference['delta'], signed=True)}"
     other = Truncator(titles.get(found["config_id"], "a deleted config")).chars(40)
     words += f", {found['n']} pair{'' if found['n'] == 1 else 's'} with {other}"
     return words, [aside for aside in (difference_words(found), format_look(found), format_outlook(found)) if aside]
@@ -235,10 +237,10 @@ def verdict_sentence(found: Mapping[str, Any], first: str, second: str) -> str:
     if found["word"] == WORSE or (found["word"] == INCONCLUSIVE and delta < 0):
         first, second = second, first
         delta, lower, upper = (None if end is None else 0.0 - end for end in (delta, upper, lower))
-    bounds = f" {interval(lower, upper)}" if lower is not None else ""
+    by = " ".join(format_estimate(delta, lower, upper)) if lower is not None else number(delta)
     if found["word"] == BETTER or found["word"] == WORSE:
-        return f"{first} is better than {second} by {number(delta)}{bounds}."
-    ahead = f"{first} is ahead of {second} by {number(delta)}{bounds}" if delta else f"{first} and {second} are level"
+        return f"{first} is better than {second} by {by}."
+    ahead = f"{first} is ahead of {second} by {by}" if delta else f"{first} and {second} are level"
     return f"{ahead}: {NO_VERDICT}."
 
 
@@ -250,9 +252,17 @@ def number(value: float | None, *, signed: bool = False) -> str:
         text = format_places(value, signed=signed)
     else:
         text = ("+" if signed and value >= 0 else "") + digits_text(value)
-    return f"{MINUS}{text[1:]}" if text.startswith("-") else text
+    return text.replace("-", MINUS)
+
+
+def format_estimate(
+    value: float | None, lower: float | None, upper: float | None, *, signed: bool = False
+) -> tuple[str, str]:
+    """Write an estimate and its interval with the decimals that the interval supports."""
+    value_text, ends = estimate_texts(value, lower, upper, signed=signed)
+    return "-" if value is None else value_text.replace("-", MINUS), ends.replace("-", MINUS)
 
 
 def interval(lower: float | None, upper: float | None, *, signed: bool = False) -> str:
     """Write an interval."""
-    return f"[{number(lower, signed=signed)}, {number(upper, signed=signed)}]"
+    return format_estimate(None, lower, upper, signed=signed)[1]

@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from evalsvc.reports.page.elements import element
-from evalsvc.reports.words import interval_text, number_text
+from evalsvc.reports.words import interval_text, number_text, value_text
 
 WIDTH, HEIGHT, EDGE = 200.0, 20.0, 6.0
 PLOT_WIDTH, PLOT_HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 560.0, 320.0, 64.0, 44.0, 22.0, 24.0
@@ -66,7 +66,7 @@ def interval_picture(
         high = span.high if row.get("upper") is None else row["upper"]
         parts.append(element("line", class_="range", x1=x(low), x2=x(high), y1=middle, y2=middle))
     parts.append(element("circle", class_="dot", cx=x(row[value]), cy=middle, r=4))
-    title = f"{number_text(row[value])}, interval {interval_text(row)}"
+    title = f"{value_text(row, value)}, interval {interval_text(row, value)}"
     return element("svg", element("title", title), *parts, viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}", role="img")
 
 

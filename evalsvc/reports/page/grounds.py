@@ -23,6 +23,7 @@ from evalsvc.reports.words import (
     number_text,
     rank_configs,
     slice_name,
+    value_text,
 )
 
 
@@ -34,7 +35,7 @@ def quantiles_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             table_cell({"latency_ms": "latency, ms", "cost": "cost"}[what]),
             table_cell(number_text(measurement["n"]), kind="n"),
             *(
-                table_cell(f"{number_text(quantile['value'])} {interval_text(quantile)}", kind="i")
+                table_cell(f"{value_text(quantile)} {interval_text(quantile)}", kind="i")
                 for quantile in measurement["quantiles"]
             ),
         ]
@@ -57,7 +58,7 @@ def slices_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         [
             row_head(room.truncate(slice_name(row), 200)),
             table_cell(room.truncate(", ".join(row["configs"]), 200)),
-            table_cell(number_text(row["value"]), kind="n"),
+            table_cell(value_text(row), kind="n"),
             table_cell(interval_picture(row, span)),
             table_cell(interval_text(row), kind="i"),
             table_cell(number_text(row["n"]), kind="n"),

@@ -18,6 +18,7 @@ from evalsvc.reports.words import (
     interval_text,
     number_text,
     rank_range,
+    value_text,
 )
 
 
@@ -36,7 +37,7 @@ def gaps_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             table_cell(room.truncate(", ".join(row["replaced"] or ()), 200)),
             table_cell(number_text(row["integrated"]), kind="n"),
             table_cell(number_text(row["isolated"]), kind="n"),
-            table_cell(number_text(row["gap"]["value"]), kind="n"),
+            table_cell(value_text(row["gap"]), kind="n"),
             table_cell(interval_picture(row["gap"], span, zero=True)),
             table_cell(interval_text(row["gap"]), kind="i"),
             table_cell(number_text(row["gap"]["n"]), kind="n"),
@@ -76,11 +77,11 @@ def _comparison(one: Mapping[str, Any], room: PageRoom) -> SafeString:
         [
             row_head(room.truncate(place["config"], 100)),
             table_cell(rank_range(place), kind="i"),
-            table_cell(number_text(place["strength"]), kind="n"),
+            table_cell(value_text(interval), kind="n"),
             table_cell(interval_picture(interval, span)),
             table_cell(interval_text(interval), kind="i"),
             table_cell(f"{place['n_wins']}, {place['n_ties']}, {place['n_losses']}", kind="i"),
-            table_cell(number_text((place["win_rate"] or {}).get("value")), kind="n"),
+            table_cell(value_text(place["win_rate"] or {}), kind="n"),
             table_cell(interval_text(place["win_rate"] or {}), kind="i"),
         ]
         for place, interval in list(zip(places, intervals, strict=True))[: room.rows]

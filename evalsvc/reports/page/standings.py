@@ -21,6 +21,7 @@ from evalsvc.reports.words import (
     moment_text,
     number_text,
     rank_configs,
+    value_text,
 )
 
 WORD_CLASSES = {"better": "word better", "worse": "word worse"}
@@ -53,7 +54,7 @@ def leaderboard_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         rows.append(
             [
                 row_head(room.truncate(config["name"], 100), leads),
-                table_cell(number_text(result["value"]), kind="n"),
+                table_cell(value_text(result), kind="n"),
                 table_cell(interval_picture(result, span)),
                 table_cell(interval_text(result), kind="i"),
                 table_cell(result["covers"] or NOTHING),
@@ -82,9 +83,9 @@ def differences_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     rows = [
         [
             row_head(room.truncate(config["name"], 100)),
-            table_cell(number_text(versus["delta"]), kind="n"),
+            table_cell(value_text(versus, "delta"), kind="n"),
             table_cell(interval_picture(versus, span, value="delta", zero=True)),
-            table_cell(interval_text(versus), kind="i"),
+            table_cell(interval_text(versus, "delta"), kind="i"),
             table_cell(number_text(versus["n"]), kind="n"),
             table_cell(format_verdict(versus), kind=WORD_CLASSES.get(versus["word"] or "", "word")),
             table_cell(_more(versus)),
@@ -124,7 +125,7 @@ def _metric_table(report: Report, room: PageRoom, name: str) -> SafeString:
     rows = [
         [
             row_head(room.truncate(config["name"], 100)),
-            table_cell(number_text(result["value"]), kind="n"),
+            table_cell(value_text(result), kind="n"),
             table_cell(interval_picture(result, span)),
             table_cell(interval_text(result), kind="i"),
             table_cell(number_text(result["n"]), kind="n"),
@@ -156,7 +157,7 @@ def components_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
             table_cell(room.truncate(row.component, 100)),
             table_cell(room.truncate(row.metric, 100)),
             table_cell(row.mode),
-            table_cell(number_text(row.shown["value"]), kind="n"),
+            table_cell(value_text(row.shown), kind="n"),
             table_cell(interval_picture(row.shown, span)),
             table_cell(interval_text(row.shown), kind="i"),
             table_cell(number_text(row.shown["n"]), kind="n"),
@@ -181,7 +182,7 @@ def sweep_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
         [
             row_head(room.truncate(row["config"], 100)),
             *(table_cell(room.truncate(row["values"][knob], 100)) for knob in sweep["knobs"]),
-            table_cell(number_text(results[row["config_id"]]["value"]), kind="n"),
+            table_cell(value_text(results[row["config_id"]]), kind="n"),
             table_cell(interval_text(results[row["config_id"]]), kind="i"),
         ]
         for row in sorted_rows[: room.rows]
@@ -207,7 +208,7 @@ def pareto_section(report: Report, room: PageRoom) -> Iterator[SafeString]:
     rows = [
         [
             row_head(room.truncate(config["name"], 100)),
-            *(table_cell(number_text(config["values"][name]["value"]), kind="n") for name in metrics),
+            *(table_cell(value_text(config["values"][name]), kind="n") for name in metrics),
             table_cell("on the front" if config["on_front"] else f"beaten by {config['n_dominated_by']}"),
             table_cell(config["is_dominated"] or NOTHING),
         ]

@@ -38,7 +38,7 @@ from evalsvc.experiments.decisions.promotion import count_promoted_scores
 from evalsvc.experiments.inference.pairs.evidence import primary_metric
 from evalsvc.experiments.models import Config, ExperimentPlan
 from evalsvc.experiments.reporting.live.scene import configs_ever
-from evalsvc.experiments.reporting.words import interval, number
+from evalsvc.experiments.reporting.words import format_estimate
 from evalsvc.experiments.selectors import get_plan
 from evalsvc.gates.selectors import list_gates
 from evalsvc.openai_evals.results import summarize_run
@@ -178,7 +178,7 @@ def _describe_run(request: PageRequest, plan: ExperimentPlan) -> dict[str, str] 
     summary = summarize_run(run, get_run_config(run))
     counts, rate = summary.counts, summary.pass_rate
     n_scored = counts.passed + counts.failed
-    value = "" if rate["value"] is None else f"{number(rate['value'])} {interval(rate['lower'], rate['upper'])}"
+    value = "" if rate["value"] is None else " ".join(format_estimate(rate["value"], rate["lower"], rate["upper"]))
     left_out = f"; {counts.errored} left out as errors" if counts.errored else ""
     return {"value": value, "counts": f"{counts.passed} of {n_scored} items pass all criteria{left_out}"}
 

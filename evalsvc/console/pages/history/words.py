@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalsvc.evaluations.wire.interval_request import AUTO
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import interval_text, number_text
 from evalsvc.stats.strategies.of_histories import BLOCK_SCORES
 
 WARNINGS = {
@@ -40,7 +40,7 @@ def warning_words(interval: Mapping[str, Any] | None, *, has_range: bool) -> Ite
     if advice and (interval or {}).get("degenerate"):
         yield f"The interval above is that of {advice['kind']} from the same scores, as recommended."
     elif advice:
-        ends = f"[{number_text(advice['lower'])}, {number_text(advice['upper'])}]"
+        ends = interval_text(advice)
         yield f"Advice: {advice['kind']} gives {ends} from the same scores."
 
 

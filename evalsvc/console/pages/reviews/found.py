@@ -13,7 +13,7 @@ from evalsvc.console.parts.marks import one_line
 from evalsvc.console.parts.numbers import number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.reports.page.elements import element, join_parts
-from evalsvc.reports.words import number_text
+from evalsvc.reports.words import estimate_words, number_text
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.answering.forms import format_response
 from evalsvc.reviews.content import Content, as_shown, load_content
@@ -56,11 +56,7 @@ def estimates_table(found: ReviewFindings) -> PageTable:
     """Return the estimates for all items: the rate of each answer, or the mean of numbers."""
     rows = []
     for estimate in found.estimates:
-        exact = (
-            "—"
-            if estimate.this_set is None
-            else f"{number_text(estimate.this_set[0])} to {number_text(estimate.this_set[1])}"
-        )
+        exact = "—" if estimate.this_set is None else estimate_words(None, *estimate.this_set)[1]
         if estimate.this_set is not None and estimate.this_set[0] == estimate.this_set[1]:
             exact = f"{number_text(estimate.this_set[0])}, exactly"
         answer = element("bdi", estimate.answer) if estimate.answer is not None else "mean"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evalsvc.digits import format_places, level_text
+from evalsvc.digits import estimate_texts, level_text
 from evalsvc.local.embedded.home import write_env_file
 from evalsvc.local.supervisor.demo.accounts import MEMBERS
 from evalsvc.local.supervisor.supervisor import ServiceFailed
@@ -49,7 +49,7 @@ class DemoVerdict:
         ends = self.interval.get("advice") or self.interval
         lower, upper, level = ends["lower"], ends["upper"], self.interval["alpha"]
         what, n = "pass rate" if self.interval.get("of") == "pass" else "mean", self.interval["n"]
-        bounds = f"{format_places(lower)} to {format_places(upper)}"
+        bounds = estimate_texts(None, lower, upper)[1]
         return f"{verdict}; {level_text(level)} interval of the {what} of the {n} scores before it: {bounds}"
 
 

@@ -21,13 +21,13 @@ from evalsvc.experiments.reporting.words import (
     describe_leader,
     format_comparison,
     format_coverage,
+    format_estimate,
     format_interval_note,
     format_metric_note,
     format_quantiles,
     format_seen_examples,
     format_this_set,
     headline,
-    interval,
     level_names,
     number,
 )
@@ -316,7 +316,10 @@ def _list_trials(config: Mapping[str, Any], place: int, metric: str) -> list[Tri
             name=config["name"],
             mark=sample(place % MAX_SERIES),
             curve=[
-                (f"{name}{row['k']}", number(row["value"]), interval(row["lower"], row["upper"]) if row["n"] else "")
+                (
+                    f"{name}{row['k']}",
+                    *(format_estimate(row["value"], row["lower"], row["upper"]) if row["n"] else ("-", "")),
+                )
                 for row in trials["curve"]
             ],
             counts=", ".join(counts),
@@ -340,7 +343,7 @@ def _list_turns(config: Mapping[str, Any], place: int, metric: str) -> list[Turn
             name=config["name"],
             mark=sample(place % MAX_SERIES),
             shares=[
-                ("", "") if share is None else (number(share["value"]), interval(share["lower"], share["upper"]))
+                ("", "") if share is None else format_estimate(share["value"], share["lower"], share["upper"])
                 for share in shares
             ],
             counts=f"{turns['n_turns']} of {turns['n_conversations']} conversations"
@@ -353,22 +356,24 @@ def short_words(found: Mapping[str, Any] | None) -> str:
     """Return the verdict with the size of the difference, short enough for a row."""
     if found is None or found["delta"] is None:
         return ""
-    estimate = found["mean"] or found
-    return f"{found['word']} {number(estimate['delta'], signed=True)}"
+    difference = found["mean"] or found
+    ends = difference["new_data"] or {"lower": None, "upper": None}
+    return f"{found['word']} {format_estimate(difference['delta'], ends['lower'], ends['upper'], signed=True)[0]}"
 
 
 def build_cell(name: str, view: Mapping[str, Any]) -> MetricCell:
     """Write one metric of one config in words."""
-    estimate = headline(view)
-    lower, value, upper = estimate["lower"], estimate["value"], estimate["upper"]
+    shown = headline(view)
+    lower, value, upper = shown["lower"], shown["value"], shown["upper"]
     has_ends = None not in (lower, upper)
+    value_text, ends = format_estimate(value, lower, upper)
     return MetricCell(
         name=name,
-        value=number(value),
-        interval=interval(lower, upper) if has_ends else "",
+        value=value_text,
+        interval=ends if has_ends else "",
         covers=format_coverage(view) if has_ends else "",
         this_set=format_this_set(view),
         quantiles=format_quantiles(view),
-        note=format_interval_note(view, estimate),
+        note=format_interval_note(view, shown),
         point=(lower, value, upper),
     )

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from evalsvc.console.charts.figure import percent, picture
 from evalsvc.console.charts.scales import Axis, PlacedAxis, fit_axis
 from evalsvc.console.charts.series import marker, series_class
-from evalsvc.experiments.reporting.words import interval, number
+from evalsvc.experiments.reporting.words import format_estimate, number
 from evalsvc.reports.page.elements import element
 
 HEIGHT, MIDDLE = 22.0, 11.0
@@ -51,7 +51,8 @@ def draw_strip(axis: Strip, view: Mapping[str, Any], style: int, name: str) -> S
     if has_ends:
         ends = {"x1": percent(axis.placed.share(lower)), "x2": percent(axis.placed.share(upper))}
         parts.append(element("line", class_="range", y1=MIDDLE, y2=MIDDLE, **ends))
-    text = f"{name}: {number(value)} {interval(lower, upper) if has_ends else 'without an interval'}"
+    words, bounds = format_estimate(value, lower, upper)
+    text = f"{name}: {words} {bounds if has_ends else 'without an interval'}"
     if value is not None:
         dot = marker(style, percent(axis.placed.share(value)), f"{MIDDLE:g}", text)
         parts.append(element("g", dot, class_="dots"))
