@@ -93,7 +93,7 @@ def test_numbers_have_quantiles_and_what_was_added_later_is_named(reader: Visito
     ok(alice.post(f"/v1/experiments/{made['id']}/metrics", {"metrics": [{"name": "price", "source": "cost"}]}))
     run_units()
     text = board(reader, made, metric="price")
-    assert "p50: 0.500" in text and "added later: one look" in text
+    assert "p50: 0.5 [0.5, 0.5]" in text and "added later: one look" in text
 
 
 def test_a_decision_says_what_its_evidence_is_about(reader: Visitor, alice: Caller) -> None:

@@ -42,25 +42,25 @@ def test_a_verdict_without_a_history_claims_no_interval(interval: Any) -> None:
 def test_a_verdict_says_what_its_interval_is_of() -> None:
     text = str(DemoVerdict(False, 0.25, WIDE))
 
-    assert text == "fail, score 0.25; 95 % interval of the mean of the 8 scores before it: 0.500 to 0.900"
+    assert text == "fail, score 0.25; 95 % interval of the mean of the 8 scores before it: [0.50, 0.90]"
     assert "95 % interval of the pass rate of the 8 scores" in str(DemoVerdict(True, 1.0, WIDE | {"of": "pass"}))
 
 
 def test_a_degenerate_interval_is_never_shown_as_certainty() -> None:
     text = str(DemoVerdict(True, 1.0, FLAT))
 
-    assert text.endswith(": 0.676 to 1.000")
+    assert text.endswith(": [0.68, 1.00]")
 
 
 @pytest.mark.parametrize("advice", [None, {}])
 def test_empty_advice_leaves_the_interval_itself(advice: Any) -> None:
-    assert str(DemoVerdict(True, 1.0, WIDE | {"advice": advice})).endswith(": 0.500 to 0.900")
+    assert str(DemoVerdict(True, 1.0, WIDE | {"advice": advice})).endswith(": [0.50, 0.90]")
 
 
 def test_an_interval_at_zero_is_an_interval() -> None:
     """A lower end of 0 is a number and not the absence of one."""
     assert str(DemoVerdict(False, 0.0, WIDE | {"lower": 0.0, "alpha": 0.9})).endswith(
-        "90 % interval of the mean of the 8 scores before it: 0.000 to 0.900"
+        "90 % interval of the mean of the 8 scores before it: [0.00, 0.90]"
     )
 
 
