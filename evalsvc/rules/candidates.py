@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from django.db.models import Q
 
 from evalsvc.rules.bodies import SpanFilter
 from evalsvc.telemetry import contents as telemetry_contents
-from evalsvc.telemetry.attributes import EVALUATION_EVENT, KIND_WORDS, KINDS, find_kind
-from evalsvc.telemetry.contents import MAX_DEPTH, Key
+from evalsvc.telemetry.attributes import EVALUATION_EVENT, find_kind
+from evalsvc.telemetry.contents import MAX_DEPTH, Key, build_kind_condition
 from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.reader import SpanContent, read_span
 
 OURS = "evalsvc"
 EVALUATOR = "evaluator"
 STATUSES = {"unset": 0, "ok": 1, "error": 2}
-_WORDS = [spelling for word, kind in KIND_WORDS.items() if kind == EVALUATOR for spelling in (word, word.upper())]
-OF_EVALUATOR = reduce(or_, [Q(attributes__contains={name: word}) for name in KINDS for word in _WORDS])
+OF_EVALUATOR = build_kind_condition(EVALUATOR)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,16 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Q, Window
 from django.db.models.fields.json import KeyTextTransform
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Lower, RowNumber
+from django.db.models.lookups import In
 
-from evalsvc.telemetry.attributes import KINDS, find_kind
+from evalsvc.telemetry.attributes import KIND_WORDS, KINDS, find_kind
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.telemetry.reader import FUNCTION_ARGUMENTS, FUNCTION_OUTPUT, SpanContent, read_span
 
@@ -31,6 +34,15 @@ MAX_CONTEXTS, MAX_CONTEXT_CHARS = 20, 100_000
 """That one span gets of retrievals."""
 WITH_TEXTS = Q(attributes__has_key="event.name") | Q(body__has_any_keys=[FUNCTION_ARGUMENTS, FUNCTION_OUTPUT])
 """Logs in which a span may have its texts."""
+
+
+def build_kind_condition(*kinds: str) -> Q:
+    """Return what SQL can tell of the kinds of spans: they are among the spans that meet it, see `find_kind`."""
+    words = [word for word, kind in KIND_WORDS.items() if kind in kinds]
+    return reduce(or_, (Q(In(Lower(KeyTextTransform(name, "attributes")), words)) for name in KINDS))
+
+
+OF_RETRIEVAL = build_kind_condition(*RETRIEVALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +119,18 @@ def _load_links(account_id: int, trace_ids: set[str]) -> dict[str, dict[str, Spa
     traces: dict[str, dict[str, SpanLink]] = {}
     if not trace_ids:
         return traces
-    columns = ("id", "trace_id", "span_id", "parent_span_id", "started_at", "ended_at")
-    kinds = [KeyTextTransform(name, "attributes") for name in KINDS]
     ranks = Window(RowNumber(), partition_by=["trace_id"], order_by=["-id"])
     ranked = Span.objects.filter(account=account_id, trace_id__in=trace_ids).annotate(rank=ranks)
     newest = ranked.filter(rank__lte=MAX_LINKS).order_by("rank", "-id").values("id")[:MAX_LINKS_READ]
+    spans = Span.objects.filter(account=account_id, pk__in=newest)
+    # In most traces nothing was retrieved: they are not read.
+    found = set(spans.filter(OF_RETRIEVAL).values_list("trace_id", flat=True))
+    if not found:
+        return traces
+    columns = ("id", "trace_id", "span_id", "parent_span_id", "started_at", "ended_at")
+    kinds = [KeyTextTransform(name, "attributes") for name in KINDS]
     values: tuple[Any, ...]
-    for values in Span.objects.filter(account=account_id, pk__in=newest).values_list(*columns, *kinds):
+    for values in spans.filter(trace_id__in=found).values_list(*columns, *kinds):
         kind = find_kind(dict(zip(KINDS, values[len(columns) :], strict=True)))
         link = SpanLink(*values[: len(columns)], kind=kind)
         traces.setdefault(link.trace_id, {})[link.span_id] = link

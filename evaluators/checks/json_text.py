@@ -31,7 +31,7 @@ def read_json(text: str) -> JSONValue:
         raise NotJson(f"it breaks off or goes wrong at character {exc.pos}") from None
     except RecursionError:
         raise NotJson(f"it nests deeper than {MAX_DEPTH} levels") from None
-    if _is_deep(value):
+    if is_deep(value, MAX_DEPTH):
         raise NotJson(f"it nests deeper than {MAX_DEPTH} levels")
     return value
 
@@ -47,14 +47,17 @@ def follow(value: JSONValue, path: tuple[str | int, ...]) -> JSONValue:
     return value
 
 
-def _is_deep(value: JSONValue) -> bool:
+def is_deep(value: object, n_levels: int) -> bool:
+    """Return whether a value of JSON nests deeper than so many levels."""
     level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [inner for value in level for inner in _members(value)]
-    return any(isinstance(value, (dict, list)) for value in level)
+    for _ in range(n_levels):
+        level = [inner for outer in level for inner in _members(outer) if isinstance(inner, (dict, list))]
+        if not level:
+            return False
+    return True
 
 
-def _members(value: JSONValue) -> Iterable[JSONValue]:
+def _members(value: object) -> Iterable[object]:
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()

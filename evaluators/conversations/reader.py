@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 
 from msgspec import UNSET
 
-from evaluators.checks.json_text import NotJson, read_json
+from evaluators.checks.json_text import NotJson, is_deep, read_json
 from evaluators.conversations.blocks import read_text
 from evaluators.conversations.equality import find_bad_matcher
 from evaluators.conversations.transcript import (
@@ -17,7 +17,6 @@ from evaluators.conversations.transcript import (
     Transcript,
     Unreadable,
     enumerate_entries,
-    is_deep,
     is_entry,
     read_call,
 )
@@ -86,7 +85,7 @@ def _build(entries: Entries, about: Mapping[str, Any], *, is_part: bool = False)
         transcript.add(entry, pointer, index)
     system = [read_text(about.get("system")), *transcript.system]
     state, usage = about.get("final_state", UNSET), about.get("usage")
-    if is_deep(state):
+    if is_deep(state, MAX_DEPTH):
         raise Unreadable(f"A final state nests at most {MAX_DEPTH} levels deep.", "/final_state", is_too_large=True)
     return Conversation(
         tuple(transcript.messages),
@@ -202,7 +201,7 @@ def _read_tool(sent: object, pointer: str) -> Tool | None:
     schema = next((function[key] for key in ("parameters", "input_schema") if function.get(key) is not None), None)
     if schema is not None and not isinstance(schema, Mapping):
         raise Unreadable("The `parameters` of a tool are a JSON Schema.", pointer)
-    if is_deep(schema):
+    if is_deep(schema, MAX_DEPTH):
         raise Unreadable(f"A tool's schema nests at most {MAX_DEPTH} levels deep.", pointer, is_too_large=True)
     return Tool(name, schema) if isinstance(name, str) and name else None
 
@@ -304,7 +303,7 @@ def _read_forbidden(sent: object) -> tuple[Call, ...]:
 
 
 def _refuse_bad_matchers(value: object, pointer: str) -> None:
-    if is_deep(value):
+    if is_deep(value, MAX_DEPTH):
         raise Unreadable(f"A reference nests at most {MAX_DEPTH} levels deep.", pointer, is_too_large=True)
     if bad := find_bad_matcher(value):
         raise Unreadable(bad, pointer)

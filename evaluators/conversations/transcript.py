@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from evaluators.checks.json_text import NotJson, read_json
+from evaluators.checks.json_text import NotJson, is_deep, read_json
 from evaluators.conversations.blocks import (
     CALL,
     RESULT,
@@ -224,7 +224,7 @@ def read_call(sent: object, place: str, pointer: str) -> Call:
             f"{place}: the arguments of a call have at most {MAX_CALL_BYTES} bytes.", pointer, is_too_large=True
         )
     args = _read_arguments(arguments)
-    if is_deep(args):
+    if is_deep(args, MAX_DEPTH):
         detail = f"{place}: the arguments of a call nest at most {MAX_DEPTH} levels deep."
         raise Unreadable(detail, pointer, is_too_large=True)
     return Call(name, args, known, None if args is not None else text)
@@ -240,22 +240,6 @@ def _read_arguments(arguments: object) -> Mapping[str, Any] | None:
     elif arguments is None or isinstance(arguments, str):
         return {}
     return arguments if isinstance(arguments, Mapping) else None
-
-
-def is_deep(value: object) -> bool:
-    """Return whether a value nests deeper than MAX_DEPTH levels."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [part for value in level for part in _get_parts(value) if isinstance(part, dict | list)]
-        if not level:
-            return False
-    return True
-
-
-def _get_parts(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _get_content(item: Mapping[str, Any]) -> object:

@@ -164,12 +164,13 @@ def test_a_later_version_of_a_span_is_scored(alice: Caller) -> None:
     assert [row.request.output for row in list_evaluations(alice)] == ["Ada."]
 
 
-def test_evaluators_and_what_runs_within_them_feed_no_rule(alice: Caller) -> None:
+@pytest.mark.parametrize("kind", ["EVALUATOR", "Evaluator", "evaluator"])
+def test_evaluators_and_what_runs_within_them_feed_no_rule(alice: Caller, kind: str) -> None:
     rule, trace_id = new_rule(alice), new_id()
     judge, inner, deep = new_id(8), new_id(8), new_id(8)
     send(
         alice,
-        answered("verdict", kind="EVALUATOR", trace_id=trace_id, spanId=judge),
+        answered("verdict", kind=kind, trace_id=trace_id, spanId=judge),
         answered("thought", kind="CHAIN", trace_id=trace_id, spanId=inner, parentSpanId=judge),
         answered("asked", kind="LLM", trace_id=trace_id, spanId=deep, parentSpanId=inner),
         answered("answer", kind="LLM", trace_id=trace_id),
