@@ -106,13 +106,13 @@ def _render_changed_models() -> Iterator[None]:
     """
     render_related = ProjectState.reload_model
 
-    def reload_model(state: ProjectState, app_label: str, model_name: str, delay: bool = False) -> None:
-        rendered = state.__dict__.get("apps")
+    def reload_model(self: ProjectState, app_label: str, model_name: str, delay: bool = False) -> None:
+        rendered = self.__dict__.get("apps")
         if rendered is not None and (delay or model_name not in rendered.all_models[app_label]):
-            state.is_delayed = True
-            state._reload({(app_label, model_name)})
+            self.is_delayed = True
+            self._reload({(app_label, model_name)})  # type: ignore[attr-defined]
         else:
-            render_related(state, app_label, model_name, delay)
+            render_related(self, app_label, model_name, delay)
 
     ProjectState.reload_model = reload_model  # type: ignore[method-assign]
     try:
