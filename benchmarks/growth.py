@@ -2,8 +2,7 @@
 
 Captures, the newest 1000 scores and pages of a search before and after the rows are there; bytes per row before and
 after the indexes of past months are built anew; then what ends: a month of one account by its retention, a month of all
-of them, an account. At last a database of the version before partitions with as many rows is migrated, and the
-migration is killed on the way.
+of them, an account.
 """
 
 from __future__ import annotations
@@ -70,8 +69,6 @@ def measure(options: argparse.Namespace, report: Report) -> None:
         growth_ends.repacked(owner, n, report)
         growth_ends.retained(owner, accounts, report)
         growth_ends.deleted(owner, accounts, report)
-        if not options.no_migration:
-            growth_ends.migrated(servers.postgres.url, n, report)
 
 
 def prepared(owner: Any) -> list[int]:
@@ -190,7 +187,6 @@ def main(argv: list[str] | None = None) -> int:
     options = parser(__doc__, deadline=1800)
     options.add_argument("--rows", type=int, default=ROWS, help=f"evaluations (default {ROWS})")
     options.add_argument("--calls", type=int, default=100, help="calls of each kind (default 100)")
-    options.add_argument("--no-migration", action="store_true", help="without the database of before partitions")
     return run("growth", measure, options.parse_args(argv))
 
 

@@ -1,21 +1,18 @@
-"""The second half of the benchmark of growth: rows that are packed, that end, and that are migrated."""
+"""The second half of the benchmark of growth: rows that are packed, and that end."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.figures import Goal, Row, figure
 from benchmarks.frame import Report
-from benchmarks.growth_rows import fill, n_bytes, new_accounts
+from benchmarks.growth_rows import n_bytes, new_accounts
 
 MONTH_DAYS = 30
-BEFORE = ("evaluations", "0016_computing")
 REQUESTS = "evaluations_evaluationrequest"
-TABLES = ("evaluationrequest", "evaluation", "evaluationtag", "historyscore")
 
 
 def repacked(owner: Any, n: int, report: Report) -> None:
@@ -81,47 +78,3 @@ def deleted(owner: Any, accounts: Sequence[int], report: Report) -> None:
         seconds = time.monotonic() - began
         note = f"{gone['requests']} requests among {all_rows}"
         report.add(Row(f"deletion of {what}", "s", figure([seconds]), note=note))
-
-
-def migrated(admin_url: str, n: int, report: Report) -> None:
-    """Migrate as many rows of the version before partitions; kill it on the way, and begin again."""
-    from tests.growth.databases import columns_of, new_database
-
-    with ExitStack() as exits:
-        database = exits.enter_context(new_database(admin_url))
-        database.migrate_by_steps("catalog")
-        database.migrate_by_steps(*BEFORE)
-        owner = exits.enter_context(database.connect("owner"))
-        owner.execute("SET synchronous_commit = off")
-        fill(owner, new_accounts(owner), n, days=300)
-        report.say(f"{n} old rows")
-        columns = columns_of(owner, TABLES)
-        before = counts(owner, columns)
-        killed_after = killed(database)
-        half = counts(owner, columns)
-        began = time.monotonic()
-        database.migrate()
-        seconds = time.monotonic() - began
-        wrong = sum(one != two for one, two in zip(before, half, strict=True))
-        wrong += sum(one != two for one, two in zip(before, counts(owner, columns), strict=True))
-        report.add(
-            Row(
-                f"migration of {n} old rows, killed after {killed_after:.1f} s and begun again", "s", figure([seconds])
-            ),
-            Row("  tables with other rows than before", "", figure([wrong])),
-        )
-
-
-def killed(database: Any) -> float:
-    """Begin to migrate, kill it when three of four tables are checked, and return how many seconds it had."""
-    from tests.growth.test_migration import stopped_at
-
-    began = time.monotonic()
-    stopped_at(database, "LOCK TABLE evaluations_evaluationtag IN ACCESS SHARE MODE", seconds=1800)
-    return time.monotonic() - began
-
-
-def counts(owner: Any, columns: Mapping[str, str]) -> list[tuple[Any, ...]]:
-    """Return how many rows each table has and a digest of these columns of them; later releases add others."""
-    sql = "SELECT count(*), sum(hashtextextended(t::text, 0)::numeric) FROM (SELECT {} FROM {}) t"
-    return [owner.execute(sql.format(names, table)).fetchone() for table, names in columns.items()]

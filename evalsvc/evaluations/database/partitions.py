@@ -1,4 +1,4 @@
-"""The partitions of the tables that grow: how tables became partitioned, and partitions made ahead of time."""
+"""The partitions of the tables that grow, made ahead of time, and their indexes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,8 @@ TABLES = {
     "evaluations_evaluation": "id",
     "evaluations_evaluationtag": "evaluation_id",
 }
-# The month that runs and the next one: what comes in while the tables are checked has its place already.
-FIRST_END = """
-SELECT (extract(epoch FROM date_trunc('month', now() AT TIME ZONE 'UTC') + interval '2 months') * 1000
-  - 1767225600000)::bigint << 22
-"""
 HOUR_MS = 3_600_000
 """As `ids_until` in sql/ids.sql."""
-BOUND = "ck_before_partitions"
 # Those that no index of this whole table's index is attached for; the default one first, as new ones are made like it.
 WITHOUT_INDEX = """
 SELECT p.inhrelid::regclass::text FROM pg_inherits p JOIN pg_class c ON c.oid = p.inhrelid
@@ -97,31 +91,3 @@ def _add_index_beside(connection: BaseDatabaseWrapper, table: str, name: str, de
                 cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {index}")
                 cursor.execute(f"CREATE INDEX CONCURRENTLY {index} ON {partition} {definition}")
             cursor.execute(f"ALTER INDEX {name} ATTACH PARTITION {index}")
-
-
-def check_bounds(connection: BaseDatabaseWrapper) -> None:
-    """Let PostgreSQL know that each table's rows are of before an id, in a way that lets others read and write."""
-    with connection.cursor() as cursor:
-        cursor.execute(FIRST_END)
-        (end,) = cursor.fetchone()
-        for table, key in TABLES.items():
-            request_bound = f" AND request_id < {end}" if table == "evaluations_evaluation" else ""
-            cursor.execute(
-                f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {BOUND},"  # nosec B608  names are ours
-                f" ADD CONSTRAINT {BOUND} CHECK ({key} < {end}{request_bound}) NOT VALID"
-            )
-            cursor.execute(f"ALTER TABLE {table} VALIDATE CONSTRAINT {BOUND}")
-
-
-def become_partitioned(connection: BaseDatabaseWrapper) -> None:
-    """Let each table be the first partition of one of its name, within the caller's transaction."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"LOCK TABLE {', '.join(TABLES)} IN ACCESS EXCLUSIVE MODE")
-        for table, key in TABLES.items():
-            cursor.execute(
-                "SELECT (regexp_match(pg_get_constraintdef(oid), %s))[1]::bigint FROM pg_constraint"
-                " WHERE conname = %s AND conrelid = %s::regclass",
-                [f"{key} < '?([0-9]+)", BOUND, table],
-            )
-            (end,) = cursor.fetchone()
-            cursor.execute("SELECT become_partitioned(%s, %s, %s)", [table, key, end])

@@ -9,7 +9,7 @@ from evalsvc.tenancy.rls import protect
 
 
 class Migration(migrations.Migration):
-    """Make the tables of a new database at once; an older one has them by the migrations that this replaces."""
+    """Make the tables of a new database at once; one of 0.4.0 has them by the migrations that this replaces."""
 
     initial = True
     replaces = [
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         ("telemetry", "0003_times"),
     ]
     dependencies = [
-        ("accounts", "0001_squashed_0003_retention"),
+        ("accounts", "0001_squashed_0009_require_second_factor"),
     ]
     operations = [
         migrations.CreateModel(

@@ -165,7 +165,7 @@ def test_going_back_gives_the_release_before_its_pages(installation: Installatio
     installation.database.migrate()
     with serving(tmp_path / "newer.log", **installation.database.urls) as url:
         evaluate(url, key)
-    installation.database.migrate("accounts", "0009")
+    installation.database.migrate("accounts", "0001")
     old.run(*MIGRATE, env=os.environ | installation.database.urls)
     with serving(tmp_path / "old.log", "/readyz", (old.python, old.folder), **installation.database.urls) as url:
         assert not is_signed_in(url, installation.cookie)

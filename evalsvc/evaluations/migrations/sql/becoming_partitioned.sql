@@ -1,5 +1,4 @@
--- Only 0018_partitions asks for this. Let a table of before be the first partition of one of its name: nothing is
--- rewritten, and no index is built, as those that it has fit.
+-- Let a table that Django has made be the first partition of one of its name, which gets its columns, indexes and rights.
 CREATE FUNCTION become_partitioned(p_parent text, p_key text, p_high bigint)
 RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
@@ -37,6 +36,5 @@ BEGIN
   EXECUTE format('ALTER TABLE %I DROP CONSTRAINT ck_before_partitions', p_parent || '_default');
   EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I DEFAULT', p_parent, p_parent || '_default');
   PERFORM seal_partition(name);
-  -- By its constraint PostgreSQL knows that every row belongs here, and looks at none.
   EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (MINVALUE) TO (%s)', p_parent, name, p_high);
 END $$;
