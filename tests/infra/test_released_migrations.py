@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connections
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -47,3 +48,11 @@ def test_a_new_database_has_its_migrations_applied(released: set[tuple[str, str]
     """So its `migrate` has none to do, when somebody goes back."""
     assert len(released) == 100
     assert released - MigrationRecorder(connections["owner"]).applied_migrations().keys() == set()
+
+
+def test_going_back_undoes_no_migration_of_another_app() -> None:
+    """`migrate accounts 0001` gives the former rights back; what the later version wrote stays."""
+    executor = MigrationExecutor(connections["owner"])
+    plan = executor.migration_plan([("accounts", "0001_squashed_0009_require_second_factor")])
+
+    assert [(migration.app_label, backwards) for migration, backwards in plan] == [("accounts", True)] * 2

@@ -111,8 +111,8 @@ def interval_bar(number: Number) -> SafeString:
     zero = element("line", class_="zero", x1=x(0.0), x2=x(0.0), y1=1, y2=15) if number.zero else None
     point = element("circle", class_="dot", cx=x(number.value), cy=8, r=4) if number.value is not None else None
     scale = f"on a scale from {number_text(reach.low)} to {number_text(reach.high)}"
-    value, ends = number.texts
-    label = f"{value}, interval {ends}, {scale}"
+    text, ends_text = number.texts
+    label = f"{text}, interval {ends_text}, {scale}"
     return element(
         "svg",
         element("line", class_="scale", x1="0", x2="100%", y1=8, y2=8),

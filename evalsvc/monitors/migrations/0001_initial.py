@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('accounts', '0011_audit_by_actor'),
+        ('accounts', '0001_squashed_0009_require_second_factor'),
         # The database makes ids by a function of theirs.
         ('evaluations', '0034_sample_hash'),
     ]
