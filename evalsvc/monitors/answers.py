@@ -12,7 +12,10 @@ from evalsvc.monitors.models import WATCHED, Alarm, Monitor
 from evalsvc.monitors.scores import FAILED_AT
 from evalsvc.monitors.selectors import find_unresolved
 from evalsvc.monitors.silence import Silence, find_silences
+from evalsvc.monitors.units import MIXED
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, build_shape
+
+UNWEIGHTED = "unweighted"
 
 
 class MonitorBaseline(AnswerShape):
@@ -29,6 +32,10 @@ class MonitorBaseline(AnswerShape):
     upper: float
     unit: str
     design_effect: float
+    weighted: Annotated[
+        bool, Meta(description="Whether rules drew the units with different probabilities, by which they are weighed.")
+    ]
+    n_eff: Annotated[float, Meta(description="How many units of equal weight say as much.")]
     first_score_id: str
     last_score_id: str
 
@@ -46,11 +53,20 @@ class MonitorPreview(AnswerShape):
     unit: str
     above: Annotated[
         float | None,
-        Meta(description="Of `latency` (seconds) and `tokens`: more than these counts. Else null."),
+        Meta(description="Of `latency` (seconds), `tokens` and `cost`: more than this counts. Else null."),
     ]
     labels: Annotated[str | None, Meta(description="Id of the criteria that `agreement` is with. Else null.")]
     limit: Annotated[float | None, Meta(description="Fixed, in place of a baseline: alarm when the mean is beyond it.")]
     baseline: Annotated[MonitorBaseline | None, Meta(description="Null with a `limit`.")]
+    warnings: Annotated[
+        list[str],
+        Meta(
+            description="`unweighted`: rules drew the scores of a session or sample with different probabilities, for"
+            " which no weight makes up. `no_verdicts`: the newest evaluations, 20 or more in a row, have no value or"
+            " have failed, so that there is nothing to compare with the baseline. `read_failed`: an error has stopped"
+            " the monitor; the service tries again."
+        ),
+    ]
 
 
 class MonitorOut(MonitorPreview):
@@ -67,14 +83,6 @@ class MonitorOut(MonitorPreview):
         Meta(
             description="Of the scores read by a monitor of the pass rate or of undecided scores: how many are"
             " undecided. 0 for other estimands."
-        ),
-    ]
-    warnings: Annotated[
-        list[str],
-        Meta(
-            description="`no_verdicts`: the newest evaluations, 20 or more in a row, have no value or have failed, so"
-            " that there is nothing to compare with the baseline. `read_failed`: an error has stopped the monitor; the"
-            " service tries again."
         ),
     ]
     silence: Annotated[str | None, Meta(description="`no_verdicts` in words, with the numbers; else null.")]
@@ -170,7 +178,13 @@ class AlarmPage(AnswerShape):
 
 def preview_out(monitor: Monitor) -> MonitorPreview:
     """Return a monitor that is not stored."""
-    return build_shape(monitor, MonitorPreview, labels=_labels_out(monitor), baseline=_baseline_out(monitor))
+    return build_shape(
+        monitor,
+        MonitorPreview,
+        labels=_labels_out(monitor),
+        baseline=_baseline_out(monitor),
+        warnings=_list_warnings(monitor, None),
+    )
 
 
 def list_monitors_out(monitors: Sequence[Monitor]) -> list[MonitorOut]:
@@ -194,7 +208,8 @@ def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None
 
 def _list_warnings(monitor: Monitor, silence: Silence | None) -> list[str]:
     is_failing = FAILED_AT in monitor.progress and monitor.state == Monitor.State.ACTIVE
-    return ["no_verdicts"] * (silence is not None) + ["read_failed"] * is_failing
+    is_mixed = monitor.baseline.get(MIXED, False) or MIXED in monitor.progress
+    return ["no_verdicts"] * (silence is not None) + ["read_failed"] * is_failing + [UNWEIGHTED] * is_mixed
 
 
 def _labels_out(monitor: Monitor) -> str | None:
@@ -204,8 +219,9 @@ def _labels_out(monitor: Monitor) -> str | None:
 def _baseline_out(monitor: Monitor) -> MonitorBaseline | None:
     if monitor.limit is not None:
         return None
-    names = MonitorBaseline.__struct_fields__
-    return MonitorBaseline(**{name: value for name, value in monitor.baseline.items() if name in names})
+    # What baselines of before the weights do not say.
+    numbers = {"weighted": False, "n_eff": monitor.baseline["n_units"]} | monitor.baseline
+    return MonitorBaseline(**{name: numbers[name] for name in MonitorBaseline.__struct_fields__})
 
 
 def load_evidence(alarm: Alarm) -> AlarmEvidence:
@@ -262,8 +278,8 @@ def _summarize(monitor: Monitor, evidence: AlarmEvidence, *, is_from_start: bool
 def describe_estimand(estimand: str, above: float | None) -> str:
     """Return what is watched in words, with the seconds or tokens above which an evaluation counts."""
     what = str(Monitor.Estimand(estimand).label).lower()
-    unit = "s" if estimand == Monitor.Estimand.LATENCY else "tokens"
-    return what if above is None else f"{what} (over {digits_text(above, 3)} {unit})"
+    unit = {Monitor.Estimand.LATENCY: " s", Monitor.Estimand.TOKENS: " tokens"}.get(Monitor.Estimand(estimand), "")
+    return what if above is None else f"{what} (over {digits_text(above, 3)}{unit})"
 
 
 def format_mean(monitor: Monitor, value: float) -> str:

@@ -30,12 +30,13 @@ class MonitorBody(Struct, forbid_unknown_fields=True):
     scope: Any = None
     cluster_by: Any = None
     estimand: (
-        Literal["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"] | None
+        Literal["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "cost", "agreement"]
+        | None
     ) = None
     direction: Literal["drop", "rise"] | None = None
     above: Annotated[
         Annotated[float, Meta(ge=0)] | None,
-        Meta(description="Of `latency` and `tokens`: the seconds or tokens that are exceeded by what counts."),
+        Meta(description="Of `latency`, `tokens` and `cost`: the seconds, tokens or cost that what counts exceeds."),
     ] = None
     labels: Annotated[UUID | None, Meta(description="Of `agreement`: the id of the criteria of the labels.")] = None
     mean_run: Annotated[int, Meta(ge=MEAN_RUNS[0], le=MEAN_RUNS[1])] = MEAN_RUN

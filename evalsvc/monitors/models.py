@@ -32,6 +32,7 @@ class Monitor(TenantModel):
         ERROR_RATE = "error_rate", "Error rate"
         LATENCY = "latency", "Share of slow evaluations"
         TOKENS = "tokens", "Share of evaluations with many tokens"
+        COST = "cost", "Share of expensive evaluations"
         AGREEMENT = "agreement", "Agreement with labels"
 
     class Direction(models.TextChoices):
@@ -54,7 +55,9 @@ class Monitor(TenantModel):
     direction = models.CharField(max_length=4, choices=Direction.choices)
     mean_run = models.PositiveIntegerField(help_text="Units between false alarms, on average at least.")
     unit = models.CharField(max_length=7, choices=Unit.choices)
-    above = models.FloatField(null=True, help_text="Seconds or tokens from which on an evaluation counts: exclusive.")
+    above = models.FloatField(
+        null=True, help_text="Seconds, tokens or cost from which on an evaluation counts: exclusive."
+    )
     labels = models.UUIDField(null=True, help_text="The criteria of the labels that agreement is with.")
     limit = models.FloatField(null=True, help_text="Fixed, in place of the mean of a baseline.")
     baseline_scores = models.PositiveIntegerField(help_text="How many scores a baseline is of, at most.")

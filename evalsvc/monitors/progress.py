@@ -28,7 +28,7 @@ from evalsvc.monitors.scores import (
     read_run,
 )
 from evalsvc.monitors.silence import count_silence
-from evalsvc.monitors.units import UnitBuffer, UnitValue
+from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 PORTION = 2000
@@ -98,7 +98,7 @@ def restart(monitor: Monitor, position: Position) -> None:
 
     Without an open alarm it looks for a change, with one for the recovery of that.
     """
-    for name in (MARKS, FAILED_AT):
+    for name in (MARKS, FAILED_AT, MIXED):
         monitor.progress.pop(name, None)
     monitor.mark_xact, monitor.mark_id = position.xact, position.id
     _start_run(monitor, position)
@@ -109,7 +109,7 @@ def restart(monitor: Monitor, position: Position) -> None:
 
 def _start_run(monitor: Monitor, position: Position) -> None:
     monitor.run_xact, monitor.run_id = position.xact, position.id
-    monitor.progress = monitor.progress | engine.start(monitor)
+    monitor.progress = monitor.progress | engine.start_again(monitor)
 
 
 def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
@@ -117,9 +117,11 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
     units = list(buffer.add(scores))
     monitor.n_scores += len(scores)
     monitor.n_units += len(units)
+    if any(unit.is_mixed for unit in units):
+        monitor.progress = monitor.progress | {MIXED: True}
     count_silence(monitor, scores)
     is_alarmed = find_open_alarm(monitor) is not None
-    while (index := engine.advance_state(monitor, [unit.value for unit in units])) is not None:
+    while (index := engine.advance_state(monitor, units)) is not None:
         unit, units = units[index], units[index + 1 :]
         if is_alarmed:
             close_alarm(monitor, Alarm.Reason.RECOVERED, now=now)
@@ -134,7 +136,7 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
     """Open an alarm with its evidence, from the scores that the engine has read; it looks for the recovery then."""
     scores = read_run(monitor, alarmed.score.position, limit=LOOK_BACK)
     units = list(UnitBuffer(monitor.unit).add(scores)) or [alarmed]
-    change = engine.locate(monitor, [unit.value for unit in units])
+    change = engine.locate(monitor, units)
     rows = {name: units[getattr(change, name)].score for name in ("at", "lower", "upper")}
     changed = rows["at"].order
     after = [row for row in scores if row.order >= changed]

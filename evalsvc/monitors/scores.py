@@ -40,7 +40,7 @@ MARKS = "marks"
 FAILED_AT = "failed_at"
 """In the progress of a monitor whose last round has ended in an error: when that was."""
 CLOCK_SLACK = timedelta(minutes=1)
-FIELDS = ("xact", "id", "sample_hash", "source_id", "created_at", "app", "session")
+FIELDS = ("xact", "id", "sample_hash", "source_id", "created_at", "app", "session", "drawn")
 MEASURED = ("score", "passed", "measure")
 FAILED = (Evaluation.Status.ERROR, Evaluation.Status.VALIDATION_ERROR)
 Estimand = Monitor.Estimand
@@ -67,6 +67,8 @@ class ScoreRow:
     created_at: datetime
     app: str | None
     session: str | None
+    probability: float
+    """With which a rule drew it; 1 for what no rule has drawn."""
     value: float | None
     is_undecided: bool
 
@@ -140,11 +142,11 @@ def read_baseline(monitor: Monitor, start: Position) -> list[ScoreRow]:
     return _build(monitor, rows.order_by(*order)[: monitor.baseline_scores])[::-1]
 
 
-def read_measures(monitor: Monitor, start: Position) -> list[float]:
-    """Return the seconds or tokens of the newest scores of before a start, of those that have some."""
+def read_measures(monitor: Monitor, start: Position) -> list[tuple[float, float]]:
+    """Return the seconds, tokens or cost of the newest scores of before a start, with the probability of each."""
     rows = _select(monitor).filter(xact__lt=start.xact).order_by("-id")[: monitor.baseline_scores]
-    measures = (_get_number(monitor, row[-1]) for row in rows)
-    return [number for number in measures if number is not None]
+    measures = ((_get_number(monitor, row[-1]), _get_probability(row[FIELDS.index("drawn")])) for row in rows)
+    return [(number, probability) for number, probability in measures if number is not None]
 
 
 def read_tags(account_id: int, evaluation_ids: list[int]) -> dict[int, dict[str, str]]:
@@ -193,9 +195,9 @@ def _select_scores(monitor: Monitor) -> Rows:
     measure: Any = Value(None, output_field=TextField())
     if monitor.estimand == Estimand.LATENCY:
         measure = Subquery(evaluation.values("duration_us")[:1])
-    elif monitor.estimand == Estimand.TOKENS:
+    elif monitor.estimand in (Estimand.TOKENS, Estimand.COST):
         measure = Subquery(evaluation.values(judge=KeyTransform("judge", "extra"))[:1])
-    selected = filter_window(rows, monitor.window).annotate(session=session, measure=measure)
+    selected = filter_window(rows, monitor.window).annotate(session=session, measure=measure, drawn=F("probability"))
     return selected.values_list(*FIELDS, *MEASURED)
 
 
@@ -209,7 +211,7 @@ def _select_evaluations(monitor: Monitor) -> Rows:
         session = KeyTextTransform(monitor.cluster_by, "request__tags")
     selected = filter_evaluations(rows, monitor.window).annotate(
         xact=Value(monitor.mark_xact or "0", output_field=TextField()), sample_hash=F("request__sample_hash"),
-        source_id=F("id"), session=session, measure=F("status"),
+        source_id=F("id"), session=session, measure=F("status"), drawn=F("request__probability"),
     )  # fmt: skip
     return selected.values_list(*FIELDS, *MEASURED)
 
@@ -218,11 +220,16 @@ def _build(monitor: Monitor, rows: Rows) -> list[ScoreRow]:
     read = list(rows)
     verdicts = find_verdicts(monitor, [row[1] for row in read]) if monitor.labels is not None else {}
     built = []
-    for xact, id, sample_hash, source_id, created_at, app, session, score, passed, measure in read:
+    for xact, id, sample_hash, source_id, created_at, app, session, drawn, score, passed, measure in read:
         value = _compute_value(monitor, score, passed, verdicts.get(id) if monitor.labels is not None else measure)
         undecided = monitor.estimand in COUNTS_UNDECIDED and is_undecided(passed)
-        built.append(ScoreRow(str(xact), id, sample_hash, source_id, created_at, app, session, value, undecided))
+        place = str(xact), id, sample_hash, source_id, created_at, app, session
+        built.append(ScoreRow(*place, _get_probability(drawn), value, undecided))
     return built
+
+
+def _get_probability(drawn: float | None) -> float:
+    return 1.0 if drawn is None else drawn
 
 
 def is_undecided(passed: bool | None) -> bool:
@@ -241,17 +248,20 @@ def _compute_value(monitor: Monitor, score: float, passed: bool | None, measure:
             return float(measure in FAILED)
         case Estimand.AGREEMENT:
             return None if passed is None or measure is None else float(passed == measure)
-        case Estimand.LATENCY | Estimand.TOKENS:
+        case Estimand.LATENCY | Estimand.TOKENS | Estimand.COST:
             number = _get_number(monitor, measure)
             return None if number is None or monitor.above is None else float(number > monitor.above)
     return None if passed is None else float(passed)
 
 
 def _get_number(monitor: Monitor, measure: Any) -> float | None:
-    """Return seconds from microseconds, or the tokens of a judge."""
+    """Return seconds from microseconds, or the tokens or the cost of a judge."""
     if monitor.estimand == Estimand.TOKENS:
         usage = parse_usage({"judge": measure})
         return float(sum(usage.values())) if usage else None
+    if monitor.estimand == Estimand.COST:
+        cost = measure.get("cost") if isinstance(measure, dict) else None
+        return float(cost) if isinstance(cost, int | float) else None
     return None if measure is None else measure / 1e6
 
 

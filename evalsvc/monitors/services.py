@@ -176,7 +176,7 @@ def _check_fields(body: MonitorBody) -> None:
     errors = []
     is_exceedance = body.estimand in EXCEEDANCES
     if body.above is not None and not is_exceedance:
-        errors.append(FieldError("/above", "It is of the estimands `latency` and `tokens`."))
+        errors.append(FieldError("/above", "It is of the estimands `latency`, `tokens` and `cost`."))
     if body.limit is not None and is_exceedance and body.above is None:
         errors.append(FieldError("/above", "Required with a `limit`: no baseline says what is usual."))
     if (body.labels is not None) != (body.estimand == "agreement"):

@@ -24,7 +24,8 @@ from evalsvc.client import Client
 from evalsvc.client.resources.monitors import AlarmRecord, MonitorPreviewRecord, MonitorRecord
 from evalsvc.digits import digits_text, ends_text
 
-ESTIMANDS = ["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"]
+ESTIMANDS = ["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "cost", "agreement"]
+UNWEIGHTED = "The scores of a session or sample have different sampling rates: the mean is not that of the traffic."
 CREATE_EPILOG = """Examples:
 
 \b
@@ -46,7 +47,7 @@ def history_options(command: Command) -> Command:
     @click.option(
         "--direction", type=click.Choice(["drop", "rise"]), help="Of the change; by default a drop, of errors a rise."
     )
-    @click.option("--above", type=float, help="Seconds (latency) or tokens that count; else 95 % of the baseline.")
+    @click.option("--above", type=float, help="Seconds, tokens or cost to exceed; else what 95 % do not.")
     @click.option("--labels", metavar="CRITERIA", help="Id of the criteria that the agreement is with.")
     @click.option("--limit", type=float, help="Of the mean or the rate, in place of a baseline: 0.9 for 90 %.")
     @click.option("--mean-run", type=click.IntRange(100), help="Units between two false alarms, on average; else 2000.")
@@ -240,9 +241,13 @@ def history_lines(monitor: MonitorPreviewRecord) -> Iterator[str]:
         yield f"  limit {digits_text(monitor.limit or 0.0, 3)}, without a baseline"
     else:
         n = f"{baseline['n_scores']} scores, {baseline['n_units']} {monitor.unit}s"
+        if baseline["weighted"]:
+            n += f" of unequal sampling rates, worth {digits_text(baseline['n_eff'], 3)}"
         ends = ends_text(baseline["lower"], baseline["upper"])
         yield f"  baseline {digits_text(baseline['mean'], 3)} {ends} at 95 %, n = {n}"
     yield f"  mean run: {monitor.mean_run} {monitor.unit}s between two false alarms, at least"
+    if "unweighted" in monitor.warnings:
+        yield f"  {UNWEIGHTED}"
 
 
 def alarm_line(alarm: AlarmRecord) -> str:

@@ -32,6 +32,7 @@ class MonitorPreviewRecord(ServiceObject):
     labels: str | None = None
     limit: float | None = None
     baseline: Mapping[str, Any] | None = field(default_factory=dict)
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,6 @@ class MonitorRecord(MonitorPreviewRecord):
     n_scores: int = 0
     n_units: int = 0
     n_undecided: int = 0
-    warnings: Sequence[str] = ()
     silence: str | None = None
     baseline_at: str = ""
     advanced_at: str | None = None

@@ -49,6 +49,8 @@ def baseline_number(shown: MonitorPreview) -> Number:
     if baseline is None:
         return Number(shown.limit, aside="fixed limit")
     counted = "" if baseline.unit == Monitor.Unit.SCORE else f"{baseline.unit}s of {baseline.n_scores} scores"
+    if baseline.weighted:
+        counted = f"{counted}, weighted".removeprefix(", ")
     return Number(
         baseline.mean, baseline.lower, baseline.upper, n=baseline.n_units, level=LEVEL, covers="new_data", aside=counted
     )
