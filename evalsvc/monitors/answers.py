@@ -49,14 +49,20 @@ class MonitorPreview(AnswerShape):
     cluster_by: str | None
     estimand: str
     direction: str
-    mean_run: int
+    mean_run: Annotated[int | None, Meta(description="Units between false alarms, on average. Null of `volume`.")]
     unit: str
     above: Annotated[
         float | None,
         Meta(description="Of `latency` (seconds), `tokens` and `cost`: more than this counts. Else null."),
     ]
     labels: Annotated[str | None, Meta(description="Id of the criteria that `agreement` is with. Else null.")]
-    limit: Annotated[float | None, Meta(description="Fixed, in place of a baseline: alarm when the mean is beyond it.")]
+    limit: Annotated[
+        float | None,
+        Meta(
+            description="Fixed, in place of a baseline: alarm when the mean, or the number of evaluations, is beyond."
+        ),
+    ]
+    period_minutes: Annotated[int | None, Meta(description="Of `volume`: the window that `limit` is for. Else null.")]
     baseline: Annotated[MonitorBaseline | None, Meta(description="Null with a `limit`.")]
     warnings: Annotated[
         list[str],
@@ -105,9 +111,9 @@ class MonitorPage(AnswerShape):
 
 
 class ChangeEnd(AnswerShape):
-    """A score of the history, and when it was made."""
+    """A score of the history, and when it was made; of `volume` only a moment."""
 
-    score_id: str
+    score_id: str | None
     created_at: WrittenMoment
 
 
@@ -154,7 +160,7 @@ class AlarmOut(AlarmEvidence):
     direction: str
     state: str
     summary: str
-    score_id: str
+    score_id: str | None
     opened_at: Moment
     acknowledged_at: Moment | None
     acknowledged_by: str | None
@@ -181,6 +187,7 @@ def preview_out(monitor: Monitor) -> MonitorPreview:
     return build_shape(
         monitor,
         MonitorPreview,
+        mean_run=_mean_run_out(monitor),
         labels=_labels_out(monitor),
         baseline=_baseline_out(monitor),
         warnings=_list_warnings(monitor, None),
@@ -198,6 +205,7 @@ def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None
         monitor,
         MonitorOut,
         id=str(monitor.pk),
+        mean_run=_mean_run_out(monitor),
         labels=_labels_out(monitor),
         baseline=_baseline_out(monitor),
         alarm_id=None if alarm_id is None else str(alarm_id),
@@ -210,6 +218,10 @@ def _list_warnings(monitor: Monitor, silence: Silence | None) -> list[str]:
     is_failing = FAILED_AT in monitor.progress and monitor.state == Monitor.State.ACTIVE
     is_mixed = monitor.baseline.get(MIXED, False) or MIXED in monitor.progress
     return ["no_verdicts"] * (silence is not None) + ["read_failed"] * is_failing + [UNWEIGHTED] * is_mixed
+
+
+def _mean_run_out(monitor: Monitor) -> int | None:
+    return None if monitor.is_of_volume else monitor.mean_run
 
 
 def _labels_out(monitor: Monitor) -> str | None:
@@ -246,7 +258,7 @@ def alarm_out(alarm: Alarm) -> AlarmOut:
         id=str(alarm.pk),
         monitor_id=str(monitor.pk),
         monitor_name=monitor.name,
-        score_id=str(alarm.score_id),
+        score_id=None if alarm.score_id is None else str(alarm.score_id),
         summary=_summarize(watched, evidence, is_from_start=alarm.evidence.get("is_from_start", False)),
     )
 
@@ -259,6 +271,8 @@ def load_watched(alarm: Alarm) -> Monitor:
 
 def _summarize(monitor: Monitor, evidence: AlarmEvidence, *, is_from_start: bool) -> str:
     """Return since when, from what to what and on how many units, in two sentences."""
+    if monitor.is_of_volume:
+        return _summarize_volume(monitor, evidence)
     what = describe_estimand(monitor.estimand, monitor.above)
     before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
     n = f"{evidence.n_units} {monitor.unit}{'' if evidence.n_units == 1 else 's'}"
@@ -275,6 +289,26 @@ def _summarize(monitor: Monitor, evidence: AlarmEvidence, *, is_from_start: bool
     return f"The {what} {verb} from {before} to {after} on {n}. {when}"
 
 
+def _summarize_volume(monitor: Monitor, evidence: AlarmEvidence) -> str:
+    """Return the window with how many evaluations it has, in a sentence."""
+    start, stop = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
+    period, limit = describe_period(monitor.period_minutes or 0), format_mean(monitor, evidence.before)
+    if monitor.direction == Monitor.Direction.RISE:
+        begin = f"More than {limit} evaluation{'' if evidence.before == 1 else 's'} in {period}: {evidence.n_units}"
+    elif evidence.before == 1:
+        begin = f"No evaluation in {period}: none"
+    else:
+        begin = f"Fewer than {limit} evaluations in {period}: {evidence.n_units or 'none'}"
+    return f"{begin} between {start} and {stop}."
+
+
+def describe_period(minutes: int) -> str:
+    """Return a length of time in words: in days or hours where it is whole ones."""
+    sizes = {24 * 60: "day", 60: "hour", 1: "minute"}
+    size = next(size for size in sizes if minutes % size == 0)
+    return f"{minutes // size} {sizes[size]}{'' if minutes == size else 's'}"
+
+
 def describe_estimand(estimand: str, above: float | None) -> str:
     """Return what is watched in words, with the seconds or tokens above which an evaluation counts."""
     what = str(Monitor.Estimand(estimand).label).lower()
@@ -283,7 +317,9 @@ def describe_estimand(estimand: str, above: float | None) -> str:
 
 
 def format_mean(monitor: Monitor, value: float) -> str:
-    """Return a rate in percent, or a mean score."""
+    """Return a rate in percent, a mean score, or a number of evaluations."""
+    if monitor.is_of_volume:
+        return f"{value:.0f}"
     return percent_text(value) if monitor.estimand != Monitor.Estimand.MEAN_SCORE else digits_text(value, 3)
 
 

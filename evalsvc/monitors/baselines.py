@@ -13,6 +13,7 @@ from evalsvc.monitors.evidence import dump_slices, measure_slices
 from evalsvc.monitors.models import Monitor
 from evalsvc.monitors.scores import Position, ScoreRow, get_start, read_baseline, read_measures
 from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
+from evalsvc.monitors.volume import start_counts
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.formulas.clusters import number_clusters
 from evalsvc.stats.monitors.baselines import LEAST_UNITS, NotEnough, cluster_design_effect, upper_quantile
@@ -38,7 +39,7 @@ class FrozenBaseline:
         monitor.mark_xact = monitor.run_xact = self.start.xact
         monitor.mark_id = monitor.run_id = self.start.id
         monitor.n_scores = monitor.n_units = monitor.n_undecided = 0
-        monitor.progress = engine.start(monitor)
+        monitor.progress = start_counts(monitor, self.start) if monitor.is_of_volume else engine.start(monitor)
 
 
 def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float]) -> FrozenBaseline:
@@ -49,6 +50,8 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
     too few to measure the design effect, the unit is the session or the sample.
     """
     start = get_start(monitor)
+    if monitor.is_of_volume:
+        return FrozenBaseline(str(Monitor.Unit.SCORE), {"slices": []}, start)
     is_chosen = monitor.estimand in EXCEEDANCES and (monitor.above is None or QUANTILE in (monitor.baseline or {}))
     if is_chosen:
         monitor.above = _choose_above(read_measures(monitor, start))

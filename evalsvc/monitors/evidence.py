@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from evalsvc.monitors.models import Monitor
@@ -56,6 +57,11 @@ def select_examples(monitor: Monitor, rows: Iterable[ScoreRow]) -> list[str]:
     sign = 1.0 if monitor.direction == Monitor.Direction.DROP else -1.0
     valued = [(sign * row.value, -row.id, row) for row in rows if row.value is not None]
     return [str(row.source_id) for _, _, row in sorted(valued)[:MOST_EXAMPLES]]
+
+
+def write_moment(moment: datetime) -> str:
+    """Return a moment as evidence has it: in ISO 8601, of UTC."""
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _list_slices(row: ScoreRow, tags: Mapping[str, str], cluster_by: str | None) -> list[SlicePair]:

@@ -13,7 +13,7 @@ from datetime import datetime
 
 from evalsvc.monitors import engine
 from evalsvc.monitors.alarms import close_alarm, find_open_alarm, open_alarm
-from evalsvc.monitors.evidence import compare_slices, select_examples
+from evalsvc.monitors.evidence import compare_slices, select_examples, write_moment
 from evalsvc.monitors.models import WATCHED, Alarm, Monitor
 from evalsvc.monitors.scores import (
     FAILED_AT,
@@ -29,6 +29,7 @@ from evalsvc.monitors.scores import (
 )
 from evalsvc.monitors.silence import count_silence
 from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
+from evalsvc.monitors.volume import advance_volume, start_counts
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 PORTION = 2000
@@ -82,15 +83,18 @@ def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = P
             log.warning("monitor restarted id=%s: the database was restored and numbers its transactions again", id)
             restart(monitor, get_start(monitor))
         end = find_end(monitor, horizon)
-        scores = read_news(monitor, end, limit=portion)
-        _read(monitor, scores, now)
-        # What is not of the monitor's scope need not be looked at again.
-        mark = scores[-1].position if len(scores) == portion else end
+        if monitor.is_of_volume:
+            mark, n = end, advance_volume(monitor, end, now)
+        else:
+            scores = read_news(monitor, end, limit=portion)
+            _read(monitor, scores, now)
+            # What is not of the monitor's scope need not be looked at again.
+            mark, n = scores[-1].position if len(scores) == portion else end, len(scores)
         monitor.mark_xact, monitor.mark_id = mark.xact, mark.id
         monitor.advanced_at = now
         monitor.progress.pop(FAILED_AT, None)
         monitor.save()
-        return len(scores)
+        return n
 
 
 def restart(monitor: Monitor, position: Position) -> None:
@@ -103,13 +107,14 @@ def restart(monitor: Monitor, position: Position) -> None:
     monitor.mark_xact, monitor.mark_id = position.xact, position.id
     _start_run(monitor, position)
     alarm = find_open_alarm(monitor)
-    if alarm is not None:
+    if alarm is not None and not monitor.is_of_volume:
         engine.expect_recovery(monitor, alarm.evidence["before"], alarm.evidence["after"])
 
 
 def _start_run(monitor: Monitor, position: Position) -> None:
     monitor.run_xact, monitor.run_id = position.xact, position.id
-    monitor.progress = monitor.progress | engine.start_again(monitor)
+    fields = start_counts(monitor, position) if monitor.is_of_volume else engine.start_again(monitor)
+    monitor.progress = monitor.progress | fields
 
 
 def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
@@ -141,7 +146,7 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
     changed = rows["at"].order
     after = [row for row in scores if row.order >= changed]
     evidence = {
-        **{name: {"score_id": str(row.id), "created_at": _write_time(row.created_at)} for name, row in rows.items()},
+        **{name: {"score_id": str(row.id), "created_at": write_moment(row.created_at)} for name, row in rows.items()},
         "before": change.before,
         "after": change.after,
         "n_units": change.n_after,
@@ -154,7 +159,3 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
     }
     open_alarm(monitor, score_id=alarmed.score.id, evidence=evidence)
     engine.expect_recovery(monitor, change.before, change.after)
-
-
-def _write_time(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

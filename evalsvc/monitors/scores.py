@@ -201,15 +201,20 @@ def _select_scores(monitor: Monitor) -> Rows:
     return selected.values_list(*FIELDS, *MEASURED)
 
 
-def _select_evaluations(monitor: Monitor) -> Rows:
+def filter_captured(monitor: Monitor) -> QuerySet[Evaluation]:
+    """Return the evaluations of a monitor's window that are kept whatever their verdict."""
     rows = Evaluation.objects.filter(
         account_id=monitor.account_id, evaluator_id=monitor.evaluator_id, profile_name=monitor.profile_name,
         captured=True, request__capture=EvaluationRequest.Capture.ALL,
     )  # fmt: skip
+    return filter_evaluations(rows, monitor.window)
+
+
+def _select_evaluations(monitor: Monitor) -> Rows:
     session: Any = Value(None, output_field=TextField())
     if monitor.cluster_by is not None:
         session = KeyTextTransform(monitor.cluster_by, "request__tags")
-    selected = filter_evaluations(rows, monitor.window).annotate(
+    selected = filter_captured(monitor).annotate(
         xact=Value(monitor.mark_xact or "0", output_field=TextField()), sample_hash=F("request__sample_hash"),
         source_id=F("id"), session=session, measure=F("status"), drawn=F("request__probability"),
     )  # fmt: skip
@@ -265,12 +270,13 @@ def _get_number(monitor: Monitor, measure: Any) -> float | None:
     return None if measure is None else measure / 1e6
 
 
-# The monitors with scores behind their mark, whatever their scope: one look at the index for each. And those whose mark
-# is of the future: the database was restored into a server that numbers transactions again.
+# The monitors with scores behind their mark, whatever their scope: one look at the index for each. Those of volume with
+# a quarter that is over. And those whose mark is of the future: the database was restored into a server that numbers
+# transactions again.
 NEWS = """
 SELECT m.account_id, m.id FROM monitors_monitor m
 WHERE m.state = 'active' AND NOT account_rests(m.account_id) AND (
-  m.mark_xact > pg_snapshot_xmax(pg_current_snapshot()) OR m.estimand <> 'error_rate' AND EXISTS (
+  m.mark_xact > pg_snapshot_xmax(pg_current_snapshot()) OR m.estimand NOT IN ('error_rate', 'volume') AND EXISTS (
   SELECT FROM evaluations_historyscore h
   WHERE h.account_id = m.account_id AND h.evaluator_id = coalesce('annotation:' || m.labels, m.evaluator_id)
     AND h.profile_name = CASE WHEN m.labels IS NULL THEN m.profile_name ELSE '' END
@@ -279,7 +285,9 @@ WHERE m.state = 'active' AND NOT account_rests(m.account_id) AND (
   SELECT FROM evaluations_evaluation e
   WHERE e.account_id = m.account_id AND e.evaluator_id = m.evaluator_id AND e.profile_name = m.profile_name
     AND e.captured AND e.id > m.mark_id AND e.created_at >= timestamptz '2026-01-01 00:00+00'
-      + (m.mark_id >> 22) * interval '1 millisecond' - interval '1 minute'))
+      + (m.mark_id >> 22) * interval '1 millisecond' - interval '1 minute')
+  OR m.estimand = 'volume' AND clock_timestamp() >= timestamptz '2026-01-01 00:00+00'
+      + ((m.progress #>> '{counts,next}')::bigint + 1) * m.period_minutes * interval '15 seconds')
 ORDER BY greatest(m.advanced_at, (m.progress ->> 'failed_at')::timestamptz) NULLS FIRST, m.id
 """
 
