@@ -66,6 +66,15 @@ def test_a_change_of_rates_hides_no_drop(alice: Caller) -> None:
         assert describe(row.pk) == seen
 
 
+def test_the_false_alarm_of_a_much_lower_rate_recovers_and_does_not_come_again(alice: Caller) -> None:
+    """Ten wrong answers come before the first right one that shows the new rate."""
+    score_traffic(alice, 300, right=9, rate=None)
+    new_monitor(alice, unit="score")
+    score_traffic(alice, 4000, right=9, rate=0.01)
+    advance()
+    assert [alarm["reason"] for alarm in alarms(alice)] == ["recovered"]
+
+
 def test_a_limit_weighs_scores_too(alice: Caller) -> None:
     score_traffic(alice, 100, right=9, rate=0.2)
     made = new_monitor(alice, limit=0.8, unit="score")

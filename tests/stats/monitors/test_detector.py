@@ -355,6 +355,13 @@ def test_what_is_known_of_probabilities_is_forgotten_after_two_thousand_values()
     assert advance(BASELINE, piece, np.ones(600), np.full(600, 0.5))[0] == whole
 
 
+def test_states_and_baselines_of_before_the_probabilities_are_read() -> None:
+    state, _ = advance(BASELINE, start_monitor(BASELINE), [1.0, 0.0])
+    fields, numbers = state.to_json(), BASELINE.to_json()
+    assert (fields.pop("lowest"), numbers.pop("lowest")) == ([1.0, 1.0], 1.0)
+    assert (MonitorState.from_json(fields), Baseline.from_json(numbers)) == (state, BASELINE)
+
+
 def test_a_value_of_a_lower_probability_than_known_raises_no_alarm_alone() -> None:
     """It counts once where it speaks for a change, and can lose all wealth where it speaks against one."""
     state = start_monitor(BASELINE)
