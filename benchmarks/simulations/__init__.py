@@ -14,6 +14,7 @@ from benchmarks.simulations import (
     histories,
     means,
     measured,
+    monitor_kinds,
     monitors,
     pairs,
     rankings,
@@ -41,4 +42,5 @@ FAMILIES: dict[str, Family] = {
     "turns": turns.tables,
     "truth": truth.tables,
     "monitors": monitors.tables,
+    "monitor_kinds": monitor_kinds.tables,
 }

@@ -204,7 +204,7 @@ def _mean_run(process: Process, scale: float, seed: int) -> tuple[Figure, ...]:
     return (*_run_figures(runs, process.mean_run), refusals)
 
 
-def _run_figures(runs: list[int], mean_run: int) -> tuple[Figure, Figure]:
+def _run_figures(runs: list[int], mean_run: int) -> tuple[Number, Share]:
     ratios = np.array(runs) / mean_run
     return Number(float(ratios.mean()), float(ratios.std() / math.sqrt(len(runs))), least=1.0), share(
         run <= 500 for run in runs

@@ -12,7 +12,7 @@ from evalsvc.monitors.models import Alarm, Monitor
 from evaluators.base import JSONValue
 
 
-def open_alarm(monitor: Monitor, *, score_id: int, evidence: dict[str, Any]) -> Alarm:
+def open_alarm(monitor: Monitor, *, score_id: int | None, evidence: dict[str, Any]) -> Alarm:
     """Store an alarm of a monitor that has no unresolved one, and record its event."""
     alarm = Alarm.objects.create(account_id=monitor.account_id, monitor=monitor, score_id=score_id, evidence=evidence)
     record_alarm_event(alarm, EventType.ALARM_OPENED)

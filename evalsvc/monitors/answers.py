@@ -12,7 +12,10 @@ from evalsvc.monitors.models import WATCHED, Alarm, Monitor
 from evalsvc.monitors.scores import FAILED_AT
 from evalsvc.monitors.selectors import find_unresolved
 from evalsvc.monitors.silence import Silence, find_silences
+from evalsvc.monitors.units import MIXED
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, WrittenMoment, build_shape
+
+UNWEIGHTED = "unweighted"
 
 
 class MonitorBaseline(AnswerShape):
@@ -29,6 +32,10 @@ class MonitorBaseline(AnswerShape):
     upper: float
     unit: str
     design_effect: float
+    weighted: Annotated[
+        bool, Meta(description="Whether rules drew the units with different probabilities, by which they are weighed.")
+    ]
+    n_eff: Annotated[float, Meta(description="How many units of equal weight say as much.")]
     first_score_id: str
     last_score_id: str
 
@@ -42,15 +49,30 @@ class MonitorPreview(AnswerShape):
     cluster_by: str | None
     estimand: str
     direction: str
-    mean_run: int
+    mean_run: Annotated[int | None, Meta(description="Units between false alarms, on average. Null of `volume`.")]
     unit: str
     above: Annotated[
         float | None,
-        Meta(description="Of `latency` (seconds) and `tokens`: more than these counts. Else null."),
+        Meta(description="Of `latency` (seconds), `tokens` and `cost`: more than this counts. Else null."),
     ]
     labels: Annotated[str | None, Meta(description="Id of the criteria that `agreement` is with. Else null.")]
-    limit: Annotated[float | None, Meta(description="Fixed, in place of a baseline: alarm when the mean is beyond it.")]
+    limit: Annotated[
+        float | None,
+        Meta(
+            description="Fixed, in place of a baseline: alarm when the mean, or the number of evaluations, is beyond."
+        ),
+    ]
+    period_minutes: Annotated[int | None, Meta(description="Of `volume`: the window that `limit` is for. Else null.")]
     baseline: Annotated[MonitorBaseline | None, Meta(description="Null with a `limit`.")]
+    warnings: Annotated[
+        list[str],
+        Meta(
+            description="`unweighted`: rules drew the scores of a session or sample with different probabilities, for"
+            " which no weight makes up. `no_verdicts`: the newest evaluations, 20 or more in a row, have no value or"
+            " have failed, so that there is nothing to compare with the baseline. `read_failed`: an error has stopped"
+            " the monitor; the service tries again."
+        ),
+    ]
 
 
 class MonitorOut(MonitorPreview):
@@ -67,14 +89,6 @@ class MonitorOut(MonitorPreview):
         Meta(
             description="Of the scores read by a monitor of the pass rate or of undecided scores: how many are"
             " undecided. 0 for other estimands."
-        ),
-    ]
-    warnings: Annotated[
-        list[str],
-        Meta(
-            description="`no_verdicts`: the newest evaluations, 20 or more in a row, have no value or have failed, so"
-            " that there is nothing to compare with the baseline. `read_failed`: an error has stopped the monitor; the"
-            " service tries again."
         ),
     ]
     silence: Annotated[str | None, Meta(description="`no_verdicts` in words, with the numbers; else null.")]
@@ -97,9 +111,9 @@ class MonitorPage(AnswerShape):
 
 
 class ChangeEnd(AnswerShape):
-    """A score of the history, and when it was made."""
+    """A score of the history, and when it was made; of `volume` only a moment."""
 
-    score_id: str
+    score_id: str | None
     created_at: WrittenMoment
 
 
@@ -146,7 +160,7 @@ class AlarmOut(AlarmEvidence):
     direction: str
     state: str
     summary: str
-    score_id: str
+    score_id: str | None
     opened_at: Moment
     acknowledged_at: Moment | None
     acknowledged_by: str | None
@@ -170,7 +184,14 @@ class AlarmPage(AnswerShape):
 
 def preview_out(monitor: Monitor) -> MonitorPreview:
     """Return a monitor that is not stored."""
-    return build_shape(monitor, MonitorPreview, labels=_labels_out(monitor), baseline=_baseline_out(monitor))
+    return build_shape(
+        monitor,
+        MonitorPreview,
+        mean_run=_mean_run_out(monitor),
+        labels=_labels_out(monitor),
+        baseline=_baseline_out(monitor),
+        warnings=_list_warnings(monitor, None),
+    )
 
 
 def list_monitors_out(monitors: Sequence[Monitor]) -> list[MonitorOut]:
@@ -184,6 +205,7 @@ def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None
         monitor,
         MonitorOut,
         id=str(monitor.pk),
+        mean_run=_mean_run_out(monitor),
         labels=_labels_out(monitor),
         baseline=_baseline_out(monitor),
         alarm_id=None if alarm_id is None else str(alarm_id),
@@ -194,7 +216,12 @@ def _monitor_out(monitor: Monitor, alarm_id: int | None, silence: Silence | None
 
 def _list_warnings(monitor: Monitor, silence: Silence | None) -> list[str]:
     is_failing = FAILED_AT in monitor.progress and monitor.state == Monitor.State.ACTIVE
-    return ["no_verdicts"] * (silence is not None) + ["read_failed"] * is_failing
+    is_mixed = monitor.baseline.get(MIXED, False) or MIXED in monitor.progress
+    return ["no_verdicts"] * (silence is not None) + ["read_failed"] * is_failing + [UNWEIGHTED] * is_mixed
+
+
+def _mean_run_out(monitor: Monitor) -> int | None:
+    return None if monitor.is_of_volume else monitor.mean_run
 
 
 def _labels_out(monitor: Monitor) -> str | None:
@@ -204,8 +231,9 @@ def _labels_out(monitor: Monitor) -> str | None:
 def _baseline_out(monitor: Monitor) -> MonitorBaseline | None:
     if monitor.limit is not None:
         return None
-    names = MonitorBaseline.__struct_fields__
-    return MonitorBaseline(**{name: value for name, value in monitor.baseline.items() if name in names})
+    # What baselines of before the weights do not say.
+    numbers = {"weighted": False, "n_eff": monitor.baseline["n_units"]} | monitor.baseline
+    return MonitorBaseline(**{name: numbers[name] for name in MonitorBaseline.__struct_fields__})
 
 
 def load_evidence(alarm: Alarm) -> AlarmEvidence:
@@ -230,7 +258,7 @@ def alarm_out(alarm: Alarm) -> AlarmOut:
         id=str(alarm.pk),
         monitor_id=str(monitor.pk),
         monitor_name=monitor.name,
-        score_id=str(alarm.score_id),
+        score_id=None if alarm.score_id is None else str(alarm.score_id),
         summary=_summarize(watched, evidence, is_from_start=alarm.evidence.get("is_from_start", False)),
     )
 
@@ -243,6 +271,8 @@ def load_watched(alarm: Alarm) -> Monitor:
 
 def _summarize(monitor: Monitor, evidence: AlarmEvidence, *, is_from_start: bool) -> str:
     """Return since when, from what to what and on how many units, in two sentences."""
+    if monitor.is_of_volume:
+        return _summarize_volume(monitor, evidence)
     what = describe_estimand(monitor.estimand, monitor.above)
     before, after = (format_mean(monitor, value) for value in (evidence.before, evidence.after))
     n = f"{evidence.n_units} {monitor.unit}{'' if evidence.n_units == 1 else 's'}"
@@ -259,15 +289,37 @@ def _summarize(monitor: Monitor, evidence: AlarmEvidence, *, is_from_start: bool
     return f"The {what} {verb} from {before} to {after} on {n}. {when}"
 
 
+def _summarize_volume(monitor: Monitor, evidence: AlarmEvidence) -> str:
+    """Return the window with how many evaluations it has, in a sentence."""
+    start, stop = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
+    period, limit = describe_period(monitor.period_minutes or 0), format_mean(monitor, evidence.before)
+    if monitor.direction == Monitor.Direction.RISE:
+        begin = f"More than {limit} evaluation{'' if evidence.before == 1 else 's'} in {period}: {evidence.n_units}"
+    elif evidence.before == 1:
+        begin = f"No evaluation in {period}: none"
+    else:
+        begin = f"Fewer than {limit} evaluations in {period}: {evidence.n_units or 'none'}"
+    return f"{begin} between {start} and {stop}."
+
+
+def describe_period(minutes: int) -> str:
+    """Return a length of time in words: in days or hours where it is whole ones."""
+    sizes = {24 * 60: "day", 60: "hour", 1: "minute"}
+    size = next(size for size in sizes if minutes % size == 0)
+    return f"{minutes // size} {sizes[size]}{'' if minutes == size else 's'}"
+
+
 def describe_estimand(estimand: str, above: float | None) -> str:
     """Return what is watched in words, with the seconds or tokens above which an evaluation counts."""
     what = str(Monitor.Estimand(estimand).label).lower()
-    unit = "s" if estimand == Monitor.Estimand.LATENCY else "tokens"
-    return what if above is None else f"{what} (over {digits_text(above, 3)} {unit})"
+    unit = {Monitor.Estimand.LATENCY: " s", Monitor.Estimand.TOKENS: " tokens"}.get(Monitor.Estimand(estimand), "")
+    return what if above is None else f"{what} (over {digits_text(above, 3)}{unit})"
 
 
 def format_mean(monitor: Monitor, value: float) -> str:
-    """Return a rate in percent, or a mean score."""
+    """Return a rate in percent, a mean score, or a number of evaluations."""
+    if monitor.is_of_volume:
+        return f"{value:.0f}"
     return percent_text(value) if monitor.estimand != Monitor.Estimand.MEAN_SCORE else digits_text(value, 3)
 
 

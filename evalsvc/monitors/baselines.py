@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,16 +12,17 @@ from evalsvc.monitors import engine
 from evalsvc.monitors.evidence import dump_slices, measure_slices
 from evalsvc.monitors.models import Monitor
 from evalsvc.monitors.scores import Position, ScoreRow, get_start, read_baseline, read_measures
-from evalsvc.monitors.units import UnitBuffer
+from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
+from evalsvc.monitors.volume import start_counts
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.formulas.clusters import number_clusters
-from evalsvc.stats.monitors.baselines import LEAST_UNITS, NotEnough, cluster_design_effect
+from evalsvc.stats.monitors.baselines import LEAST_UNITS, NotEnough, cluster_design_effect, upper_quantile
 from evalsvc.stats.monitors.dependence import INDEPENDENT
 
 AUTO = "auto"
 QUANTILE, LEVEL = "quantile", 0.95
-"""Stored with a baseline whose own quantile says which evaluations are slow, or have many tokens."""
-EXCEEDANCES = (Monitor.Estimand.LATENCY, Monitor.Estimand.TOKENS)
+"""Stored with a baseline whose own quantile says which evaluations are slow, have many tokens, or are expensive."""
+EXCEEDANCES = (Monitor.Estimand.LATENCY, Monitor.Estimand.TOKENS, Monitor.Estimand.COST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class FrozenBaseline:
         monitor.mark_xact = monitor.run_xact = self.start.xact
         monitor.mark_id = monitor.run_id = self.start.id
         monitor.n_scores = monitor.n_units = monitor.n_undecided = 0
-        monitor.progress = engine.start(monitor)
+        monitor.progress = start_counts(monitor, self.start) if monitor.is_of_volume else engine.start(monitor)
 
 
 def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float]) -> FrozenBaseline:
@@ -50,6 +50,8 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
     too few to measure the design effect, the unit is the session or the sample.
     """
     start = get_start(monitor)
+    if monitor.is_of_volume:
+        return FrozenBaseline(str(Monitor.Unit.SCORE), {"slices": []}, start)
     is_chosen = monitor.estimand in EXCEEDANCES and (monitor.above is None or QUANTILE in (monitor.baseline or {}))
     if is_chosen:
         monitor.above = _choose_above(read_measures(monitor, start))
@@ -58,47 +60,48 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
     grouped = Monitor.Unit.SESSION if monitor.cluster_by is not None else Monitor.Unit.SAMPLE
     effect = _measure_effect(monitor, rows, grouped)
     if unit == AUTO:
-        is_measured = monitor.limit is None or len(_list_values(monitor, rows, grouped)) >= LEAST_UNITS
+        is_measured = monitor.limit is None or len(_list_units(rows, grouped)) >= LEAST_UNITS
         unit = Monitor.Unit.SCORE if is_measured and effect <= INDEPENDENT else grouped
     slices = dump_slices(measure_slices(monitor, rows))
+    units = _list_units(rows, unit)
+    kept = {"slices": slices, MIXED: any(item.is_mixed for item in units)}
     if monitor.limit is not None:
-        return FrozenBaseline(str(unit), _measure_limit(monitor.limit, value_range) | {"slices": slices}, start)
-    values = _list_values(monitor, rows, unit)
+        lowest = min((item.probability for item in units), default=1.0)
+        return FrozenBaseline(str(unit), _measure_limit(monitor.limit, value_range, lowest) | kept, start)
     try:
-        numbers = engine.measure(values, value_range)
+        numbers = engine.measure(units, value_range)
     except NotEnough as exc:
-        raise Invalid(FieldError("/baseline_scores", _describe_missing(len(rows), len(values), unit, exc))) from None
-    numbers |= {
+        raise Invalid(FieldError("/baseline_scores", _describe_missing(len(rows), len(units), unit, exc))) from None
+    numbers |= kept | {
         "n_scores": len(rows),
         "unit": str(unit),
         "design_effect": effect,
         "first_score_id": str(rows[0].id),
         "last_score_id": str(rows[-1].id),
-        "slices": slices,
     }
     if is_chosen:
         numbers[QUANTILE] = LEVEL
     return FrozenBaseline(str(unit), numbers, start)
 
 
-def _choose_above(measures: Sequence[float]) -> float:
+def _choose_above(measures: Sequence[tuple[float, float]]) -> float:
     """Return the 95 % quantile of a baseline: the smallest value that at most a twentieth of it exceeds."""
     if not measures:
         return 0.0
-    return sorted(measures)[math.ceil(LEVEL * len(measures)) - 1]
+    numbers, probabilities = zip(*measures, strict=True)
+    return upper_quantile(numbers, LEVEL, probabilities)
 
 
-def _measure_limit(limit: float, value_range: tuple[float, float]) -> dict[str, Any]:
+def _measure_limit(limit: float, value_range: tuple[float, float], lowest: float) -> dict[str, Any]:
     low, high = value_range
     if not low < limit < high:
         raise Invalid(FieldError("/limit", f"The limit must lie between {low:g} and {high:g}, and be neither."))
-    return engine.limit(limit, value_range)
+    return engine.limit(limit, value_range, lowest)
 
 
-def _list_values(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> list[float]:
+def _list_units(rows: Sequence[ScoreRow], unit: str) -> list[UnitValue]:
     buffer = UnitBuffer(unit)
-    units = [*buffer.add(rows), *(buffer.finish(rows[-1]) if rows else ())]
-    return [item.value for item in units]
+    return [*buffer.add(rows), *(buffer.finish(rows[-1]) if rows else ())]
 
 
 def _measure_effect(monitor: Monitor, rows: Sequence[ScoreRow], unit: str) -> float:

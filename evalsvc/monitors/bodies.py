@@ -13,6 +13,7 @@ from evalsvc.rest.bodies.fields import StrictText
 
 MEAN_RUN, MEAN_RUNS = 2000, (100, 1_000_000)
 BASELINE_SCORES, BASELINE_RANGE = 1000, (50, 10_000)
+PERIODS, MOST_IN_PERIOD = (5, 7 * 24 * 60), 1_000_000_000
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
 BaselineScores = Annotated[int, Meta(ge=BASELINE_RANGE[0], le=BASELINE_RANGE[1])]
 
@@ -30,18 +31,36 @@ class MonitorBody(Struct, forbid_unknown_fields=True):
     scope: Any = None
     cluster_by: Any = None
     estimand: (
-        Literal["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"] | None
+        Literal[
+            "pass_rate",
+            "mean_score",
+            "undecided_rate",
+            "error_rate",
+            "latency",
+            "tokens",
+            "cost",
+            "agreement",
+            "volume",
+        ]
+        | None
     ) = None
     direction: Literal["drop", "rise"] | None = None
     above: Annotated[
         Annotated[float, Meta(ge=0)] | None,
-        Meta(description="Of `latency` and `tokens`: the seconds or tokens that are exceeded by what counts."),
+        Meta(description="Of `latency`, `tokens` and `cost`: the seconds, tokens or cost that what counts exceeds."),
     ] = None
     labels: Annotated[UUID | None, Meta(description="Of `agreement`: the id of the criteria of the labels.")] = None
-    mean_run: Annotated[int, Meta(ge=MEAN_RUNS[0], le=MEAN_RUNS[1])] = MEAN_RUN
+    mean_run: Annotated[
+        Annotated[int, Meta(ge=MEAN_RUNS[0], le=MEAN_RUNS[1])] | None,
+        Meta(description=f"Units between false alarms, on average at least: {MEAN_RUN} by default. Not of `volume`."),
+    ] = None
     unit: Literal["auto", "session", "sample", "score"] = "auto"
     limit: Annotated[
         float | None, Meta(description="Fixed, in place of a baseline: the alarm is for a mean beyond it.")
+    ] = None
+    period_minutes: Annotated[
+        Annotated[int, Meta(ge=PERIODS[0], le=PERIODS[1])] | None,
+        Meta(description="Of `volume`, required: the window in which fewer evaluations than `limit` are an alarm."),
     ] = None
     baseline_scores: BaselineScores = BASELINE_SCORES
 

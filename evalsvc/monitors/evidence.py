@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from evalsvc.monitors.models import Monitor
@@ -17,14 +18,19 @@ LEAST_BEFORE, LEAST_AFTER = 10, 5
 
 
 def measure_slices(monitor: Monitor, rows: Sequence[ScoreRow]) -> dict[SlicePair, tuple[int, float]]:
-    """Return count and mean of the scores of each app and of each tag."""
+    """Return count and mean of the scores of each app and of each tag, each score weighed by its probability."""
     tags = read_tags(monitor.account_id, [row.source_id for row in rows])
-    values: dict[SlicePair, list[float]] = defaultdict(list)
+    values: dict[SlicePair, list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
         if row.value is not None:
             for pair in _list_slices(row, tags.get(row.source_id, {}), monitor.cluster_by):
-                values[pair].append(row.value)
-    return {pair: (len(group), sum(group) / len(group)) for pair, group in values.items()}
+                values[pair].append((row.value, 1.0 / row.probability))
+    return {pair: (len(group), _compute_mean(group)) for pair, group in values.items()}
+
+
+def _compute_mean(weighed: Iterable[tuple[float, float]]) -> float:
+    pairs = list(weighed)
+    return sum(value * weight for value, weight in pairs) / sum(weight for _, weight in pairs)
 
 
 def dump_slices(slices: Mapping[SlicePair, tuple[int, float]]) -> list[list[Any]]:
@@ -51,6 +57,11 @@ def select_examples(monitor: Monitor, rows: Iterable[ScoreRow]) -> list[str]:
     sign = 1.0 if monitor.direction == Monitor.Direction.DROP else -1.0
     valued = [(sign * row.value, -row.id, row) for row in rows if row.value is not None]
     return [str(row.source_id) for _, _, row in sorted(valued)[:MOST_EXAMPLES]]
+
+
+def write_moment(moment: datetime) -> str:
+    """Return a moment as evidence has it: in ISO 8601, of UTC."""
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _list_slices(row: ScoreRow, tags: Mapping[str, str], cluster_by: str | None) -> list[SlicePair]:

@@ -10,7 +10,7 @@ from evalsvc.accounts.models import TenantModel
 from evalsvc.tenancy.fields import XactField
 from evalsvc.tenancy.scope import NextId
 
-WATCHED = ("estimand", "unit", "direction", "above", "limit")
+WATCHED = ("estimand", "unit", "direction", "above", "limit", "period_minutes")
 """The fields of a monitor that the text of an alarm needs; they are stored with its evidence."""
 
 
@@ -32,7 +32,9 @@ class Monitor(TenantModel):
         ERROR_RATE = "error_rate", "Error rate"
         LATENCY = "latency", "Share of slow evaluations"
         TOKENS = "tokens", "Share of evaluations with many tokens"
+        COST = "cost", "Share of expensive evaluations"
         AGREEMENT = "agreement", "Agreement with labels"
+        VOLUME = "volume", "Number of evaluations"
 
     class Direction(models.TextChoices):
         DROP = "drop", "Drop"
@@ -54,9 +56,12 @@ class Monitor(TenantModel):
     direction = models.CharField(max_length=4, choices=Direction.choices)
     mean_run = models.PositiveIntegerField(help_text="Units between false alarms, on average at least.")
     unit = models.CharField(max_length=7, choices=Unit.choices)
-    above = models.FloatField(null=True, help_text="Seconds or tokens from which on an evaluation counts: exclusive.")
+    above = models.FloatField(
+        null=True, help_text="Seconds, tokens or cost from which on an evaluation counts: exclusive."
+    )
     labels = models.UUIDField(null=True, help_text="The criteria of the labels that agreement is with.")
     limit = models.FloatField(null=True, help_text="Fixed, in place of the mean of a baseline.")
+    period_minutes = models.PositiveIntegerField(null=True, help_text="Of volume: the window that the limit is for.")
     baseline_scores = models.PositiveIntegerField(help_text="How many scores a baseline is of, at most.")
     baseline = models.JSONField(help_text="Frozen: its numbers, those of its slices, and what the engine needs.")
     state = models.CharField(max_length=6, choices=State.choices, default=State.ACTIVE)
@@ -85,7 +90,12 @@ class Monitor(TenantModel):
     @property
     def is_of_evaluations(self) -> bool:
         """Whether it reads evaluations by their ids: failed ones are in no history."""
-        return self.estimand == self.Estimand.ERROR_RATE
+        return self.estimand == self.Estimand.ERROR_RATE or self.is_of_volume
+
+    @property
+    def is_of_volume(self) -> bool:
+        """Whether it counts evaluations, and has no mean."""
+        return self.estimand == self.Estimand.VOLUME
 
 
 class Alarm(TenantModel):
@@ -105,7 +115,9 @@ class Alarm(TenantModel):
     id = models.BigIntegerField(primary_key=True, db_default=NextId())
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="alarms", db_index=False)
     state = models.CharField(max_length=12, choices=State.choices, default=State.OPEN)
-    score_id = models.BigIntegerField(help_text="Of the history: the score that completed the unit of the alarm.")
+    score_id = models.BigIntegerField(
+        null=True, help_text="Of the history: the score that completed the unit of the alarm; null for volume."
+    )
     evidence = models.JSONField(help_text="Since when, from what to what, which slices, examples.")
     opened_at = models.DateTimeField(db_default=Now())
     acknowledged_at = models.DateTimeField(null=True)

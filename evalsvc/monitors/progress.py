@@ -13,7 +13,7 @@ from datetime import datetime
 
 from evalsvc.monitors import engine
 from evalsvc.monitors.alarms import close_alarm, find_open_alarm, open_alarm
-from evalsvc.monitors.evidence import compare_slices, select_examples
+from evalsvc.monitors.evidence import compare_slices, select_examples, write_moment
 from evalsvc.monitors.models import WATCHED, Alarm, Monitor
 from evalsvc.monitors.scores import (
     FAILED_AT,
@@ -28,7 +28,8 @@ from evalsvc.monitors.scores import (
     read_run,
 )
 from evalsvc.monitors.silence import count_silence
-from evalsvc.monitors.units import UnitBuffer, UnitValue
+from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
+from evalsvc.monitors.volume import advance_volume, start_counts
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 PORTION = 2000
@@ -82,15 +83,18 @@ def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = P
             log.warning("monitor restarted id=%s: the database was restored and numbers its transactions again", id)
             restart(monitor, get_start(monitor))
         end = find_end(monitor, horizon)
-        scores = read_news(monitor, end, limit=portion)
-        _read(monitor, scores, now)
-        # What is not of the monitor's scope need not be looked at again.
-        mark = scores[-1].position if len(scores) == portion else end
+        if monitor.is_of_volume:
+            mark, n = end, advance_volume(monitor, end, now)
+        else:
+            scores = read_news(monitor, end, limit=portion)
+            _read(monitor, scores, now)
+            # What is not of the monitor's scope need not be looked at again.
+            mark, n = scores[-1].position if len(scores) == portion else end, len(scores)
         monitor.mark_xact, monitor.mark_id = mark.xact, mark.id
         monitor.advanced_at = now
         monitor.progress.pop(FAILED_AT, None)
         monitor.save()
-        return len(scores)
+        return n
 
 
 def restart(monitor: Monitor, position: Position) -> None:
@@ -98,18 +102,19 @@ def restart(monitor: Monitor, position: Position) -> None:
 
     Without an open alarm it looks for a change, with one for the recovery of that.
     """
-    for name in (MARKS, FAILED_AT):
+    for name in (MARKS, FAILED_AT, MIXED):
         monitor.progress.pop(name, None)
     monitor.mark_xact, monitor.mark_id = position.xact, position.id
     _start_run(monitor, position)
     alarm = find_open_alarm(monitor)
-    if alarm is not None:
+    if alarm is not None and not monitor.is_of_volume:
         engine.expect_recovery(monitor, alarm.evidence["before"], alarm.evidence["after"])
 
 
 def _start_run(monitor: Monitor, position: Position) -> None:
     monitor.run_xact, monitor.run_id = position.xact, position.id
-    monitor.progress = monitor.progress | engine.start(monitor)
+    fields = start_counts(monitor, position) if monitor.is_of_volume else engine.start_again(monitor)
+    monitor.progress = monitor.progress | fields
 
 
 def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
@@ -117,9 +122,11 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
     units = list(buffer.add(scores))
     monitor.n_scores += len(scores)
     monitor.n_units += len(units)
+    if any(unit.is_mixed for unit in units):
+        monitor.progress = monitor.progress | {MIXED: True}
     count_silence(monitor, scores)
     is_alarmed = find_open_alarm(monitor) is not None
-    while (index := engine.advance_state(monitor, [unit.value for unit in units])) is not None:
+    while (index := engine.advance_state(monitor, units)) is not None:
         unit, units = units[index], units[index + 1 :]
         if is_alarmed:
             close_alarm(monitor, Alarm.Reason.RECOVERED, now=now)
@@ -134,12 +141,12 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
     """Open an alarm with its evidence, from the scores that the engine has read; it looks for the recovery then."""
     scores = read_run(monitor, alarmed.score.position, limit=LOOK_BACK)
     units = list(UnitBuffer(monitor.unit).add(scores)) or [alarmed]
-    change = engine.locate(monitor, [unit.value for unit in units])
+    change = engine.locate(monitor, units)
     rows = {name: units[getattr(change, name)].score for name in ("at", "lower", "upper")}
     changed = rows["at"].order
     after = [row for row in scores if row.order >= changed]
     evidence = {
-        **{name: {"score_id": str(row.id), "created_at": _write_time(row.created_at)} for name, row in rows.items()},
+        **{name: {"score_id": str(row.id), "created_at": write_moment(row.created_at)} for name, row in rows.items()},
         "before": change.before,
         "after": change.after,
         "n_units": change.n_after,
@@ -152,7 +159,3 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
     }
     open_alarm(monitor, score_id=alarmed.score.id, evidence=evidence)
     engine.expect_recovery(monitor, change.before, change.after)
-
-
-def _write_time(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")

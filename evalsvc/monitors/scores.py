@@ -40,7 +40,7 @@ MARKS = "marks"
 FAILED_AT = "failed_at"
 """In the progress of a monitor whose last round has ended in an error: when that was."""
 CLOCK_SLACK = timedelta(minutes=1)
-FIELDS = ("xact", "id", "sample_hash", "source_id", "created_at", "app", "session")
+FIELDS = ("xact", "id", "sample_hash", "source_id", "created_at", "app", "session", "drawn")
 MEASURED = ("score", "passed", "measure")
 FAILED = (Evaluation.Status.ERROR, Evaluation.Status.VALIDATION_ERROR)
 Estimand = Monitor.Estimand
@@ -67,6 +67,8 @@ class ScoreRow:
     created_at: datetime
     app: str | None
     session: str | None
+    probability: float
+    """With which a rule drew it; 1 for what no rule has drawn."""
     value: float | None
     is_undecided: bool
 
@@ -140,11 +142,11 @@ def read_baseline(monitor: Monitor, start: Position) -> list[ScoreRow]:
     return _build(monitor, rows.order_by(*order)[: monitor.baseline_scores])[::-1]
 
 
-def read_measures(monitor: Monitor, start: Position) -> list[float]:
-    """Return the seconds or tokens of the newest scores of before a start, of those that have some."""
+def read_measures(monitor: Monitor, start: Position) -> list[tuple[float, float]]:
+    """Return the seconds, tokens or cost of the newest scores of before a start, with the probability of each."""
     rows = _select(monitor).filter(xact__lt=start.xact).order_by("-id")[: monitor.baseline_scores]
-    measures = (_get_number(monitor, row[-1]) for row in rows)
-    return [number for number in measures if number is not None]
+    measures = ((_get_number(monitor, row[-1]), _get_probability(row[FIELDS.index("drawn")])) for row in rows)
+    return [(number, probability) for number, probability in measures if number is not None]
 
 
 def read_tags(account_id: int, evaluation_ids: list[int]) -> dict[int, dict[str, str]]:
@@ -193,23 +195,28 @@ def _select_scores(monitor: Monitor) -> Rows:
     measure: Any = Value(None, output_field=TextField())
     if monitor.estimand == Estimand.LATENCY:
         measure = Subquery(evaluation.values("duration_us")[:1])
-    elif monitor.estimand == Estimand.TOKENS:
+    elif monitor.estimand in (Estimand.TOKENS, Estimand.COST):
         measure = Subquery(evaluation.values(judge=KeyTransform("judge", "extra"))[:1])
-    selected = filter_window(rows, monitor.window).annotate(session=session, measure=measure)
+    selected = filter_window(rows, monitor.window).annotate(session=session, measure=measure, drawn=F("probability"))
     return selected.values_list(*FIELDS, *MEASURED)
 
 
-def _select_evaluations(monitor: Monitor) -> Rows:
+def filter_captured(monitor: Monitor) -> QuerySet[Evaluation]:
+    """Return the evaluations of a monitor's window that are kept whatever their verdict."""
     rows = Evaluation.objects.filter(
         account_id=monitor.account_id, evaluator_id=monitor.evaluator_id, profile_name=monitor.profile_name,
         captured=True, request__capture=EvaluationRequest.Capture.ALL,
     )  # fmt: skip
+    return filter_evaluations(rows, monitor.window)
+
+
+def _select_evaluations(monitor: Monitor) -> Rows:
     session: Any = Value(None, output_field=TextField())
     if monitor.cluster_by is not None:
         session = KeyTextTransform(monitor.cluster_by, "request__tags")
-    selected = filter_evaluations(rows, monitor.window).annotate(
+    selected = filter_captured(monitor).annotate(
         xact=Value(monitor.mark_xact or "0", output_field=TextField()), sample_hash=F("request__sample_hash"),
-        source_id=F("id"), session=session, measure=F("status"),
+        source_id=F("id"), session=session, measure=F("status"), drawn=F("request__probability"),
     )  # fmt: skip
     return selected.values_list(*FIELDS, *MEASURED)
 
@@ -218,11 +225,16 @@ def _build(monitor: Monitor, rows: Rows) -> list[ScoreRow]:
     read = list(rows)
     verdicts = find_verdicts(monitor, [row[1] for row in read]) if monitor.labels is not None else {}
     built = []
-    for xact, id, sample_hash, source_id, created_at, app, session, score, passed, measure in read:
+    for xact, id, sample_hash, source_id, created_at, app, session, drawn, score, passed, measure in read:
         value = _compute_value(monitor, score, passed, verdicts.get(id) if monitor.labels is not None else measure)
         undecided = monitor.estimand in COUNTS_UNDECIDED and is_undecided(passed)
-        built.append(ScoreRow(str(xact), id, sample_hash, source_id, created_at, app, session, value, undecided))
+        place = str(xact), id, sample_hash, source_id, created_at, app, session
+        built.append(ScoreRow(*place, _get_probability(drawn), value, undecided))
     return built
+
+
+def _get_probability(drawn: float | None) -> float:
+    return 1.0 if drawn is None else drawn
 
 
 def is_undecided(passed: bool | None) -> bool:
@@ -241,26 +253,30 @@ def _compute_value(monitor: Monitor, score: float, passed: bool | None, measure:
             return float(measure in FAILED)
         case Estimand.AGREEMENT:
             return None if passed is None or measure is None else float(passed == measure)
-        case Estimand.LATENCY | Estimand.TOKENS:
+        case Estimand.LATENCY | Estimand.TOKENS | Estimand.COST:
             number = _get_number(monitor, measure)
             return None if number is None or monitor.above is None else float(number > monitor.above)
     return None if passed is None else float(passed)
 
 
 def _get_number(monitor: Monitor, measure: Any) -> float | None:
-    """Return seconds from microseconds, or the tokens of a judge."""
+    """Return seconds from microseconds, or the tokens or the cost of a judge."""
     if monitor.estimand == Estimand.TOKENS:
         usage = parse_usage({"judge": measure})
         return float(sum(usage.values())) if usage else None
+    if monitor.estimand == Estimand.COST:
+        cost = measure.get("cost") if isinstance(measure, dict) else None
+        return float(cost) if isinstance(cost, int | float) else None
     return None if measure is None else measure / 1e6
 
 
-# The monitors with scores behind their mark, whatever their scope: one look at the index for each. And those whose mark
-# is of the future: the database was restored into a server that numbers transactions again.
+# The monitors with scores behind their mark, whatever their scope: one look at the index for each. Those of volume with
+# a quarter that is over. And those whose mark is of the future: the database was restored into a server that numbers
+# transactions again.
 NEWS = """
 SELECT m.account_id, m.id FROM monitors_monitor m
 WHERE m.state = 'active' AND NOT account_rests(m.account_id) AND (
-  m.mark_xact > pg_snapshot_xmax(pg_current_snapshot()) OR m.estimand <> 'error_rate' AND EXISTS (
+  m.mark_xact > pg_snapshot_xmax(pg_current_snapshot()) OR m.estimand NOT IN ('error_rate', 'volume') AND EXISTS (
   SELECT FROM evaluations_historyscore h
   WHERE h.account_id = m.account_id AND h.evaluator_id = coalesce('annotation:' || m.labels, m.evaluator_id)
     AND h.profile_name = CASE WHEN m.labels IS NULL THEN m.profile_name ELSE '' END
@@ -269,7 +285,9 @@ WHERE m.state = 'active' AND NOT account_rests(m.account_id) AND (
   SELECT FROM evaluations_evaluation e
   WHERE e.account_id = m.account_id AND e.evaluator_id = m.evaluator_id AND e.profile_name = m.profile_name
     AND e.captured AND e.id > m.mark_id AND e.created_at >= timestamptz '2026-01-01 00:00+00'
-      + (m.mark_id >> 22) * interval '1 millisecond' - interval '1 minute'))
+      + (m.mark_id >> 22) * interval '1 millisecond' - interval '1 minute')
+  OR m.estimand = 'volume' AND clock_timestamp() >= timestamptz '2026-01-01 00:00+00'
+      + ((m.progress #>> '{counts,next}')::bigint + 1) * m.period_minutes * interval '15 seconds')
 ORDER BY greatest(m.advanced_at, (m.progress ->> 'failed_at')::timestamptz) NULLS FIRST, m.id
 """
 

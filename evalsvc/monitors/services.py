@@ -22,7 +22,7 @@ from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_int
 from evalsvc.events.models import EventType
 from evalsvc.monitors.alarms import close_alarm, find_open_alarm, record_alarm_event
 from evalsvc.monitors.baselines import EXCEEDANCES, freeze_baseline
-from evalsvc.monitors.bodies import MonitorBody, MonitorChanges
+from evalsvc.monitors.bodies import MEAN_RUN, MOST_IN_PERIOD, MonitorBody, MonitorChanges
 from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.progress import BUFFER, restart
 from evalsvc.monitors.scores import COUNTS_UNDECIDED, Position, get_start
@@ -32,7 +32,12 @@ from evalsvc.rest.problems import FieldError, Invalid
 
 MAX_MONITORS = 200
 OF_VERDICTS = (*COUNTS_UNDECIDED, Monitor.Estimand.AGREEMENT)
+VOLUME_COUNTS = "The estimand `volume` counts each evaluation once."
 LABELS_COUNT = "The estimand `agreement` counts each label once: labels have no session and no sample."
+BY_EVALUATION = {
+    "error_rate": "Scores made elsewhere come without errors.",
+    "volume": "Scores made elsewhere come with times of their own, and are not counted.",
+}
 RISING = (Monitor.Estimand.UNDECIDED_RATE, Monitor.Estimand.ERROR_RATE, *EXCEEDANCES)
 
 
@@ -54,8 +59,9 @@ def build_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now
         direction=body.direction or _choose_direction(estimand),
         above=body.above,
         labels=_read_labels(account, body),
-        mean_run=body.mean_run,
+        mean_run=MEAN_RUN if body.mean_run is None else body.mean_run,
         limit=body.limit,
+        period_minutes=body.period_minutes,
         baseline_scores=body.baseline_scores,
         baseline_at=now,
     )
@@ -158,8 +164,8 @@ def _read_scope(body: MonitorBody) -> IntervalOptions:
 
 def _resolve(account: Account, epoch: str | None, body: MonitorBody) -> tuple[str, str, ResolvedEvaluator | None]:
     if body.evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
-        if body.estimand == "error_rate":
-            raise Invalid(FieldError("/estimand", "Scores made elsewhere come without errors."))
+        if body.estimand in BY_EVALUATION:
+            raise Invalid(FieldError("/estimand", BY_EVALUATION[body.estimand]))
         return body.evaluator, body.criteria or "", None
     try:
         run = resolve(account_id=account.pk, epoch=epoch, evaluator=body.evaluator, profile=body.criteria)
@@ -176,7 +182,7 @@ def _check_fields(body: MonitorBody) -> None:
     errors = []
     is_exceedance = body.estimand in EXCEEDANCES
     if body.above is not None and not is_exceedance:
-        errors.append(FieldError("/above", "It is of the estimands `latency` and `tokens`."))
+        errors.append(FieldError("/above", "It is of the estimands `latency`, `tokens` and `cost`."))
     if body.limit is not None and is_exceedance and body.above is None:
         errors.append(FieldError("/above", "Required with a `limit`: no baseline says what is usual."))
     if (body.labels is not None) != (body.estimand == "agreement"):
@@ -186,10 +192,30 @@ def _check_fields(body: MonitorBody) -> None:
             errors.append(FieldError("/cluster_by", LABELS_COUNT))
         if body.unit in ("session", "sample"):
             errors.append(FieldError("/unit", LABELS_COUNT))
+    errors += _check_volume(body)
     if body.labels is not None and isinstance(body.scope, dict) and "app" not in body.scope:
         errors.append(FieldError("/scope", "Labels are watched in the whole account or in an app."))
     if errors:
         raise Invalid(*errors)
+
+
+def _check_volume(body: MonitorBody) -> list[FieldError]:
+    if body.estimand != "volume":
+        return [FieldError("/period_minutes", "It is of the estimand `volume`.")] * (body.period_minutes is not None)
+    errors = []
+    if body.limit is None:
+        errors.append(FieldError("/limit", "Required with the estimand `volume`: a number of evaluations."))
+    elif not (body.limit.is_integer() and 1 <= body.limit <= MOST_IN_PERIOD):
+        errors.append(FieldError("/limit", f"Of `volume` it is a whole number, 1 to {MOST_IN_PERIOD}."))
+    if body.period_minutes is None:
+        errors.append(FieldError("/period_minutes", "Required with the estimand `volume`."))
+    if body.mean_run is not None:
+        errors.append(FieldError("/mean_run", "A limit of `volume` promises no mean run."))
+    if body.cluster_by is not None:
+        errors.append(FieldError("/cluster_by", VOLUME_COUNTS))
+    if body.unit in ("session", "sample"):
+        errors.append(FieldError("/unit", VOLUME_COUNTS))
+    return errors
 
 
 def _read_labels(account: Account, body: MonitorBody) -> uuid.UUID | None:

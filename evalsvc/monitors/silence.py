@@ -16,7 +16,11 @@ from evalsvc.monitors.models import Monitor
 from evalsvc.monitors.scores import FAILED, ScoreRow, filter_evaluations
 
 SILENCE = "silence"
-MISSING = {Monitor.Estimand.LATENCY: "without a latency", Monitor.Estimand.TOKENS: "without a number of tokens"}
+MISSING = {
+    Monitor.Estimand.LATENCY: "without a latency",
+    Monitor.Estimand.TOKENS: "without a number of tokens",
+    Monitor.Estimand.COST: "without a cost",
+}
 LEAST_SILENT = 20
 """Evaluations in a row without a value, from which on it is a warning."""
 LOOKED_BACK = timedelta(days=1)

@@ -12,17 +12,25 @@ from evalsvc.tenancy.scope import EPOCH
 
 UNIT_SECONDS = 30 * 60
 """A unit is complete so long after its first score, by the times of the scores."""
+MIXED = "mixed"
+"""In the baseline and in the progress of a monitor that has read a unit with scores of different probabilities."""
 MOST_OPEN = 2000
 """Units that are not complete at once; of more, the oldest is completed early."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitValue:
-    """The mean of the scores of a complete unit, and the score that completed it."""
+    """The mean of the scores of a complete unit, and the score that completed it.
+
+    A rule draws the unit with the largest probability of its scores. Where these differ (`is_mixed`), those that were
+    drawn are no sample of the unit.
+    """
 
     value: float
     n: int
     score: ScoreRow
+    probability: float
+    is_mixed: bool = False
 
 
 @dataclass(slots=True)
@@ -31,6 +39,18 @@ class _OpenUnit:
     n: int
     first: float
     """Seconds since 2026, by the scores' times as far as they were read."""
+    probability: float = 1.0
+    is_mixed: bool = False
+
+    def add(self, value: float, probability: float) -> None:
+        """Add a score."""
+        self.total, self.n = self.total + value, self.n + 1
+        self.is_mixed = self.is_mixed or probability != self.probability
+        self.probability = max(self.probability, probability)
+
+    def complete(self, row: ScoreRow) -> UnitValue:
+        """Return the unit, completed by a score."""
+        return UnitValue(self.total / self.n, self.n, row, self.probability, self.is_mixed)
 
 
 class UnitBuffer:
@@ -61,16 +81,16 @@ class UnitBuffer:
             yield from self._complete(row)
             key = self.get_key(row)
             if key is None:
-                yield UnitValue(value, 1, row)
+                yield UnitValue(value, 1, row, row.probability)
             elif (unit := self.units.get(key)) is None:
-                self.units[key] = _OpenUnit(value, 1, self.clock)
+                self.units[key] = _OpenUnit(value, 1, self.clock, row.probability)
             else:
-                unit.total, unit.n = unit.total + value, unit.n + 1
+                unit.add(value, row.probability)
 
     def finish(self, row: ScoreRow) -> Iterator[UnitValue]:
         """Yield all units that are not complete: of a history that ends here."""
         for unit in self.units.values():
-            yield UnitValue(unit.total / unit.n, unit.n, row)
+            yield unit.complete(row)
         self.units = {}
 
     def _complete(self, row: ScoreRow) -> Iterator[UnitValue]:
@@ -80,7 +100,7 @@ class UnitBuffer:
             if unit.first + UNIT_SECONDS > self.clock and len(self.units) <= MOST_OPEN:
                 return
             del self.units[key]
-            yield UnitValue(unit.total / unit.n, unit.n, row)
+            yield unit.complete(row)
 
     def get_key(self, row: ScoreRow) -> str | None:
         """Return what scores of one unit share; None for a score that is one by itself."""

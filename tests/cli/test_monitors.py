@@ -211,6 +211,26 @@ def test_a_monitor_of_slow_evaluations_with_a_limit(shell: dict[str, str], alice
     assert shown[-1] == "  An error has stopped this monitor. The service tries again."
 
 
+def test_a_monitor_of_volume_has_a_window_and_no_mean_run(shell: dict[str, str]) -> None:
+    alive = ("alive", "-e", "exact-match", "--estimand", "volume", "--limit", "1", "--period-minutes", "360")
+    lines = invoke("monitors", "create", *alive, env=shell).stdout.splitlines()
+
+    assert lines[1].endswith(" for a drop of the volume")
+    assert lines[2:] == ["  limit 1 in 360 minutes, without a baseline"]
+    missing = invoke("monitors", "create", *alive[:-2], env=shell)
+    assert missing.exit_code != 0 and "period_minutes" in missing.stderr
+
+
+def test_unequal_sampling_rates_are_shown(shell: dict[str, str], alice: Caller) -> None:
+    for sample in range(60):
+        for probability in (0.5, 1.0):
+            insert(alice, [float(sample % 5 > 0)], probability=probability, sample_hash=sample)
+    lines = invoke("monitors", "preview", "p", "-e", "exact-match", "--unit", "sample", env=shell).stdout.splitlines()
+    assert any("different sampling rates" in line for line in lines)
+    lines = invoke("monitors", "preview", "p", "-e", "exact-match", "--unit", "score", env=shell).stdout.splitlines()
+    assert lines[1].endswith("n = 120 scores, 120 scores of unequal sampling rates, worth 108")
+
+
 def test_a_monitor_of_too_few_scores_or_two_scopes_is_refused(shell: dict[str, str], alice: Caller) -> None:
     send(alice, verdicts(100, 10), app="shop")
 

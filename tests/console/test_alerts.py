@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from evalsvc.monitors.scores import FAILED_AT
 from evalsvc.reports.words import interval_text, number_text, value_text
+from evalsvc.rules import horizon
 from evalsvc.tenancy.scope import SYSTEM
 from tests.admin.conftest import HOSTILE_NAME, join
 from tests.annotations.shapes import new_criteria
@@ -18,7 +21,20 @@ from tests.console.conftest import Visitor
 from tests.console.trail import acts_of_people
 from tests.evaluations.histories import insert
 from tests.factories import ok
-from tests.monitors.shapes import ALARMS, MONITORS, advance, get, monitor, new_alarm, new_monitor, send, verdicts
+from tests.monitors.shapes import (
+    ALARMS,
+    MONITORS,
+    advance,
+    arrive,
+    begin_at,
+    each,
+    get,
+    monitor,
+    new_alarm,
+    new_monitor,
+    send,
+    verdicts,
+)
 
 FORM = {"evaluator": "exact-match", "app": "shop", "direction": "drop", "mean_run": "2000", "name": "watched"}
 ACTS = ["acknowledge", "resolve"]
@@ -292,6 +308,41 @@ def test_an_alarm_of_a_limit_has_no_baseline(alice: Caller, editor: Visitor) -> 
     answer = editor.post(f"alerts/monitors/{opened['monitor_id']}/baseline")
     assert answer.status_code == 422
     assert editor.client.get(editor.at("alerts")).status_code == 200
+
+
+def test_an_alarm_of_volume_has_a_window(alice: Caller, editor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(horizon, "MARGIN_SECONDS", 0)
+    began = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=20)
+    arrive(alice, each(began, 10, 12))
+    fields = FORM | {"app": "", "estimand": "volume", "limit": "3", "period_minutes": "60", "mean_run": ""}
+    shown = main_of(editor.post("alerts/new", **fields, preview="1").content.decode())
+    assert "Limit: number of evaluations" in shown and "in 1 hour" in shown and "no stated rate" in shown
+    editor.post("alerts/new", **fields)
+    (made,) = monitors(alice)
+    begin_at(made["id"], began)
+    page = main_of(editor.text("alerts"))
+    assert "in 1 hour" in page and "evidence 0" not in page
+    for _ in range(3):
+        advance()
+
+    (opened,) = ok(alice.get(ALARMS))["alarms"]
+    page = main_of(editor.text(f"alerts/{opened['id']}"))
+    assert opened["summary"].startswith("Fewer than 3 evaluations in 1 hour: 1 between ")
+    assert opened["summary"] in page and "<dt>Window</dt>" in page and "confidence interval" not in page
+    for name, text in (("period_minutes", "soon"), ("period_minutes", "4"), ("limit", "2.5"), ("mean_run", "500")):
+        answer = editor.post("alerts/new", **fields | {name: text})
+        assert answer.status_code == 422 and f'id="e-{name}"' in answer.content.decode(), name
+
+
+def test_unequal_probabilities_in_a_sample_are_a_warning(alice: Caller, editor: Visitor) -> None:
+    for sample in range(60):
+        for probability in (0.5, 1.0):
+            insert(alice, [float(sample % 5 > 0)], probability=probability, sample_hash=sample)
+    new_monitor(alice, unit="sample")
+    assert "have different sampling rates" in main_of(editor.text("alerts"))
+    insert(alice, [float(i % 5 > 0) for i in range(100)], probability=0.5)
+    shown = main_of(editor.post("alerts/new", **FORM | {"app": ""}, preview="1").content.decode())
+    assert "weighted" in shown
 
 
 def test_a_form_says_how_many_scores_are_missing(alice: Caller, editor: Visitor) -> None:

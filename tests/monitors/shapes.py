@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections
 from django.utils import timezone
 
+from evalsvc.evaluations.models import Evaluation
 from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.progress import advance_monitors
 from evalsvc.monitors.scores import MARKS
-from evalsvc.tenancy.scope import SYSTEM
+from evalsvc.monitors.volume import COUNTS
+from evalsvc.tenancy.scope import EPOCH, SYSTEM, id_at
+from tests import leftovers
 from tests.conftest import Caller, wait_until
 from tests.factories import ok
 
 MONITORS, ALARMS = "/v1/monitors", "/v1/alarms"
 BODY = {"name": "answers", "evaluator": "exact-match"}
 _samples = itertools.count(1)
+_places = itertools.count(1)
 
 
 def verdicts(n: int, every: int | None) -> list[bool]:
@@ -34,6 +39,30 @@ def send(caller: Caller, passes: list[bool], **shared: Any) -> None:
         ]
         body = {"evaluators": [{"evaluator": "exact-match"}], "capture": "all", "samples": samples} | shared
         assert {row["status"] for row in ok(caller.post("/v1/evaluate/batch", body))["rows"]} == {200}
+
+
+def arrive(caller: Caller, moments: list[datetime], **shared: Any) -> None:
+    """Evaluate samples, and let their ids be of these moments."""
+    leftovers.spoil(caller.account.pk)
+    rows = Evaluation.objects.using(SYSTEM).filter(account_id=caller.account.pk)
+    before = set(rows.values_list("id", flat=True))
+    send(caller, [True] * len(moments), **shared)
+    for id, moment in zip(sorted(set(rows.values_list("id", flat=True)) - before), moments, strict=True):
+        assert rows.filter(id=id).update(id=id_at(moment) + next(_places)) == 1
+
+
+def each(start: datetime, minutes: float, n: int) -> list[datetime]:
+    return [start + timedelta(minutes=minutes * i) for i in range(n)]
+
+
+def begin_at(id: str, moment: datetime) -> Monitor:
+    """Let a monitor have been created at a moment, the beginning of a quarter."""
+    row = get(id)
+    quarter = timedelta(minutes=row.period_minutes or 0) / 4
+    row.progress = {COUNTS: {"next": (moment - EPOCH) // quarter, "last": []}}
+    row.mark_id = row.run_id = id_at(moment)
+    row.save(using=SYSTEM)
+    return row
 
 
 def fail(caller: Caller, n: int, **shared: Any) -> None:
@@ -81,7 +110,7 @@ def get(id: Any) -> Monitor:
     return Monitor.objects.using(SYSTEM).get(pk=id)
 
 
-def describe(id: int) -> tuple[list[tuple[int, str, Any]], Any]:
+def describe(id: int) -> tuple[list[tuple[int | None, str, Any]], Any]:
     """Return the alarms of a monitor with their evidence, and how far it is."""
     rows = Alarm.objects.using(SYSTEM).filter(monitor_id=id).order_by("id")
     row = get(id)

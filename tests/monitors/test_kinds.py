@@ -66,6 +66,10 @@ def tokens(number: float) -> dict[str, Any]:
     return {"extra": {"judge": {"input_tokens": int(number) - 10, "output_tokens": 10}}}
 
 
+def cost(number: float) -> dict[str, Any]:
+    return {"extra": {"judge": {"input_tokens": 10, "output_tokens": 10, "cost": number}}}
+
+
 def lognormal(n: int, scale: float, seed: int) -> list[float]:
     rng = random.Random(seed)
     return [scale * rng.lognormvariate(0.0, 0.5) for _ in range(n)]
@@ -151,7 +155,9 @@ def test_an_evaluation_that_is_pending_is_waited_for(alice: Caller) -> None:
     assert get(made["id"]).n_scores == 5
 
 
-@pytest.mark.parametrize(("estimand", "column", "scale"), [("latency", seconds, 1.0), ("tokens", tokens, 1000.0)])
+@pytest.mark.parametrize(
+    ("estimand", "column", "scale"), [("latency", seconds, 1.0), ("tokens", tokens, 1000.0), ("cost", cost, 0.01)]
+)
 def test_a_quantile_is_watched_as_a_share(alice: Caller, estimand: str, column: Any, scale: float) -> None:
     numbers = lognormal(200, scale, seed=4)
     send_with(alice, numbers, column)
@@ -165,7 +171,7 @@ def test_a_quantile_is_watched_as_a_share(alice: Caller, estimand: str, column: 
     found = alarms(alice)
     alarm = found[-1]
     assert 0.2 < alarm["after"] <= 1.0
-    over = f"{digits_text(made['above'], 3)} {'s' if estimand == 'latency' else 'tokens'}"
+    over = digits_text(made["above"], 3) + {"latency": " s", "tokens": " tokens", "cost": ""}[estimand]
     assert f" (over {over}) rose from 5.0 % to " in alarm["summary"]
     changed = ok(alice.patch(f"{MONITORS}/{made['id']}", {"rebaseline": True, "baseline_scores": 80}))["monitor"]
     assert changed["above"] > 1.3 * above
@@ -226,6 +232,8 @@ def test_what_is_refused(alice: Caller, charlie: Caller) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"estimand": "latency", "limit": 0.05}, "/above"),
         ({"estimand": "pass_rate", "above": 2}, "/above"),
+        ({"estimand": "cost", "limit": 0.05}, "/above"),
+        ({"estimand": "cost", "above": -1}, "/above"),
         ({"estimand": "latency", "above": -1}, "/above"),
         ({"estimand": "agreement"}, "/labels"),
         ({"labels": own}, "/labels"),

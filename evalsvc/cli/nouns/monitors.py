@@ -24,13 +24,25 @@ from evalsvc.client import Client
 from evalsvc.client.resources.monitors import AlarmRecord, MonitorPreviewRecord, MonitorRecord
 from evalsvc.digits import digits_text, estimate_texts
 
-ESTIMANDS = ["pass_rate", "mean_score", "undecided_rate", "error_rate", "latency", "tokens", "agreement"]
+ESTIMANDS = [
+    "pass_rate",
+    "mean_score",
+    "undecided_rate",
+    "error_rate",
+    "latency",
+    "tokens",
+    "cost",
+    "agreement",
+    "volume",
+]
+UNWEIGHTED = "The scores of a session or sample have different sampling rates: the mean is not that of the traffic."
 CREATE_EPILOG = """Examples:
 
 \b
 evalsvc monitors create "answers of the shop" -e exact-match --app shop
 evalsvc monitors create tone -e judge/polite --mean-run 10000 --cluster-by session
 evalsvc monitors create "nine of ten" -e exact-match --limit 0.9
+evalsvc monitors create "is alive" -e exact-match --estimand volume --limit 1 --period-minutes 360
 """
 
 
@@ -46,9 +58,10 @@ def history_options(command: Command) -> Command:
     @click.option(
         "--direction", type=click.Choice(["drop", "rise"]), help="Of the change; by default a drop, of errors a rise."
     )
-    @click.option("--above", type=float, help="Seconds (latency) or tokens that count; else 95 % of the baseline.")
+    @click.option("--above", type=float, help="Seconds, tokens or cost to exceed; else what 95 % do not.")
     @click.option("--labels", metavar="CRITERIA", help="Id of the criteria that the agreement is with.")
-    @click.option("--limit", type=float, help="Of the mean or the rate, in place of a baseline: 0.9 for 90 %.")
+    @click.option("--limit", type=float, help="In place of a baseline: 0.9 for 90 %, or a number of evaluations.")
+    @click.option("--period-minutes", type=click.IntRange(5), help="Of volume: the window that the limit is for.")
     @click.option("--mean-run", type=click.IntRange(100), help="Units between two false alarms, on average; else 2000.")
     @click.option("--unit", type=click.Choice(["auto", "session", "sample", "score"]), help="What counts once.")
     @click.option("--baseline-scores", type=click.IntRange(50), help="The newest scores to compare with; else 1000.")
@@ -56,13 +69,14 @@ def history_options(command: Command) -> Command:
     def wrapper(
         *args: Any, name: str, evaluator: str, app: str | None, project: str | None, tags: tuple[str, ...],
         cluster_by: str | None, estimand: str | None, direction: str | None, above: float | None,
-        labels: str | None, limit: float | None,         mean_run: int | None, unit: str | None,
+        labels: str | None, limit: float | None, period_minutes: int | None, mean_run: int | None, unit: str | None,
         baseline_scores: int | None, **kwargs: Any,
     ) -> Any:  # fmt: skip
         scope = drop_none(app=app, project=project, tags=read_key_values(tags, "--tag") or None)
         history = drop_none(
             scope=scope or None, cluster_by=cluster_by, estimand=estimand, direction=direction, above=above,
-            labels=labels, limit=limit, mean_run=mean_run, unit=unit, baseline_scores=baseline_scores,
+            labels=labels, limit=limit, period_minutes=period_minutes, mean_run=mean_run, unit=unit,
+            baseline_scores=baseline_scores,
         )  # fmt: skip
         return command(*args, history={"name": name, "evaluator": evaluator, **history}, **kwargs)
 
@@ -237,12 +251,18 @@ def history_lines(monitor: MonitorPreviewRecord) -> Iterator[str]:
     what = monitor.estimand.replace("_", " ") + above
     yield f"  watches {monitor.evaluator_id} ({monitor.profile_name}) for a {monitor.direction} of the {what}"
     if (baseline := monitor.baseline) is None:
-        yield f"  limit {digits_text(monitor.limit or 0.0, 3)}, without a baseline"
+        window = f" in {monitor.period_minutes} minutes" if monitor.period_minutes else ""
+        yield f"  limit {digits_text(monitor.limit or 0.0, 3)}{window}, without a baseline"
     else:
         n = f"{baseline['n_scores']} scores, {baseline['n_units']} {monitor.unit}s"
+        if baseline["weighted"]:
+            n += f" of unequal sampling rates, worth {digits_text(baseline['n_eff'], 3)}"
         mean, ends = estimate_texts(baseline["mean"], baseline["lower"], baseline["upper"])
         yield f"  baseline {mean} {ends} at 95 %, n = {n}"
-    yield f"  mean run: {monitor.mean_run} {monitor.unit}s between two false alarms, at least"
+    if monitor.mean_run:
+        yield f"  mean run: {monitor.mean_run} {monitor.unit}s between two false alarms, at least"
+    if "unweighted" in monitor.warnings:
+        yield f"  {UNWEIGHTED}"
 
 
 def alarm_line(alarm: AlarmRecord) -> str:

@@ -26,12 +26,14 @@ class MonitorPreviewRecord(ServiceObject):
     cluster_by: str | None = None
     estimand: str = "pass_rate"
     direction: str = "drop"
-    mean_run: int = 0
+    mean_run: int | None = 0
     unit: str = "score"
     above: float | None = None
     labels: str | None = None
     limit: float | None = None
+    period_minutes: int | None = None
     baseline: Mapping[str, Any] | None = field(default_factory=dict)
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +50,6 @@ class MonitorRecord(MonitorPreviewRecord):
     n_scores: int = 0
     n_units: int = 0
     n_undecided: int = 0
-    warnings: Sequence[str] = ()
     silence: str | None = None
     baseline_at: str = ""
     advanced_at: str | None = None
@@ -69,9 +70,9 @@ class AlarmRecord(ServiceObject):
     estimand: str = "pass_rate"
     unit: str = "score"
     direction: str = "drop"
-    at: Mapping[str, str] = field(default_factory=dict)
-    lower: Mapping[str, str] = field(default_factory=dict)
-    upper: Mapping[str, str] = field(default_factory=dict)
+    at: Mapping[str, str | None] = field(default_factory=dict)
+    lower: Mapping[str, str | None] = field(default_factory=dict)
+    upper: Mapping[str, str | None] = field(default_factory=dict)
     before: float | None = None
     after: float | None = None
     n_units: int = 0
@@ -96,7 +97,7 @@ class MonitorsApi:
         """Freeze the newest scores of a history as a baseline, and watch the scores from now on.
 
         `evaluator` is `evaluator` or `evaluator/profile`. `options` are `scope`, `estimand`, `direction`, `mean_run`,
-        `cluster_by`, `unit`, `limit`, `above`, `labels` and `baseline_scores`, as in the API.
+        `cluster_by`, `unit`, `limit`, `period_minutes`, `above`, `labels` and `baseline_scores`, as in the API.
         """
         return _monitor(self._transport.post(PATH, _build_body(name, evaluator, options)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -40,9 +41,11 @@ class Baseline:
     n : int
         Scores.
     n_units : int
-        Independent values among them: units, or blocks of `block` consecutive ones. 0 for a fixed limit.
+        Independent values among them: units, or blocks of `block` consecutive ones; of unequal probabilities Kish's
+        effective number. 0 for a fixed limit.
     mean, variance : float
-        Of those values, in the unit of the scores (and its square); the variance with n in the denominator.
+        Of those values, in the unit of the scores (and its square); the variance with n in the denominator. Of unequal
+        probabilities Hájek's mean, and the variance of that mean times `n_units`.
     low, high : float
         The declared range of the scores.
     design_effect : float
@@ -51,6 +54,8 @@ class Baseline:
         ``score`` where single scores are the values to feed, ``unit`` where the means of units are.
     block : int
         Number of consecutive values that `advance` averages, so that what is left is independent.
+    lowest : float
+        Lowest probability with which a score was drawn.
     """
 
     n: int
@@ -62,6 +67,7 @@ class Baseline:
     design_effect: float
     unit: Literal["score", "unit"] = "score"
     block: int = 1
+    lowest: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain numbers and texts."""
@@ -74,7 +80,11 @@ class Baseline:
 
 
 def measure_baseline(
-    scores: Scores, *, units: Sequence[Hashable] | IntArray | None = None, value_range: ValueRange = (0.0, 1.0)
+    scores: Scores,
+    *,
+    units: Sequence[Hashable] | IntArray | None = None,
+    value_range: ValueRange = (0.0, 1.0),
+    probabilities: Scores | None = None,
 ) -> Baseline:
     """Measure a quiet period.
 
@@ -87,6 +97,8 @@ def measure_baseline(
         Where the design effect of the units is at most 1.1, single scores are the values all the same.
     value_range : pair of float
         Lowest and highest possible score.
+    probabilities : sequence of float, shape (n,), optional
+        With which each score was drawn, above 0 and at most 1; not with `units`.
 
     Returns
     -------
@@ -99,7 +111,7 @@ def measure_baseline(
     NotEnough
         With fewer than 50 independent units or blocks.
     ValueError
-        For NaN, infinities, scores outside the range, or as many units as there are not scores.
+        For NaN, infinities, scores outside the range, as many units or probabilities as there are not scores, and both.
 
     Examples
     --------
@@ -120,6 +132,12 @@ def measure_baseline(
         effect = cluster_design_effect(row, numbers)
         is_of_units = effect > INDEPENDENT
         values = unit_means(row, numbers) if is_of_units else row
+    if probabilities is not None:
+        if units is not None:
+            raise ValueError("`probabilities` are of scores, or of the values of units: leave out `units`.")
+        drawn = validate_probabilities(probabilities, row.size)
+        if row.size and drawn.min() < drawn.max():
+            return _measure_weighted(row, drawn, limits)
     blocks, block = independent_blocks(values)
     return Baseline(
         n=int(row.size),
@@ -131,7 +149,67 @@ def measure_baseline(
         design_effect=effect if is_of_units else max(effect, serial_design_effect(row)),
         unit="unit" if is_of_units else "score",
         block=block,
+        lowest=1.0 if probabilities is None or not row.size else float(drawn[0]),
     )
+
+
+def _measure_weighted(row: FloatArray, drawn: FloatArray, limits: tuple[float, float]) -> Baseline:
+    """Measure scores of unequal probabilities by their linearised values, whose mean and its variance are Hájek's."""
+    weights = 1.0 / drawn
+    mean = float(weights @ row) / float(weights.sum())
+    linear = mean + weights / weights.mean() * (row - mean)
+    blocks, block = independent_blocks(linear)
+    n_eff = kish_number(drawn)
+    if n_eff < LEAST_UNITS * block:
+        raise NotEnough(int(n_eff / block), math.ceil((LEAST_UNITS * block / n_eff - 1.0) * row.size))
+    n_units = int(n_eff / block)
+    return Baseline(
+        n=int(row.size),
+        n_units=n_units,
+        mean=mean,
+        variance=float(blocks.var()) / blocks.size * n_units,
+        low=limits[0],
+        high=limits[1],
+        design_effect=serial_design_effect(linear),
+        block=block,
+        lowest=float(drawn.min()),
+    )
+
+
+def validate_probabilities(probabilities: Scores, n: int) -> FloatArray:
+    """Return probabilities of n values as an array; ValueError for those that are not above 0 and at most 1."""
+    row = validate_scores(probabilities)
+    if row.size != n or (n and (row.min() <= 0.0 or row.max() > 1.0)):
+        raise ValueError(f"`probabilities` must be {n} numbers above 0 and at most 1.")
+    return row
+
+
+def kish_number(probabilities: FloatArray) -> float:
+    """Return how many scores of equal weight have the weights of these probabilities: Kish's effective number.
+
+    Examples
+    --------
+    >>> kish_number(np.array([1.0, 1.0, 0.5]))
+    2.6666666666666665
+    """
+    weights = 1.0 / probabilities
+    return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def upper_quantile(values: Scores, level: float, probabilities: Scores | None = None) -> float:
+    """Return the smallest value that at most a share of 1 - level of the weights exceeds.
+
+    Examples
+    --------
+    >>> upper_quantile([3.0, 1.0, 2.0, 4.0], 0.75), upper_quantile([1.0, 2.0], 0.75, [1.0, 0.1])
+    (3.0, 2.0)
+    """
+    row = validate_scores(values)
+    weights = 1.0 / (np.ones(row.size) if probabilities is None else validate_probabilities(probabilities, row.size))
+    order = np.argsort(row, kind="stable")
+    sums = np.cumsum(weights[order])
+    # Sums of weights are rounded: a share that is the level counts as it.
+    return float(row[order][np.searchsorted(sums, level * sums[-1] * (1.0 - 1e-12))])
 
 
 def limit_baseline(limit: float, *, value_range: ValueRange = (0.0, 1.0)) -> Baseline:

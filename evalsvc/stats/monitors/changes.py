@@ -13,6 +13,8 @@ before the alarm. The interval holds the candidates with at most 5 less than the
 true change point has, for small shifts, the distribution function :math:`(1-e^{-x/2})^2`; its 95 % point is 7.35. The
 rest is for the stopping at an alarm; coverage is measured in `docs/statistics.md`.
 
+Values drawn with unequal probabilities count by their inverses, scaled so that they add up to Kish's effective number.
+
 References
 ----------
 Hinkley (1970), Inference about the change-point in a sequence of random variables, Biometrika 57; Hansen (2000), Sample
@@ -28,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray, Scores, check_within, validate_scores
-from evalsvc.stats.monitors.baselines import Baseline
+from evalsvc.stats.monitors.baselines import Baseline, kish_number, validate_probabilities
 
 MARGIN = 5.0
 TINY = 1e-9
@@ -69,7 +71,9 @@ class ChangePoint:
         return cls(**fields)
 
 
-def locate_change(baseline: Baseline, values: Scores, alarm_index: int) -> ChangePoint:
+def locate_change(
+    baseline: Baseline, values: Scores, alarm_index: int, probabilities: Scores | None = None
+) -> ChangePoint:
     """Locate the change behind an alarm.
 
     Parameters
@@ -82,6 +86,8 @@ def locate_change(baseline: Baseline, values: Scores, alarm_index: int) -> Chang
     alarm_index : int
         Index of the value that raised the alarm; later ones are ignored. With the index of a later value the change
         is located from all values until then.
+    probabilities : sequence of float, optional
+        With which the values were drawn; by default all are 1.
 
     Examples
     --------
@@ -94,26 +100,30 @@ def locate_change(baseline: Baseline, values: Scores, alarm_index: int) -> Chang
     row = validate_scores(values)
     if not 0 <= alarm_index < row.size:
         raise ValueError(f"`alarm_index` must be the index of one of the {row.size} values, not {alarm_index}.")
-    row = row[: alarm_index + 1]
+    drawn = np.ones(row.size) if probabilities is None else validate_probabilities(probabilities, row.size)
+    row, drawn = row[: alarm_index + 1], drawn[: alarm_index + 1]
     check_within(float(row.min()), float(row.max()), (baseline.low, baseline.high))
-    gains = _gains(baseline, row)
-    weights = np.cumsum(np.exp(gains - gains.max()))
-    at = int(np.searchsorted(weights, weights[-1] / 2.0))
+    weights = np.ones(row.size)
+    if drawn.min() < drawn.max():
+        weights = kish_number(drawn) / drawn / (1.0 / drawn).sum()
+    gains = _gains(baseline, row, weights)
+    masses = np.cumsum(np.exp(gains - gains.max()))
+    at = int(np.searchsorted(masses, masses[-1] / 2.0))
     close = np.flatnonzero(gains >= gains.max() - MARGIN)
-    return ChangePoint(
-        at, min(at, int(close[0])), max(at, int(close[-1])), baseline.mean, float(row[at:].mean()), int(row.size - at)
-    )
+    after = float(np.average(row[at:], weights=weights[at:]))
+    return ChangePoint(at, min(at, int(close[0])), max(at, int(close[-1])), baseline.mean, after, int(row.size - at))
 
 
-def _gains(baseline: Baseline, row: FloatArray) -> FloatArray:
+def _gains(baseline: Baseline, row: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the log quasi-likelihood of a change at each value, relative to none."""
     width, n_units = baseline.high - baseline.low, baseline.n_units
     unit, mean = (row - baseline.low) / width, (baseline.mean - baseline.low) / width
     n_baseline = n_units * baseline.block
     # Half a value at each end, so that a baseline of equal values is not certain.
-    n_before = n_baseline + 1.0 + np.arange(row.size)
+    unit = weights * unit
+    n_before = n_baseline + 1.0 + np.cumsum(weights) - weights
     before = (n_baseline * mean + 0.5 + np.cumsum(unit) - unit) / n_before
-    n_after = np.arange(row.size, 0, -1)
+    n_after = np.cumsum(weights[::-1])[::-1]
     after = np.clip(np.cumsum(unit[::-1])[::-1] / n_after, TINY, 1.0 - TINY)
     full = (n_baseline * mean + 0.5) / (n_baseline + 1.0)
     full *= 1.0 - full

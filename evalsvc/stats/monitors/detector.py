@@ -9,6 +9,17 @@ While the mean of each value, given those before, is at least m, :math:`\sum_k M
 With a head start of h, the mean run to an alarm is therefore at least c - h, whatever the distribution of the values
 within their range: c is the mean run asked for, plus h. Values are rescaled to [0, 1]; for a rise they are mirrored.
 
+Values drawn with unequal probabilities :math:`p_t` are bet on with the share :math:`c_t/p_t` of a stake,
+
+.. math:: 1 + \lambda_k\,\frac{c_t}{p_t}\,(m - x_t)
+
+where :math:`c_t` is the lowest probability among the 1000 to 2000 values before, known before the value is drawn. The
+mean of :math:`(m-x)/p` over what is drawn has the sign of that over the traffic, so the bound is about the mean of the
+traffic, however the probabilities depend on the values. A value with a lower probability than :math:`c_t` counts once
+where it speaks for a change, and up to the loss of the wealth where it speaks against one. The bound is therefore exact
+but for the values between a lowering of rates and the first one that shows it; how much that is, is measured
+(`docs/statistics.md`). Equal probabilities change nothing.
+
 m lies half a standard error of the baseline below its mean, and the smallest shift that is bet on is three of them:
 an error of the baseline then seldom looks like a drop. Where a baseline has hardly any failures, three in the mean run
 count as usual. The bound holds for a true mean at or above m; over baselines
@@ -31,7 +42,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evalsvc.stats.basics.checks import FloatArray, Scores, check_within, validate_scores
-from evalsvc.stats.monitors.baselines import Baseline
+from evalsvc.stats.monitors.baselines import Baseline, validate_probabilities
 from evalsvc.stats.monitors.changes import ChangePoint
 
 Direction = Literal["drop", "rise"]
@@ -51,6 +62,9 @@ HEAD_START = 0.05
 # Values of one end of the range that are added to the variance: a baseline without failures is not without variance.
 ADDED = 0.5
 CHUNK = 256
+TUPLES = ("stakes", "wealth", "lowest")
+# After so many values the lowest probability of those before the last so many is forgotten.
+REMEMBERED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +87,8 @@ class MonitorState:
     pending, n_pending : float, int
         Sum and number of the values in the incomplete block.
     alarmed : bool
+    lowest : tuple of float, shape (2,)
+        Lowest probability of the last complete thousand values, and of those since then.
     """
 
     direction: Direction
@@ -85,6 +101,7 @@ class MonitorState:
     pending: float = 0.0
     n_pending: int = 0
     alarmed: bool = False
+    lowest: tuple[float, float] = (1.0, 1.0)
 
     @property
     def evidence(self) -> float:
@@ -93,12 +110,12 @@ class MonitorState:
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields as plain numbers, texts and lists."""
-        return {**asdict(self), "stakes": list(self.stakes), "wealth": list(self.wealth)}
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in TUPLES}}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> MonitorState:
         """Return the state that `to_json` described."""
-        return cls(**{**fields, "stakes": tuple(fields["stakes"]), "wealth": tuple(fields["wealth"])})
+        return cls(**{**fields, **{name: tuple(fields[name]) for name in TUPLES if name in fields}})
 
 
 def start_monitor(
@@ -140,7 +157,8 @@ def start_monitor(
     null = mean - BAND * error
     if baseline.n_units:
         null = min(null, 1.0 - RARE / mean_run)
-    return _start(direction, mean_run, run, null if null > 0.0 else UNREACHABLE, smallest, variance)
+    state = _start(direction, mean_run, run, null if null > 0.0 else UNREACHABLE, smallest, variance)
+    return replace(state, lowest=(baseline.lowest, 1.0))
 
 
 def start_recovery(baseline: Baseline, state: MonitorState, change: ChangePoint) -> MonitorState:
@@ -154,10 +172,13 @@ def start_recovery(baseline: Baseline, state: MonitorState, change: ChangePoint)
     null = _unit_interval(np.array([middle]), baseline, back).item()
     variance, _ = _estimate_spread(baseline, null)
     shift = abs(change.before - middle) / (baseline.high - baseline.low)
-    return _start(back, state.mean_run, state.mean_run / baseline.block, null, max(shift, 1e-3), variance)
+    recovery = _start(back, state.mean_run, state.mean_run / baseline.block, null, max(shift, 1e-3), variance)
+    return replace(recovery, lowest=state.lowest)
 
 
-def advance(baseline: Baseline, state: MonitorState, values: Scores) -> tuple[MonitorState, int | None]:
+def advance(
+    baseline: Baseline, state: MonitorState, values: Scores, probabilities: Scores | None = None
+) -> tuple[MonitorState, int | None]:
     """Feed values, in chronological order.
 
     Parameters
@@ -166,6 +187,8 @@ def advance(baseline: Baseline, state: MonitorState, values: Scores) -> tuple[Mo
         The state must not be alarmed.
     values : sequence of float, shape (n,)
         Scores or means of units, as `baseline.unit` says.
+    probabilities : sequence of float, shape (n,), optional
+        With which each was drawn, above 0 and at most 1. By default all are 1.
 
     Returns
     -------
@@ -185,8 +208,10 @@ def advance(baseline: Baseline, state: MonitorState, values: Scores) -> tuple[Mo
         return state, None
     check_within(float(row.min()), float(row.max()), (baseline.low, baseline.high))
     row = _unit_interval(row, baseline, state.direction)
+    drawn = np.ones(row.size) if probabilities is None else validate_probabilities(probabilities, row.size)
     for start in range(0, row.size, CHUNK):
-        state, index = _advance_chunk(baseline.block, state, row[start : start + CHUNK])
+        chunk = slice(start, start + CHUNK)
+        state, index = _advance_chunk(baseline.block, state, row[chunk], drawn[chunk])
         if index is not None:
             return state, start + index
     return state, None
@@ -217,14 +242,43 @@ def _unit_interval(row: FloatArray, baseline: Baseline, direction: Direction) ->
     return unit if direction == "drop" else 1.0 - unit
 
 
-def _advance_chunk(block: int, state: MonitorState, row: FloatArray) -> tuple[MonitorState, int | None]:
+def _advance_chunk(
+    block: int, state: MonitorState, row: FloatArray, drawn: FloatArray
+) -> tuple[MonitorState, int | None]:
+    lowest = _list_lowest(state, drawn)
+    row = _weigh(state, row, np.array([min(pair) for pair in lowest[:-1]]) / drawn)
     means, ends, pending, n_pending = _complete_blocks(block, state, row)
     wealth, hit = _bet(state, means)
     fields: dict[str, Any] = {"wealth": tuple(wealth.tolist())}
     if hit is None:
-        return replace(state, **fields, n=state.n + row.size, pending=pending, n_pending=n_pending), None
+        fields |= {"pending": pending, "n_pending": n_pending, "lowest": lowest[-1]}
+        return replace(state, **fields, n=state.n + row.size), None
     index = ends[hit]
-    return replace(state, **fields, n=state.n + index + 1, pending=0.0, n_pending=0, alarmed=True), index
+    fields |= {"pending": 0.0, "n_pending": 0, "lowest": lowest[index + 1]}
+    return replace(state, **fields, n=state.n + index + 1, alarmed=True), index
+
+
+def _list_lowest(state: MonitorState, drawn: FloatArray) -> list[tuple[float, float]]:
+    """Return `lowest` before each value, and after the last one."""
+    if state.lowest == (1.0, 1.0) and (drawn == 1.0).all():
+        return [state.lowest] * (drawn.size + 1)
+    pairs, n = [state.lowest], state.n
+    for probability in drawn.tolist():
+        before, since = pairs[-1]
+        n, since = n + 1, min(since, probability)
+        pairs.append((since, 1.0) if n % REMEMBERED == 0 else (before, since))
+    return pairs
+
+
+def _weigh(state: MonitorState, row: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the values that are worth as much in a full bet as these are in one of these shares of a stake."""
+    if state.null == UNREACHABLE or (shares == 1.0).all():
+        return row
+    gap = row - state.null
+    # A share above 1 is that of a value with a lower probability than was known.
+    gap = np.where(gap < 0.0, np.minimum(shares, 1.0) * gap, np.minimum(shares * gap, 1.0 / state.stakes[-1]))
+    weighed: FloatArray = np.where(shares == 1.0, row, state.null + gap)
+    return weighed
 
 
 def _bet(state: MonitorState, means: FloatArray) -> tuple[FloatArray, int | None]:

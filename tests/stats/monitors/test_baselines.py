@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -138,3 +139,37 @@ def test_most_short_independent_series_count_as_independent() -> None:
     found = [is_independent(rng.random(n)) for n in (50, 200, 1000) for _ in range(100)]
 
     assert np.mean(found) >= 0.88
+
+
+def test_a_baseline_of_unequal_probabilities_is_that_of_the_traffic() -> None:
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 3])
+        traffic = (rng.random(4000) < 0.9).astype(float)
+        drawn = np.where(traffic > 0, 0.1, 1.0)
+        kept = rng.random(4000) < drawn
+        found = measure_baseline(traffic[kept], probabilities=drawn[kept])
+        error = (found.variance / found.n_units) ** 0.5
+        held += abs(found.mean - 0.9) <= 2.0 * error
+        assert (found.n, found.lowest) == (kept.sum(), 0.1)
+        assert found.n_units * found.block <= kept.sum()
+
+    assert held >= 182
+
+
+def test_a_baseline_of_few_large_weights_is_refused_with_what_is_missing() -> None:
+    drawn = np.array([1.0] * 190 + [0.01] * 10)
+    with pytest.raises(NotEnough) as refused:
+        measure_baseline(np.tile([1.0, 0.0], 100), probabilities=drawn)
+    assert (refused.value.n_units, refused.value.missing) == (14, 508)
+
+
+def test_probabilities_are_of_scores_or_of_the_values_of_units() -> None:
+    with pytest.raises(ValueError, match="units"):
+        measure_baseline([1.0, 0.0], units=[1, 2], probabilities=[1.0, 0.5])
+
+
+def test_equal_probabilities_are_no_weights() -> None:
+    scores = np.tile([1.0, 0.0, 1.0], 100)
+    found = measure_baseline(scores, probabilities=np.full(300, 0.25))
+    assert found == replace(measure_baseline(scores), lowest=0.25)

@@ -115,3 +115,17 @@ def test_json_keeps_every_bit() -> None:
     found = locate_change(limit_baseline(0.9), [1.0] * 7 + [0.1] * 5, 11)
 
     assert ChangePoint.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_the_mean_after_the_change_is_that_of_the_traffic() -> None:
+    """Nine of ten are drawn with .1 and say 1, the others with 1 and say 0: as many 1 as 0 are seen."""
+    baseline = measure_baseline(binary(0.99, 1000, seed=1))
+    values = np.concatenate([np.ones(50), np.tile([1.0, 0.0], 50)])
+    drawn = np.concatenate([np.full(50, 0.1), np.tile([0.1, 1.0], 50)])
+
+    found = locate_change(baseline, values, values.size - 1, drawn)
+
+    assert found.after == pytest.approx(10 / 11, abs=0.02)
+    assert found.n_after == values.size - found.at
+    equal = locate_change(baseline, values, values.size - 1, np.full(values.size, 0.3))
+    assert equal == locate_change(baseline, values, values.size - 1)

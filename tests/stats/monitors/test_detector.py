@@ -296,3 +296,86 @@ def test_a_mean_on_its_limit_keeps_the_mean_run(direction: Direction) -> None:
         runs.append(state.n)
 
     assert np.mean(runs) >= 500
+
+
+def draw(traffic: np.ndarray, seed: int, right: float, wrong: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of a traffic that are drawn with these probabilities, and the probability of each."""
+    drawn = np.where(traffic > 0, right, wrong)
+    kept = np.random.default_rng([seed, 1]).random(traffic.size) < drawn
+    return traffic[kept], drawn[kept]
+
+
+def test_equal_probabilities_change_nothing() -> None:
+    values = binary(0.7, 300, seed=9)
+    low = replace(BASELINE, lowest=0.2)
+
+    plain, alarm = advance(BASELINE, start_monitor(BASELINE), values)
+    drawn, drawn_alarm = advance(low, start_monitor(low), values, np.full(300, 0.2))
+
+    assert alarm is not None
+    assert (drawn_alarm, drawn.wealth, drawn.n) == (alarm, plain.wealth, plain.n)
+
+
+@pytest.mark.parametrize(("right", "wrong"), [(0.05, 1.0), (1.0, 0.05), (0.2, 0.7), (0.1, 0.1)])
+def test_scores_of_unequal_probabilities_gain_one_a_value(right: float, wrong: float) -> None:
+    """On average over a traffic with its mean on the null mean, and over what is drawn of it."""
+    limit = limit_baseline(0.9)
+    state = replace(start_monitor(limit), lowest=(0.05, 1.0))
+    chances = np.array([0.9 * right, 0.1 * wrong]) / (0.9 * right + 0.1 * wrong)
+    sums = [math.fsum(advance(limit, state, [value], [p])[0].wealth) for value, p in ((1.0, right), (0.0, wrong))]
+
+    assert float(chances @ sums) == pytest.approx(math.fsum(state.wealth) + 1.0)
+
+
+def test_a_change_of_rates_is_no_alarm_and_hides_no_drop() -> None:
+    unchanged, unweighted, found = 0, 0, 0
+    for seed in range(40):
+        baseline = measure_baseline(binary(0.9, 1000, seed))
+        state = start_monitor(baseline)
+        quiet = draw(binary(0.9, 2000, seed + 100), seed, right=0.1, wrong=0.5)
+        unchanged += advance(baseline, state, *quiet)[1] is not None
+        unweighted += advance(baseline, state, quiet[0])[1] is not None
+        found += (
+            advance(baseline, state, *draw(binary(0.6, 2000, seed + 100), seed, right=0.1, wrong=0.5))[1] is not None
+        )
+
+    assert unchanged <= 8
+    assert (unweighted, found) == (40, 40)
+
+
+def test_what_is_known_of_probabilities_is_forgotten_after_two_thousand_values() -> None:
+    state = start_monitor(BASELINE)
+    state, _ = advance(BASELINE, state, [1.0], [0.1])
+    assert state.lowest == (1.0, 0.1)
+    state, _ = advance(BASELINE, state, np.ones(999))
+    assert state.lowest == (0.1, 1.0)
+    whole, _ = advance(BASELINE, state, np.ones(1000), np.full(1000, 0.5))
+    assert whole.lowest == (0.5, 1.0)
+    piece, _ = advance(BASELINE, state, np.ones(400), np.full(400, 0.5))
+    assert advance(BASELINE, piece, np.ones(600), np.full(600, 0.5))[0] == whole
+
+
+def test_states_and_baselines_of_before_the_probabilities_are_read() -> None:
+    state, _ = advance(BASELINE, start_monitor(BASELINE), [1.0, 0.0])
+    fields, numbers = state.to_json(), BASELINE.to_json()
+    assert (fields.pop("lowest"), numbers.pop("lowest")) == ([1.0, 1.0], 1.0)
+    assert (MonitorState.from_json(fields), Baseline.from_json(numbers)) == (state, BASELINE)
+
+
+def test_a_value_of_a_lower_probability_than_known_raises_no_alarm_alone() -> None:
+    """It counts once where it speaks for a change, and can lose all wealth where it speaks against one."""
+    state = start_monitor(BASELINE)
+    for value in (0.0, 1.0):
+        found, index = advance(BASELINE, state, [value], [1e-9])
+        assert index is None
+        assert min(found.wealth) > -1e-12
+        assert math.fsum(found.wealth) <= math.fsum(advance(BASELINE, state, [value])[0].wealth)
+    assert advance(BASELINE, state, [1.0], [1e-9])[0].wealth[-1] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("probabilities", [[0.5], [0.0, 0.5], [0.5, 1.5], [0.5, math.nan]])
+def test_what_is_no_probability_is_refused(probabilities: list[float]) -> None:
+    with pytest.raises(ValueError):
+        advance(BASELINE, start_monitor(BASELINE), [1.0, 0.0], probabilities)
+    with pytest.raises(ValueError):
+        measure_baseline([1.0, 0.0], probabilities=probabilities)

@@ -43,6 +43,7 @@ SHOWN = (
     "above",
     "labels",
     "limit",
+    "period_minutes",
     "mean_run",
     "name",
 )
@@ -97,9 +98,6 @@ def _parse_scope(values: Mapping[str, str]) -> Any:
 def _parse_form(values: Mapping[str, str]) -> MonitorBody:
     """Read the form as the body of `POST /v1/monitors`. Raises Invalid with the same pointers."""
     texts = {name: values.get(name, "").strip() for name in SHOWN}
-    mean_run = texts["mean_run"] or str(MEAN_RUN)
-    if not is_bigint(mean_run):
-        raise Invalid(FieldError("/mean_run", "Enter a whole number."))
     body: dict[str, Any] = {
         "name": texts["name"],
         "evaluator": texts["evaluator"],
@@ -110,12 +108,19 @@ def _parse_form(values: Mapping[str, str]) -> MonitorBody:
         "above": _parse_number("above", texts["above"]),
         "labels": texts["labels"] or None,
         "limit": _parse_number("limit", texts["limit"]),
-        "mean_run": int(mean_run),
+        "mean_run": _parse_whole("mean_run", texts["mean_run"]),
+        "period_minutes": _parse_whole("period_minutes", texts["period_minutes"]),
     }
     try:
         return msgspec.convert(body, MonitorBody)
     except msgspec.ValidationError as exc:
         raise Invalid(locate_error(str(exc))) from None
+
+
+def _parse_whole(name: str, text: str) -> int | None:
+    if text and not is_bigint(text):
+        raise Invalid(FieldError(f"/{name}", "Enter a whole number."))
+    return int(text) if text else None
 
 
 def _parse_number(name: str, text: str) -> float | None:
@@ -193,13 +198,23 @@ def _build_fields(account: Account, scope: str) -> list[FormField]:
             options=[("", "none"), *((str(row.pk), row.name) for row in list_binary_criteria(account))],
             help="Of people, for the agreement.",
         ),
-        FormField("limit", "Limit", help="Such as 0.9 for 90 %. Default: none, the newest scores are the baseline."),
+        FormField(
+            "limit",
+            "Limit",
+            help="0.9 for 90 %, or a number of evaluations. Default: none, the newest scores are the baseline.",
+        ),
+        FormField(
+            "period_minutes",
+            "Minutes",
+            "number",
+            help="Of the number of evaluations: the window that the limit is for.",
+        ),
         FormField(
             "mean_run",
             "Units between false alarms",
             "number",
-            str(MEAN_RUN),
-            help=f"On average at least so many scores, samples or sessions while nothing changes: {low} to {high}.",
+            help=f"On average at least so many scores, samples or sessions while nothing changes: {low} to {high}."
+            f" Default: {MEAN_RUN}. Not of the number of evaluations.",
         ),
         FormField("name", "Name", help="Shown in lists, alarms and messages.", is_required=True),
     ]

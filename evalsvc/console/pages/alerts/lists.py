@@ -45,7 +45,7 @@ class MonitorRow:
     href: str
     number: Number
     evidence: str
-    """For a change, in percent of what raises an alarm."""
+    """For a change, in percent of what raises an alarm; empty for volume."""
 
 
 @require_safe
@@ -99,6 +99,6 @@ def _build_monitor_rows(account: Account, monitors: list[Monitor]) -> list[Monit
     rows = []
     for monitor, shown in zip(monitors, list_monitors_out(monitors), strict=True):
         number = baseline_number(shown)
-        evidence = percent_text(get_evidence(monitor))
+        evidence = "" if monitor.is_of_volume else percent_text(get_evidence(monitor))
         rows.append(MonitorRow(shown, histories[monitor.pk], history_address(monitor), number, evidence))
     return rows

@@ -19,7 +19,7 @@ from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.selectors import find_evaluations
 from evalsvc.monitors.answers import AlarmOut, AlarmSlice, alarm_out, preview_out
-from evalsvc.monitors.models import Alarm
+from evalsvc.monitors.models import Alarm, Monitor
 from evalsvc.monitors.selectors import get_alarm, list_alarms
 from evalsvc.reports.words import number_text
 
@@ -49,7 +49,7 @@ def alarm_page(request: PageRequest, id: int) -> HttpResponse:
         "ends": ends,
         "has_limit": alarm.monitor.limit is not None,
         "before": _build_before(alarm, shown),
-        "after": Number(shown.after, n=shown.n_units, aside=AFTER),
+        "after": _build_after(shown),
         "slices": PageTable("Slices that moved most", SLICES, [_slice_row(row) for row in shown.slices]),
         "examples": _pair_examples(account, shown.examples),
         "acknowledged_by": _load_actor(account, alarm, "acknowledged_by"),
@@ -65,6 +65,12 @@ def _build_before(alarm: Alarm, shown: AlarmOut) -> Number:
     if alarm.monitor.limit is None and alarm.monitor.baseline_at > alarm.opened_at:
         return Number(shown.before, aside="the baseline then; the monitor has a new one")
     return baseline_number(preview_out(alarm.monitor))
+
+
+def _build_after(shown: AlarmOut) -> Number:
+    if shown.estimand == Monitor.Estimand.VOLUME:
+        return Number(shown.after, aside="evaluations in the window")
+    return Number(shown.after, n=shown.n_units, aside=AFTER)
 
 
 def _slice_row(row: AlarmSlice) -> TableRow:

@@ -10,7 +10,7 @@ from evalsvc.console.pages.gates.lists import describe_scope
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.numbers import Number
 from evalsvc.console.parts.scorers import scorer_names
-from evalsvc.monitors.answers import MonitorPreview
+from evalsvc.monitors.answers import MonitorPreview, describe_period
 from evalsvc.monitors.models import Alarm, Monitor
 
 LEVEL = 0.95
@@ -47,8 +47,11 @@ def baseline_number(shown: MonitorPreview) -> Number:
     """Return a monitor's baseline with its interval, or its limit."""
     baseline = shown.baseline
     if baseline is None:
-        return Number(shown.limit, aside="fixed limit")
+        aside = "fixed limit" if shown.period_minutes is None else f"in {describe_period(shown.period_minutes)}"
+        return Number(shown.limit, aside=aside)
     counted = "" if baseline.unit == Monitor.Unit.SCORE else f"{baseline.unit}s of {baseline.n_scores} scores"
+    if baseline.weighted:
+        counted = f"{counted}, weighted".removeprefix(", ")
     return Number(
         baseline.mean, baseline.lower, baseline.upper, n=baseline.n_units, level=LEVEL, covers="new_data", aside=counted
     )

@@ -47,7 +47,7 @@ def course_chart(question: HistoryQuery, reading: HistoryReading, alarms: Iterab
 
     marks = [Mark(x(place, at), f"revision {number}") for place, at, number in reading.course.revisions]
     drawn = [alarm for alarm in alarms if alarm.estimand == ESTIMANDS[interval.get("of", "score")]]
-    changes = [alarm.at for alarm in drawn if int(alarm.at.score_id) >= int(reading.course.ids[0])]
+    changes = [alarm.at for alarm in drawn if int(alarm.at.score_id or 0) >= int(reading.course.ids[0])]
     times = [datetime.fromisoformat(change.created_at) for change in changes]
     marks += [Mark(x(reading.course.place_of(at), at), "change") for at in times]
     low, high = reading.limits or (None, None)
