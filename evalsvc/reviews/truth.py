@@ -17,20 +17,21 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.values import Value
 from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.ingest.labels import has_labels
 from evalsvc.evaluations.models import Evaluation, HistoryScore
 from evalsvc.evaluations.wire.interval_request import first_id
+from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.findings import MOST_UNANSWERED
-from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
+from evalsvc.reviews.models import Review, ReviewItem
 from evalsvc.reviews.questions import Question, Type, combine_values, parse_answer_value, parse_questions
-from evalsvc.reviews.sampling.draws import POISSON
-from evalsvc.reviews.sampling.frame import MAX_FRAME, find_logs, read_earlier_frame
-from evalsvc.reviews.selectors import list_answers, reviews_asking
-from evalsvc.reviews.services import find_criteria
+from evalsvc.reviews.sampling.frame import MAX_FRAME, TIMEOUT_SECONDS, read_earlier_frame
+from evalsvc.reviews.selectors import list_random_draws, reviews_asking
+from evalsvc.reviews.services import check_resource, find_criteria
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.truth.answer import LEAST_LABELS, TruthEstimate, estimate_mean_of_truth, estimate_share_of_truth
 
@@ -43,6 +44,8 @@ FRAME_CHANGED, SCORES_SHOWN, OLD_DRAW = "frame_changed", "scores_shown", "old_dr
 MOST_SINCE = 0.5
 """A draw is old if a larger share of the scores has come since."""
 CHUNK = 10_000
+READING = "Looking for the labelled scores"
+ANSWER_COLUMNS = ("answers__said", "answers__answered_at")
 REMEDY = (
     'Create a review of these evaluations with `sample` {"method": "random", "n": 200} that asks this criteria, and'
     " let people answer it."
@@ -184,22 +187,24 @@ def find_labelled_draw(
     account: Account,
     pair: tuple[str, str],
     window: Window,
-    criteria: str,
+    criteria: str | AnnotationCriteria,
     draw: uuid.UUID | None = None,
     pointer: str = "",
 ) -> LabelledDraw:
     """Return the labelled draw of a history within a window.
 
-    `draw` is a review; without it the newest that covers the history is used, those with too few labels last, unless
-    the others are old. Raises
-    Invalid where no random draw of these scores asks this criteria, with pointers below `pointer`. Within the account's
-    scope.
+    `criteria` are named, or those of the account. `draw` is a review; without it the newest that covers the history is
+    used, those with too few labels last, unless the others are old. Raises Invalid where no random draw of these scores
+    asks this criteria, with pointers below `pointer`, and Problem `search_too_slow`. Within the account's scope.
     """
-    asked = find_criteria(account, criteria, Review.Kind.EVALUATION, f"{pointer}/truth")
+    if isinstance(criteria, AnnotationCriteria):
+        asked = criteria
+        check_resource(asked, Review.Kind.EVALUATION, f"{pointer}/truth")
+    else:
+        asked = find_criteria(account, criteria, Review.Kind.EVALUATION, f"{pointer}/truth")
     if asked.annotation_type == Type.TEXT:
         raise Invalid(FieldError(f"{pointer}/truth", "Labels of this criteria are texts, which have no mean."))
-    reviews = _list_reviews(account, asked, draw, pointer)
-    return _find_draw(account, pair, window, asked, reviews, pointer)
+    return _find_draw(account, pair, window, asked, _list_draws(account, asked, draw, pointer), pointer)
 
 
 def estimate_slices(labelled: LabelledDraw, by: str, level: float) -> tuple[list[TruthSlice], int]:
@@ -224,22 +229,27 @@ def check_slicing(by: str, pointer: str) -> None:
 def _read_tags(labelled: LabelledDraw, key: str) -> dict[int, str]:
     """Return the value of a tag by evaluation, of those that have it."""
     ids, found = sorted(row.id for row in labelled.scores.values()), dict[int, str]()
-    for start in range(0, len(ids), 5000):
-        rows = Evaluation.objects.filter(account_id=labelled.review.account_id, id__in=ids[start : start + 5000])
-        pairs = rows.filter(request__tags__isnull=False).values_list("id", "request__tags")
-        found |= {id: tags[key] for id, tags in pairs if tags is not None and key in tags}
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        for start in range(0, len(ids), 5000):
+            rows = Evaluation.objects.filter(account_id=labelled.review.account_id, id__in=ids[start : start + 5000])
+            pairs = rows.filter(request__tags__isnull=False).values_list("id", "request__tags")
+            found |= {id: tags[key] for id, tags in pairs if tags is not None and key in tags}
     return found
 
 
-def _list_reviews(account: Account, criteria: AnnotationCriteria, draw: uuid.UUID | None, pointer: str) -> list[Review]:
-    """Return the reviews that drew evaluations at random and ask this, newest first; raise Invalid without any."""
+def _list_draws(
+    account: Account, criteria: AnnotationCriteria, draw: uuid.UUID | None, pointer: str
+) -> list[tuple[Review, int]]:
+    """Return the reviews that drew evaluations at random and ask this, newest first; raise Invalid without any.
+
+    With each goes how many of its items have an answer.
+    """
+    if draws := list_random_draws(account=account, criteria_id=criteria.pk, id=draw, limit=MOST_REVIEWS):
+        return draws
     rows = reviews_asking(account=account, criteria_id=criteria.pk, limit=1000)
     reviews = [row for row in rows if row.kind == Review.Kind.EVALUATION and draw in (None, row.pk)]
     if draw is not None and not reviews:
         raise Invalid(FieldError(f"{pointer}/truth_draw", "No review of evaluations with this id asks this criteria."))
-    random_reviews = [row for row in reviews if row.sample["method"] not in POISSON]
-    if random_reviews:
-        return random_reviews[:MOST_REVIEWS]
     if reviews:
         method = reviews[0].sample["method"]
         detail = f"A draw of `{method}` items is for finding mistakes, not for estimating how many there are."
@@ -256,27 +266,35 @@ def _find_draw(
     pair: tuple[str, str],
     window: Window,
     criteria: AnnotationCriteria,
-    reviews: Sequence[Review],
+    draws: Sequence[tuple[Review, int]],
     pointer: str,
 ) -> LabelledDraw:
     """Return the newest draw of all these scores that has labels enough, or else the newest; emptied ones are none.
 
-    An old draw with labels enough comes after a newer one that is not old: labels of that would settle more.
+    An old draw with labels enough comes after a newer one that is not old: labels of that would settle more. Draws with
+    labels enough are read first, and the others only where the choice depends on them.
     """
     rows = list_history(account=account, evaluator_id=pair[0], profile_name=pair[1], window=window)
     history = _WindowScores(account, rows.exclude(source=HistoryScore.Source.EXPERIMENT), window.get("most"))
-    first, shortfall = None, ""
-    for review in reviews:
-        labelled = _read_draw(account, review, criteria, history)
-        if labelled.n_left_out or not labelled.n_items:
-            shortfall = shortfall or _describe_shortfall(labelled)
+    is_rich = [n_begun >= LEAST_LABELS for _, n_begun in draws]
+    covering, shortfalls = dict[int, LabelledDraw](), dict[int, str]()
+    best: int | None = None
+    for place in sorted(range(len(draws)), key=lambda place: not is_rich[place]):
+        if best is not None if is_rich[place] else any(other < place for other in covering):
             continue
-        first = first or labelled
-        if len(labelled.labels) >= LEAST_LABELS and (first.is_old or not labelled.is_old):
-            return labelled
-    if first is None:
-        raise Invalid(FieldError(f"{pointer}/truth", f"{shortfall} {REMEDY}"))
-    return first
+        labelled = _read_draw(account, draws[place][0], criteria, history)
+        if labelled.n_left_out or not labelled.n_items:
+            shortfalls[place] = _describe_shortfall(labelled)
+            continue
+        covering[place] = labelled
+        if len(labelled.labels) >= LEAST_LABELS:
+            if not labelled.is_old:
+                return labelled
+            best = place
+    if not covering:
+        raise Invalid(FieldError(f"{pointer}/truth", f"{shortfalls[0]} {REMEDY}"))
+    newest = covering[min(covering)]
+    return covering[best] if best is not None and newest.is_old else newest
 
 
 def _describe_shortfall(labelled: LabelledDraw) -> str:
@@ -327,28 +345,29 @@ class _WindowScores:
 
 
 def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, history: _WindowScores) -> LabelledDraw:
-    items = list(ReviewItem.objects.filter(account=account, review=review).order_by("position"))
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        items = _read_items(account, review, criteria)
     # A score that came while the review was made may have been drawn.
     end = max([first_id(review.created_at), *(item.subject_id + 1 for item in items)])
     frame = read_earlier_frame(account=account, source=review.source, before=end)
-    logs, frame_logs = find_logs(account, [item.subject_id for item in items]), set(frame.logs)
-    scores = history.read_before(end)
+    frame_logs = set(frame.logs)
+    # Again, as the frame has been read under a limit of its own.
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        scores = history.read_before(end)
+        n_since, n_window = history.count_since(end)
     covered = {log: row for log, row in scores.items() if log in frame_logs}
-    values = _read_labels(account, review, criteria)
-    places = [(logs.get(item.subject_id), values.get(item.pk)) for item in items]
-    places = [(log, value) for log, value in places if log in covered]
-    n_begun = max((i + 1 for i, (_, value) in enumerate(places) if value is not None), default=0)
-    labels = {log: value.label for log, value in places if value is not None}
-    moments = {log: value.answered_at for log, value in places if value is not None}
-    n_since, n_window = history.count_since(end)
+    items = [item for item in items if item.log in covered]
+    n_begun = max((i + 1 for i, item in enumerate(items) if item.label is not None), default=0)
+    labels = {item.log: item.label for item in items if item.label is not None}
+    moments = {item.log: item.answered_at for item in items if item.answered_at is not None}
     return LabelledDraw(
         criteria,
         review,
         covered,
         labels,
         sorted(moments, key=lambda log: moments[log]),
-        [log for log, value in places[:n_begun] if value is None],
-        n_items=len(places),
+        [item.log for item in items[:n_begun] if item.label is None],
+        n_items=len(items),
         n_since=n_since,
         n_window=n_window,
         n_left_out=len(scores) - len(covered),
@@ -356,26 +375,35 @@ def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, h
     )
 
 
-class _ItemLabel(NamedTuple):
-    label: bool | float
-    answered_at: datetime
+class _DrawnItem(NamedTuple):
+    """An item: what its evaluation counts once for, None where that is deleted, and what people say of it."""
+
+    subject_id: int
+    log: object
+    label: bool | float | None = None
+    answered_at: datetime | None = None
 
 
-def _read_labels(account: Account, review: Review, criteria: AnnotationCriteria) -> dict[int, _ItemLabel]:
-    """Return what people say of each item, by its id; several answers are combined as in the item's label."""
+def _read_items(account: Account, review: Review, criteria: AnnotationCriteria) -> list[_DrawnItem]:
+    """Return the items of a review in their order; several answers are combined as in the item's label."""
     question = _get_question(review, criteria)
-    answers: dict[int, list[ReviewAnswer]] = {}
-    for row in list_answers(account=account, review=review):
-        answers.setdefault(row.item_id, []).append(row)
-    labels: dict[int, _ItemLabel] = {}
-    for item, given in answers.items():
-        said = [(row.said or {})[str(question.id)] for row in given]
-        value = combine_values(question, [parse_answer_value(question, answer) for answer in said])
-        label = value.passed if question.annotation_type == Type.BINARY else value.score
-        moments = [row.answered_at for row in given if row.answered_at is not None]
+    evaluations = Evaluation.objects.filter(account=account, captured=True, id=OuterRef("subject_id"))
+    columns = {"evaluation": Subquery(evaluations.values("id")), "log": Subquery(evaluations.values("log_id"))}
+    rows = ReviewItem.objects.filter(account=account, review=review).annotate(**columns)
+    rows = rows.order_by("position", "answers__answered_at", "answers__id")
+    items, answers = dict[int, _DrawnItem](), dict[int, list[tuple[Value, datetime]]]()
+    # An item has a row for each of its answers, and one where it has none.
+    for id, evaluation, log, said, answered_at in rows.values_list("subject_id", *columns, *ANSWER_COLUMNS):
+        items[id] = _DrawnItem(id, log or evaluation)
+        if said is not None:
+            value = parse_answer_value(question, said[str(question.id)])
+            answers.setdefault(id, []).append((value, answered_at))
+    for id, given in answers.items():
+        combined = combine_values(question, [value for value, _ in given])
+        label = combined.passed if question.annotation_type == Type.BINARY else combined.score
         if label is not None:
-            labels[item] = _ItemLabel(label, max(moments))
-    return labels
+            items[id] = items[id]._replace(label=label, answered_at=max(moment for _, moment in given))
+    return list(items.values())
 
 
 def _get_question(review: Review, criteria: AnnotationCriteria) -> Question:

@@ -9,7 +9,11 @@ from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.factories import ok
-from tests.reviews.draws import HISTORY, answer_items, drawn, judged, send_scores
+from tests.queries import queries_of
+from tests.reviews.draws import EVALUATIONS, HISTORY, answer_items, drawn, judged, send_scores
+from tests.reviews.shapes import new_review
+
+MOST_QUERIES = 15
 
 
 def read_truth_block(reader: Visitor, criteria: Any) -> str:
@@ -66,3 +70,23 @@ def test_agreement_is_shown_by_slice_with_its_disagreements(alice: Caller, reade
     assert "Disagreements with people: 14 of 14 shown" in page
     assert f"evaluations/{truth['disagreements'][0]['evaluation_id']}" in page
     assert "by revision of the profile" in read_truth_block(reader, criteria)
+
+
+def test_five_reviews_ask_the_database_little(alice: Caller, admin: Visitor) -> None:
+    """Of scores made elsewhere and of an evaluator, whichever of the reviews has labels enough."""
+    send_scores(alice, judged(40))
+    sample = {"output": "Paris.", "label": "Paris", "evaluators": [{"evaluator": "exact-match"}], "capture": "all"}
+    for _ in range(25):
+        ok(alice.post("/v1/evaluate", sample))
+    criteria = new_criteria(alice)
+    everything = {"evaluations": {"filters": []}}
+    reviews = [new_review(alice, items, criteria) for items in [everything] * 2 + [EVALUATIONS] + [everything] * 2]
+    n_answers = iter((65, 1, 1, 1, 1))
+    for review in reviews:
+        answer_items(alice, review, criteria, ["pass"] * next(n_answers))
+    for evaluator, profile in (("external:judge", ""), ("exact-match", "patronus:exact-match")):
+        names = {"evaluator": evaluator, "profile": profile, "truth": criteria["id"]}
+        assert "labels of" in admin.text("histories/one", **names)
+        # Again, as a process remembers some of what it has read.
+        queries = queries_of(lambda names=names: admin.text("histories/one", **names))  # type: ignore[misc]
+        assert len(queries) <= MOST_QUERIES, queries

@@ -87,7 +87,8 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
     rows = list_history(
         account=account, evaluator_id=question.evaluator_id, profile_name=question.profile_name, window=window
     )
-    endings = count_endings(account, history, question.ask.most)
+    # Scores made elsewhere have none.
+    endings = count_endings(account, history, question.ask.most) if not question.is_external else {}
     return _reading(
         question, history, history_summary(rows, history, question.ask), _find_range(account, question), endings
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evalsvc.accounts.models import Account
@@ -58,12 +59,22 @@ class TruthPanel:
     disagreements: PageTable | None = None
 
 
+def list_truth_criteria(account: Account) -> list[AnnotationCriteria]:
+    """Return the criteria to choose from, by name."""
+    rows = AnnotationCriteria.objects.filter(account=account).exclude(annotation_type=AnnotationCriteria.Type.TEXT)
+    return list(rows.order_by("name")[:MAX_CRITERIA])
+
+
 def build_truth_field(
-    account: Account, chosen: str, *, label: str = "What people would say", empty: str = "not shown", help: str = ""
+    criteria: Sequence[AnnotationCriteria],
+    chosen: str,
+    *,
+    label: str = "What people would say",
+    empty: str = "not shown",
+    help: str = "",
 ) -> FormField:
     """Return the field that chooses the criteria."""
-    rows = AnnotationCriteria.objects.filter(account=account).exclude(annotation_type=AnnotationCriteria.Type.TEXT)
-    options = [(str(id), name) for id, name in rows.order_by("name").values_list("id", "name")[:MAX_CRITERIA]]
+    options = [(str(row.pk), row.name) for row in criteria]
     return FormField("truth", label, "select", chosen, [("", empty), *options], help)
 
 
@@ -72,7 +83,9 @@ def build_slices_field(chosen: str) -> FormField:
     return FormField("truth_by", "Agreement with people by", "select", chosen, [*SLICES.items()])
 
 
-def read_truth(account: Account, question: HistoryQuery, criteria: str, by: str) -> TruthPanel | None:
+def read_truth(
+    account: Account, question: HistoryQuery, criteria: str | AnnotationCriteria, by: str
+) -> TruthPanel | None:
     """Return what people would say of the displayed scores, and by slice; None where it is not asked for."""
     if not criteria:
         return None

@@ -15,7 +15,13 @@ from evalsvc.console.pages.history.lists import histories_table
 from evalsvc.console.pages.history.parts import parts_table
 from evalsvc.console.pages.history.query import HistoryQuery, parse_history_query, question_fields
 from evalsvc.console.pages.history.reader import HistoryReading, compare_histories, read_history
-from evalsvc.console.pages.history.truth import SLICES, build_slices_field, build_truth_field, read_truth
+from evalsvc.console.pages.history.truth import (
+    SLICES,
+    build_slices_field,
+    build_truth_field,
+    list_truth_criteria,
+    read_truth,
+)
 from evalsvc.console.pages.history.words import warning_words
 from evalsvc.console.parts.addresses import address_with, choice, page_address
 from evalsvc.console.parts.scorers import question_id, scorer_names
@@ -51,23 +57,25 @@ def history_page(request: PageRequest) -> HttpResponse:
     question = parse_history_query(request, account)
     reading = read_history(account, question)
     criteria = request.GET.get("truth", "")[:255].replace("\0", "")
+    choices = list_truth_criteria(account)
+    chosen = next((row for row in choices if str(row.pk) == criteria), None)
     by = choice(request, "truth_by", tuple(SLICES), "revision")
     names, brush = scorer_names(account, [question.evaluator_id]), build_brush(account, question, reading)
     alarms = _list_alarms(account, question)
     context = {
         "question": question,
         "alarms": alarms[:MAX_ALARMS],
-        "offer": _find_offer(request, question, reading),
+        "offer": "" if criteria else _find_offer(request, question, reading),
         "name": names.get(question.evaluator_id, question.evaluator_id),
         "is_answered": question_id(question.evaluator_id) is not None,
         "reviews": _reviews(account, question),
         "reading": reading,
         "fields": [
             *question_fields(question, account),
-            build_truth_field(account, criteria),
+            build_truth_field(choices, criteria),
             *([build_slices_field(by)] if criteria else []),
         ],
-        "truth": read_truth(account, question, criteria, by),
+        "truth": read_truth(account, question, chosen or criteria, by),
         "words": list(warning_words(reading.interval, has_range=reading.limits is not None)),
         "course": course_chart(question, reading, alarms) if reading.scores else None,
         "distribution": distribution_chart(reading),
