@@ -149,7 +149,7 @@ def answer_interval(
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
-    answer["warnings"] += [UNWEIGHTED] if window.has_unequal_probabilities and weights is None else []
+    answer["warnings"] += [UNWEIGHTED] if is_unweighted(ask, window, n_undecided) else []
     return answer
 
 
@@ -224,6 +224,18 @@ def find_weights(ask: IntervalOptions, window: Window) -> Any:
     A strategy that is asked for by its name is computed as the name says, and answered with a warning.
     """
     return 1.0 / window.probabilities if ask.can_weigh and window.has_unequal_probabilities else None
+
+
+def is_unweighted(ask: IntervalOptions, window: Window, n_undecided: int = 0) -> bool:
+    """Return whether scores that were drawn with unequal probabilities count alike: values, or undecided ones.
+
+    The undecided ones count in the bounds of the pass rate, and in whether there are any.
+    """
+    if ask.can_weigh or window.probabilities is None or not window.values.size:
+        return False
+    unjudged = window.unjudged_probabilities
+    has_others = bool(n_undecided) and unjudged is not None and bool((unjudged != window.probabilities[0]).any())
+    return has_others or window.has_unequal_probabilities
 
 
 def compute_mean(ask: IntervalOptions, window: Window) -> float | None:
