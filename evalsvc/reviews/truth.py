@@ -7,17 +7,18 @@ is a random draw of these. A draw that leaves out some of them says nothing abou
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
-from evalsvc.annotations.values import Value
+from evalsvc.annotations.values import Value as AnswerValue
 from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import Window
@@ -33,18 +34,28 @@ from evalsvc.reviews.sampling.frame import MAX_FRAME, TIMEOUT_SECONDS, read_earl
 from evalsvc.reviews.selectors import list_random_draws, reviews_asking
 from evalsvc.reviews.services import check_resource, find_criteria
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.truth.answer import LEAST_LABELS, TruthEstimate, estimate_mean_of_truth, estimate_share_of_truth
+from evalsvc.stats.truth.answer import (
+    LEAST_LABELS,
+    TOO_FEW,
+    TruthEstimate,
+    estimate_mean_of_truth,
+    estimate_share_of_truth,
+)
+from evalsvc.stats.truth.evaluators import EvaluatorAgreement, compare_evaluators
 
 N_REQUESTS = 10
 """What a truth interval counts towards the account's limits, by the time that it takes."""
 MOST_REVIEWS, MOST_SLICES = 5, 20
 TAGS = "tags."
+EVALUATOR = "evaluator"
 NON_RESPONSE = "non_response"
+FEW_IN_COMMON = "few_in_common"
 FRAME_CHANGED, SCORES_SHOWN, OLD_DRAW = "frame_changed", "scores_shown", "old_draw"
 MOST_SINCE = 0.5
 """A draw is old if a larger share of the scores has come since."""
 CHUNK = 10_000
 READING = "Looking for the labelled scores"
+SCORE_COLUMNS = ("score", "passed", "app", "revision", "created_at", "probability")
 ANSWER_COLUMNS = ("answers__said", "answers__answered_at")
 REMEDY = (
     'Create a review of these evaluations with `sample` {"method": "random", "n": 200} that asks this criteria, and'
@@ -73,6 +84,25 @@ class TruthSlice:
 
     value: str | int | None
     estimate: TruthEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class RatedEvaluator:
+    """An evaluator and profile with verdicts on labelled scores; `found` is None where it is not compared.
+
+    `n` labels are of scores that it has decided, `n_undecided` of others.
+    """
+
+    pair: tuple[str, str]
+    n: int
+    n_undecided: int
+    found: EvaluatorAgreement | None = None
+    reason: str | None = None
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the others are compared with it."""
+        return self.found is not None and self.found.difference is None
 
 
 class DrawnScore(NamedTuple):
@@ -220,10 +250,61 @@ def estimate_slices(labelled: LabelledDraw, by: str, level: float) -> tuple[list
     return [TruthSlice(value, part.estimate(each).estimate) for value, part in shown.items()], len(slices)
 
 
+def compare_draw_evaluators(
+    labelled: LabelledDraw, pair: tuple[str, str], level: float, pointer: str = ""
+) -> tuple[list[RatedEvaluator], int]:
+    """Return the evaluators that have decided labelled scores of a draw, and the number of labels they are compared on.
+
+    Those labels are of logs that all of them have decided. `pair` comes first and then who has decided most; one that
+    would leave less than half of the labels of `pair`, or fewer than 20, is not compared. At most `MOST_SLICES`.
+    Raises Invalid where labels or verdicts are not pass or fail. Within the account's scope.
+    """
+    if labelled.criteria.annotation_type != Type.BINARY:
+        raise Invalid(FieldError(f"{pointer}/truth_by", "Evaluators are compared with labels that pass or fail."))
+    verdicts: dict[tuple[str, str], dict[object, bool | None]] = {pair: {}}
+    for name, log, passed in _read_other_verdicts(labelled):
+        verdicts.setdefault(name, {})[log] = passed
+    verdicts[pair] = {log: labelled.scores[log].passed for log in labelled.labels}
+    decided = {name: {log for log, passed in row.items() if passed is not None} for name, row in verdicts.items()}
+    names = sorted(verdicts, key=lambda name: (name != pair, -len(decided[name]), name))[:MOST_SLICES]
+    common, compared = set(decided[pair]), list[tuple[str, str]]()
+    least = max(LEAST_LABELS, len(common) / 2)
+    for name in names:
+        if len(shared := common & decided[name]) >= least:
+            common, compared = shared, [*compared, name]
+    logs = [log for log in labelled.answered if log in common]
+    people = [bool(labelled.labels[log]) for log in logs]
+    rows = [[bool(verdicts[name][log]) for log in logs] for name in compared]
+    found = dict(zip(compared, compare_evaluators(people, rows, level=level), strict=True)) if compared else {}
+    reason = FEW_IN_COMMON if found else TOO_FEW
+    return [
+        RatedEvaluator(
+            name,
+            len(decided[name]),
+            len(verdicts[name]) - len(decided[name]),
+            found.get(name),
+            None if name in found else reason,
+        )
+        for name in names
+    ], len(logs) if compared else 0
+
+
+def _read_other_verdicts(labelled: LabelledDraw) -> Iterator[tuple[tuple[str, str], object, bool | None]]:
+    """Yield the verdicts on the labelled logs, by evaluator and profile, the oldest of each first."""
+    logs = [log for log in labelled.labels if isinstance(log, str)]
+    rows = Evaluation.objects.filter(account_id=labelled.review.account_id, captured=True, score__isnull=False)
+    rows = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by("id")
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        for start in range(0, len(logs), 5000):
+            chunk = rows.filter(log_id__in=logs[start : start + 5000])
+            for name, profile, log, passed in chunk.values_list("evaluator_id", "profile_name", "log_id", "passed"):
+                yield (name, profile or ""), log, passed
+
+
 def check_slicing(by: str, pointer: str) -> None:
     """Raise Invalid for a name by which scores cannot be sliced."""
-    if by not in ("app", "revision") and not (by.startswith(TAGS) and len(by) > len(TAGS)):
-        raise Invalid(FieldError(pointer, "Slices are by `app`, `revision` or `tags.KEY`."))
+    if by not in ("app", "revision", EVALUATOR) and not (by.startswith(TAGS) and len(by) > len(TAGS)):
+        raise Invalid(FieldError(pointer, "Slices are by `app`, `revision`, `tags.KEY` or `evaluator`."))
 
 
 def _read_tags(labelled: LabelledDraw, key: str) -> dict[int, str]:
@@ -316,32 +397,33 @@ class _WindowScores:
     rows: QuerySet[HistoryScore]
     most: int | None
 
-    def count_since(self, end: int) -> tuple[int, int]:
-        """Return how many scores have the id `end` or a later one, and how many there are."""
-        is_newer = Q(source_id__gte=end)
-        counts = self.rows[: self.most].aggregate(since=Count("source_id", filter=is_newer), window=Count("source_id"))
-        return counts["since"], counts["window"]
+    def read(self, end: int) -> tuple[dict[object, DrawnScore], int, int]:
+        """Return the newest score of each log below an id, how many scores are newer, and how many there are in all.
 
-    def read_before(self, end: int) -> dict[object, DrawnScore]:
-        """Return the newest score of each log below an id, newest first; it ends with more than MAX_FRAME of them.
-
-        Read in chunks: of a history of a million scores no more is in memory than a draw can be of.
+        Scores are the newest first, and end with more than MAX_FRAME of them. Read in chunks: of a history of a million
+        scores no more is in memory than a draw can be of.
         """
+        newer = self.rows.filter(source_id__gte=end)
+        counts = newer.order_by().values("account").annotate(n=Count("source_id")).values("n")
+        n_since: Any = Coalesce(Subquery(counts), 0) if self.most is None else Value(newer[: self.most].count())
         log = Evaluation.objects.filter(account=self.account, captured=True, id=OuterRef("source_id")).values("log_id")
-        columns = ("id", "log", "source_id", "score", "passed", "app", "revision", "created_at", "probability")
-        rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1])).values_list(*columns)
-        scores, n_left = dict[object, DrawnScore](), self.most
-        after = Q()
-        while len(scores) <= MAX_FRAME and n_left != 0:
-            limit = CHUNK if n_left is None else min(CHUNK, n_left)
-            chunk = list(rows.filter(after)[:limit])
+        rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1]), n_since=n_since)
+        columns = ("id", "log", "source_id", *SCORE_COLUMNS, "n_since")
+        scores, n_read, n_newer = dict[object, DrawnScore](), 0, 0
+        while len(scores) <= MAX_FRAME and n_read != self.most:
+            limit = CHUNK if self.most is None else min(CHUNK, self.most - n_read)
+            chunk = list(rows.values_list(*columns)[:limit])
             for row in chunk:
-                scores.setdefault(row[1] or row[2], DrawnScore(*row[2:]))
+                scores.setdefault(row[1] or row[2], DrawnScore(*row[2:-1]))
+            n_read += len(chunk)
+            if chunk and n_read == len(chunk):
+                n_newer = chunk[0][-1]
             if len(chunk) < limit:
                 break
-            after = Q(id__lt=chunk[-1][0])
-            n_left = None if n_left is None else n_left - limit
-        return scores
+            # Counted once, with the first chunk.
+            rows = rows.filter(id__lt=chunk[-1][0]).annotate(n_since=Value(n_newer))
+        n_all = n_newer + n_read
+        return scores, n_newer, n_all if self.most is None else min(n_all, self.most)
 
 
 def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, history: _WindowScores) -> LabelledDraw:
@@ -353,8 +435,7 @@ def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, h
     frame_logs = set(frame.logs)
     # Again, as the frame has been read under a limit of its own.
     with in_time(TIMEOUT_SECONDS, what=READING):
-        scores = history.read_before(end)
-        n_since, n_window = history.count_since(end)
+        scores, n_since, n_window = history.read(end)
     covered = {log: row for log, row in scores.items() if log in frame_logs}
     items = [item for item in items if item.log in covered]
     n_begun = max((i + 1 for i, item in enumerate(items) if item.label is not None), default=0)
@@ -391,7 +472,7 @@ def _read_items(account: Account, review: Review, criteria: AnnotationCriteria) 
     columns = {"evaluation": Subquery(evaluations.values("id")), "log": Subquery(evaluations.values("log_id"))}
     rows = ReviewItem.objects.filter(account=account, review=review).annotate(**columns)
     rows = rows.order_by("position", "answers__answered_at", "answers__id")
-    items, answers = dict[int, _DrawnItem](), dict[int, list[tuple[Value, datetime]]]()
+    items, answers = dict[int, _DrawnItem](), dict[int, list[tuple[AnswerValue, datetime]]]()
     # An item has a row for each of its answers, and one where it has none.
     for id, evaluation, log, said, answered_at in rows.values_list("subject_id", *columns, *ANSWER_COLUMNS):
         items[id] = _DrawnItem(id, log or evaluation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from evalsvc.reports.words import number_text
@@ -85,8 +86,30 @@ def test_five_reviews_ask_the_database_little(alice: Caller, admin: Visitor) -> 
     for review in reviews:
         answer_items(alice, review, criteria, ["pass"] * next(n_answers))
     for evaluator, profile in (("external:judge", ""), ("exact-match", "patronus:exact-match")):
-        names = {"evaluator": evaluator, "profile": profile, "truth": criteria["id"]}
+        names = {"evaluator": evaluator, "profile": profile, "truth": criteria["id"], "truth_by": "evaluator"}
         assert "labels of" in admin.text("histories/one", **names)
         # Again, as a process remembers some of what it has read.
         queries = queries_of(lambda names=names: admin.text("histories/one", **names))  # type: ignore[misc]
         assert len(queries) <= MOST_QUERIES, queries
+
+
+def test_evaluators_are_compared_on_the_labels_in_common(alice: Caller, reader: Visitor) -> None:
+    """Both score the same logs: people pass everything, `judge` fails every fifth and `other` every second."""
+    logs = [{"log_id": str(uuid.uuid4()), "app": "shop"} for _ in range(60)]
+    for name, every in (("judge", 5), ("other", 2), ("same", 5)):
+        rows = [{"evaluator_id": name, "pass": i % every != 0, **log} for i, log in enumerate(logs)]
+        for start in (0, 30):
+            assert ok(alice.post("/v1/evaluations/batch", {"evaluations": rows[start : start + 30]}))["errors"] == []
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 60), criteria, ["pass"] * 60)
+    truth = ok(alice.get(f"{HISTORY}&truth={criteria['id']}&truth_by=evaluator"))["truth"]
+
+    page = reader.text(
+        "histories/one", evaluator="external:judge", profile="", truth=criteria["id"], truth_by="evaluator"
+    )
+
+    other = next(one for one in truth["evaluators"] if one["evaluator_id"] == "external:other")
+    difference = other["difference"]
+    assert "Agreement with people, by evaluator" in page and "On the 60 labels" in page
+    assert f"[{number_text(difference['lower'])}, {number_text(difference['upper'])}]" in page
+    assert "the best" in page and "worse" in page and "not distinguishable" in page

@@ -124,7 +124,7 @@ def test_only_draws_that_matter_are_read(alice: Caller, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     "mark",
-    ['"reviews_reviewitem" LEFT', '"evaluations_historyscore"."source_id" <', 'AS "since"', 'AS "request__tags"'],
+    ['"reviews_reviewitem" LEFT', '"evaluations_historyscore"."source_id" <', 'AS "request__tags"'],
 )
 def test_slow_reads_end(alice: Caller, monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
     send_scores(alice, judged(40))

@@ -70,7 +70,9 @@ class HistoryIn(serializers.Serializer[Any]):
         required=False, min_value=1e-6, max_value=1e6, help_text="The width that `n_for_width` of `truth` is for."
     )
     truth_by = StrictText(
-        max_length=300, required=False, help_text="Slices of `truth`: by `app`, `revision` or `tags.KEY`."
+        max_length=300,
+        required=False,
+        help_text="Slices of `truth`: by `app`, `revision`, `tags.KEY`, or `evaluator`: others on the same labels.",
     )
 
 
