@@ -405,14 +405,15 @@ class _WindowScores:
         """
         newer = self.rows.filter(source_id__gte=end)
         counts = newer.order_by().values("account").annotate(n=Count("source_id")).values("n")
-        n_since: Any = Coalesce(Subquery(counts), 0) if self.most is None else Value(newer[: self.most].count())
+        n_later: Any = Coalesce(Subquery(counts), 0) if self.most is None else Value(newer[: self.most].count())
         log = Evaluation.objects.filter(account=self.account, captured=True, id=OuterRef("source_id")).values("log_id")
-        rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1]), n_since=n_since)
-        columns = ("id", "log", "source_id", *SCORE_COLUMNS, "n_since")
+        rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1]))
+        part = rows.annotate(n_later=n_later)
+        columns = ("id", "log", "source_id", *SCORE_COLUMNS, "n_later")
         scores, n_read, n_newer = dict[object, DrawnScore](), 0, 0
         while len(scores) <= MAX_FRAME and n_read != self.most:
             limit = CHUNK if self.most is None else min(CHUNK, self.most - n_read)
-            chunk = list(rows.values_list(*columns)[:limit])
+            chunk = list(part.values_list(*columns)[:limit])
             for row in chunk:
                 scores.setdefault(row[1] or row[2], DrawnScore(*row[2:-1]))
             n_read += len(chunk)
@@ -421,7 +422,7 @@ class _WindowScores:
             if len(chunk) < limit:
                 break
             # Counted once, with the first chunk.
-            rows = rows.filter(id__lt=chunk[-1][0]).annotate(n_since=Value(n_newer))
+            part = rows.filter(id__lt=chunk[-1][0]).annotate(n_later=Value(n_newer))
         n_all = n_newer + n_read
         return scores, n_newer, n_all if self.most is None else min(n_all, self.most)
 

@@ -80,7 +80,7 @@ def test_five_reviews_ask_the_database_little(alice: Caller, admin: Visitor) -> 
     for _ in range(25):
         ok(alice.post("/v1/evaluate", sample))
     criteria = new_criteria(alice)
-    everything = {"evaluations": {"filters": []}}
+    everything: Any = {"evaluations": {"filters": []}}
     reviews = [new_review(alice, items, criteria) for items in [everything] * 2 + [EVALUATIONS] + [everything] * 2]
     n_answers = iter((65, 1, 1, 1, 1))
     for review in reviews:
@@ -89,7 +89,7 @@ def test_five_reviews_ask_the_database_little(alice: Caller, admin: Visitor) -> 
         names = {"evaluator": evaluator, "profile": profile, "truth": criteria["id"], "truth_by": "evaluator"}
         assert "labels of" in admin.text("histories/one", **names)
         # Again, as a process remembers some of what it has read.
-        queries = queries_of(lambda names=names: admin.text("histories/one", **names))  # type: ignore[misc]
+        queries = queries_of(lambda names=names: admin.text("histories/one", **names))
         assert len(queries) <= MOST_QUERIES, queries
 
 

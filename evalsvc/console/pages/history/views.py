@@ -26,8 +26,10 @@ from evalsvc.console.pages.history.words import warning_words
 from evalsvc.console.parts.addresses import address_with, choice, page_address
 from evalsvc.console.parts.scorers import question_id, scorer_names
 from evalsvc.console.parts.spreadsheets import csv_answer
+from evalsvc.evaluations.history.interval import can_be_undecided
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.scores import get_verdict_word
 from evalsvc.monitors.answers import AlarmOut, alarm_out
@@ -99,9 +101,10 @@ def history_csv(request: PageRequest) -> HttpResponse:
     window = scope_window(account.pk, question.ask, pointer="")
     names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
     rows = list_history(account=account, **names, window=window)
-    can_be_undecided = question.run is not None and question.run.family.can_be_undecided
+    history = read_window(account.pk, question.pair, question.ask, window)
+    is_deciding = can_be_undecided(question.run.family if question.run else None, history, question.ask.most)
     lines = (
-        (*row, get_verdict_word(row.passed, can_be_undecided=can_be_undecided))
+        (*row, get_verdict_word(row.passed, can_be_undecided=is_deciding))
         for row in rows.values_list(*COLUMNS, named=True)[: question.ask.most or MAX_FILE_ROWS]
     )
     return csv_answer("history.csv", [HEAD, *lines])
