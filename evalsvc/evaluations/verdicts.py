@@ -103,7 +103,7 @@ UNDECIDED_TEXTS: Mapping[str, str] = {
     "low_support": "nothing contradicts it, and what supports it is too weak to tell",
     "short_answer": "the answer is short, and nothing tells whether it is the one that was asked for",
     NOTHING_CHECKED: "the output has no sentence that could be checked",
-    UNSTATED: "whoever sent the score does not say why",
+    UNSTATED: "no reason was sent with the score",
 }
 _values = attrgetter(*VERDICT)
 

@@ -157,7 +157,7 @@ def test_numbers_of_the_caller_may_be_undecided(alice: Caller) -> None:
         row["pos"]: (row["scores"]["mine"]["error_code"], row["scores"]["mine"]["error_message"]) for row in results
     }
     assert said[1] == ("undecided", "Undecided: this evaluator does not read the text's language well enough.")
-    assert said[2] == ("undecided", "Undecided: whoever sent the score does not say why.")
+    assert said[2] == ("undecided", "Undecided: no reason was sent with the score.")
     assert said[3] == ("no_value", "The caller sent no number for it.")
     assert recounted(alice, made["id"]) == []
 
