@@ -197,7 +197,9 @@ def get_texts(passages: Iterable[Passage] | None) -> tuple[str, ...]:
     return tuple([passage.text for passage in passages or ()])
 
 
-UndecidedReason: TypeAlias = Literal["language", "too_short", "low_support", "short_answer", "no_sentence_decided"]
+UndecidedReason: TypeAlias = Literal[
+    "language", "too_short", "low_support", "short_answer", "no_sentence_decided", "unstated"
+]
 """Why there is no verdict: the text's language or length, weak support that nothing contradicts, a short answer that
 could be any of the contexts', or no sentence that could be checked."""
 NOTHING_CHECKED: UndecidedReason = "no_sentence_decided"

@@ -95,7 +95,7 @@ N_TURNS_AT_ONCE = 4
 """Turns of one conversation that judges are asked about at the same time."""
 MAX_TURN_EXPLANATION = 300
 PENDING = Verdict("pending")
-UNDECIDED = "undecided"
+UNDECIDED, UNSTATED = "undecided", "unstated"
 """The key of `extra` with the reason why an evaluator gives no verdict (`Score.undecided`)."""
 UNDECIDED_TEXTS: Mapping[str, str] = {
     "language": "this evaluator does not read the text's language well enough",
@@ -103,6 +103,7 @@ UNDECIDED_TEXTS: Mapping[str, str] = {
     "low_support": "nothing contradicts it, and what supports it is too weak to tell",
     "short_answer": "the answer is short, and nothing tells whether it is the one that was asked for",
     NOTHING_CHECKED: "the output has no sentence that could be checked",
+    UNSTATED: "no reason was sent with the score",
 }
 _values = attrgetter(*VERDICT)
 

@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import BooleanField, Count, F, Func, Q, QuerySet
+from django.db.models import BooleanField, Count, F, Func, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from evalsvc.accounts.models import Account
 from evalsvc.rest.answering.pagination import (
@@ -18,6 +19,7 @@ from evalsvc.rest.answering.pagination import (
 )
 from evalsvc.rest.problems import NotFound
 from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem, ReviewLink
+from evalsvc.reviews.sampling.draws import POISSON
 
 OPEN, PARTIAL, COMPLETE = STATES = ("open", "partial", "complete")
 PENDING = "pending"
@@ -62,6 +64,21 @@ def reviews_asking(*, account: Account, criteria_id: uuid.UUID, limit: int) -> l
     """Return the newest reviews that put a question to people."""
     rows = Review.objects.filter(account=account, criteria__contains=[{"id": str(criteria_id)}])
     return list(rows.order_by("-created_at", "-id")[:limit])
+
+
+def list_random_draws(
+    *, account: Account, criteria_id: uuid.UUID, limit: int, id: uuid.UUID | None = None
+) -> list[tuple[Review, int]]:
+    """Return the newest reviews that put a question about evaluations drawn at random, or the one of this id.
+
+    With each goes how many of its items have an answer. One query.
+    """
+    rows = Review.objects.filter(account=account, criteria__contains=[{"id": str(criteria_id)}])
+    rows = rows.filter(kind=Review.Kind.EVALUATION, **({} if id is None else {"pk": id}))
+    answered = ReviewItem.objects.filter(account=account, review=OuterRef("pk"), n_answered__gt=0)
+    counts = answered.values("review").annotate(n=Count("pk")).values("n")
+    random = rows.exclude(sample__method__in=POISSON).annotate(n_begun=Coalesce(Subquery(counts), 0))
+    return [(row, row.n_begun) for row in random.order_by("-created_at", "-id")[:limit]]
 
 
 def page_of_reviews(*, account: Account, limit: int, cursor: str | None) -> tuple[list[Review], str | None]:

@@ -138,7 +138,12 @@ def find_criteria(account: Account, wanted: str, kind: str, pointer: str) -> Ann
         raise Invalid(FieldError(pointer, "No such annotation criteria."))
     if len(matches) > 1:
         raise Invalid(FieldError(pointer, "Several projects have criteria of this name; send the id."))
-    resource = RESOURCES[Review.Kind(kind)]
-    if matches[0].resource_types and resource not in matches[0].resource_types:
-        raise Invalid(FieldError(pointer, f"This is not asked of a {resource}; see its `resource_types`."))
+    check_resource(matches[0], kind, pointer)
     return matches[0]
+
+
+def check_resource(criteria: AnnotationCriteria, kind: str, pointer: str) -> None:
+    """Raise Invalid for criteria that are not asked of what reviews of this kind are of."""
+    resource = RESOURCES[Review.Kind(kind)]
+    if criteria.resource_types and resource not in criteria.resource_types:
+        raise Invalid(FieldError(pointer, f"This is not asked of a {resource}; see its `resource_types`."))

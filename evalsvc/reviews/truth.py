@@ -7,42 +7,56 @@ is a random draw of these. A draw that leaves out some of them says nothing abou
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
+from evalsvc.annotations.values import Value as AnswerValue
 from evalsvc.evaluations.history.interval import UNWEIGHTED
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.ingest.labels import has_labels
 from evalsvc.evaluations.models import Evaluation, HistoryScore
 from evalsvc.evaluations.wire.interval_request import first_id
+from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.reviews.findings import MOST_UNANSWERED
-from evalsvc.reviews.models import Review, ReviewAnswer, ReviewItem
+from evalsvc.reviews.models import Review, ReviewItem
 from evalsvc.reviews.questions import Question, Type, combine_values, parse_answer_value, parse_questions
-from evalsvc.reviews.sampling.draws import POISSON
-from evalsvc.reviews.sampling.frame import MAX_FRAME, find_logs, read_earlier_frame
-from evalsvc.reviews.selectors import list_answers, reviews_asking
-from evalsvc.reviews.services import find_criteria
+from evalsvc.reviews.sampling.frame import MAX_FRAME, TIMEOUT_SECONDS, read_earlier_frame
+from evalsvc.reviews.selectors import list_random_draws, reviews_asking
+from evalsvc.reviews.services import check_resource, find_criteria
 from evalsvc.stats.formulas.finite import Ends
-from evalsvc.stats.truth.answer import LEAST_LABELS, TruthEstimate, estimate_mean_of_truth, estimate_share_of_truth
+from evalsvc.stats.truth.answer import (
+    LEAST_LABELS,
+    TOO_FEW,
+    TruthEstimate,
+    estimate_mean_of_truth,
+    estimate_share_of_truth,
+)
+from evalsvc.stats.truth.evaluators import EvaluatorAgreement, compare_evaluators
 
 N_REQUESTS = 10
 """What a truth interval counts towards the account's limits, by the time that it takes."""
 MOST_REVIEWS, MOST_SLICES = 5, 20
 TAGS = "tags."
+EVALUATOR = "evaluator"
 NON_RESPONSE = "non_response"
+FEW_IN_COMMON = "few_in_common"
 FRAME_CHANGED, SCORES_SHOWN, OLD_DRAW = "frame_changed", "scores_shown", "old_draw"
 MOST_SINCE = 0.5
 """A draw is old if a larger share of the scores has come since."""
 CHUNK = 10_000
+READING = "Looking for the labelled scores"
+SCORE_COLUMNS = ("score", "passed", "app", "revision", "created_at", "probability")
+ANSWER_COLUMNS = ("answers__said", "answers__answered_at")
 REMEDY = (
     'Create a review of these evaluations with `sample` {"method": "random", "n": 200} that asks this criteria, and'
     " let people answer it."
@@ -70,6 +84,25 @@ class TruthSlice:
 
     value: str | int | None
     estimate: TruthEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class RatedEvaluator:
+    """An evaluator and profile with verdicts on labelled scores; `found` is None where it is not compared.
+
+    `n` labels are of scores that it has decided, `n_undecided` of others.
+    """
+
+    pair: tuple[str, str]
+    n: int
+    n_undecided: int
+    found: EvaluatorAgreement | None = None
+    reason: str | None = None
+
+    @property
+    def is_best(self) -> bool:
+        """Whether the others are compared with it."""
+        return self.found is not None and self.found.difference is None
 
 
 class DrawnScore(NamedTuple):
@@ -184,22 +217,24 @@ def find_labelled_draw(
     account: Account,
     pair: tuple[str, str],
     window: Window,
-    criteria: str,
+    criteria: str | AnnotationCriteria,
     draw: uuid.UUID | None = None,
     pointer: str = "",
 ) -> LabelledDraw:
     """Return the labelled draw of a history within a window.
 
-    `draw` is a review; without it the newest that covers the history is used, those with too few labels last, unless
-    the others are old. Raises
-    Invalid where no random draw of these scores asks this criteria, with pointers below `pointer`. Within the account's
-    scope.
+    `criteria` are named, or those of the account. `draw` is a review; without it the newest that covers the history is
+    used, those with too few labels last, unless the others are old. Raises Invalid where no random draw of these scores
+    asks this criteria, with pointers below `pointer`, and Problem `search_too_slow`. Within the account's scope.
     """
-    asked = find_criteria(account, criteria, Review.Kind.EVALUATION, f"{pointer}/truth")
+    if isinstance(criteria, AnnotationCriteria):
+        asked = criteria
+        check_resource(asked, Review.Kind.EVALUATION, f"{pointer}/truth")
+    else:
+        asked = find_criteria(account, criteria, Review.Kind.EVALUATION, f"{pointer}/truth")
     if asked.annotation_type == Type.TEXT:
         raise Invalid(FieldError(f"{pointer}/truth", "Labels of this criteria are texts, which have no mean."))
-    reviews = _list_reviews(account, asked, draw, pointer)
-    return _find_draw(account, pair, window, asked, reviews, pointer)
+    return _find_draw(account, pair, window, asked, _list_draws(account, asked, draw, pointer), pointer)
 
 
 def estimate_slices(labelled: LabelledDraw, by: str, level: float) -> tuple[list[TruthSlice], int]:
@@ -215,31 +250,87 @@ def estimate_slices(labelled: LabelledDraw, by: str, level: float) -> tuple[list
     return [TruthSlice(value, part.estimate(each).estimate) for value, part in shown.items()], len(slices)
 
 
+def compare_draw_evaluators(
+    labelled: LabelledDraw, pair: tuple[str, str], level: float, pointer: str = ""
+) -> tuple[list[RatedEvaluator], int]:
+    """Return the evaluators that have decided labelled scores of a draw, and the number of labels they are compared on.
+
+    Those labels are of logs that all of them have decided. `pair` comes first and then who has decided most; one that
+    would leave less than half of the labels of `pair`, or fewer than 20, is not compared. At most `MOST_SLICES`.
+    Raises Invalid where labels or verdicts are not pass or fail. Within the account's scope.
+    """
+    if labelled.criteria.annotation_type != Type.BINARY:
+        raise Invalid(FieldError(f"{pointer}/truth_by", "Evaluators are compared with labels that pass or fail."))
+    verdicts: dict[tuple[str, str], dict[object, bool | None]] = {pair: {}}
+    for name, log, passed in _read_other_verdicts(labelled):
+        verdicts.setdefault(name, {})[log] = passed
+    verdicts[pair] = {log: labelled.scores[log].passed for log in labelled.labels}
+    decided = {name: {log for log, passed in row.items() if passed is not None} for name, row in verdicts.items()}
+    names = sorted(verdicts, key=lambda name: (name != pair, -len(decided[name]), name))[:MOST_SLICES]
+    common, compared = set(decided[pair]), list[tuple[str, str]]()
+    least = max(LEAST_LABELS, len(common) / 2)
+    for name in names:
+        if len(shared := common & decided[name]) >= least:
+            common, compared = shared, [*compared, name]
+    logs = [log for log in labelled.answered if log in common]
+    people = [bool(labelled.labels[log]) for log in logs]
+    rows = [[bool(verdicts[name][log]) for log in logs] for name in compared]
+    found = dict(zip(compared, compare_evaluators(people, rows, level=level), strict=True)) if compared else {}
+    reason = FEW_IN_COMMON if found else TOO_FEW
+    return [
+        RatedEvaluator(
+            name,
+            len(decided[name]),
+            len(verdicts[name]) - len(decided[name]),
+            found.get(name),
+            None if name in found else reason,
+        )
+        for name in names
+    ], len(logs) if compared else 0
+
+
+def _read_other_verdicts(labelled: LabelledDraw) -> Iterator[tuple[tuple[str, str], object, bool | None]]:
+    """Yield the verdicts on the labelled logs, by evaluator and profile, the oldest of each first."""
+    logs = [log for log in labelled.labels if isinstance(log, str)]
+    rows = Evaluation.objects.filter(account_id=labelled.review.account_id, captured=True, score__isnull=False)
+    rows = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by("id")
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        for start in range(0, len(logs), 5000):
+            chunk = rows.filter(log_id__in=logs[start : start + 5000])
+            for name, profile, log, passed in chunk.values_list("evaluator_id", "profile_name", "log_id", "passed"):
+                yield (name, profile or ""), log, passed
+
+
 def check_slicing(by: str, pointer: str) -> None:
     """Raise Invalid for a name by which scores cannot be sliced."""
-    if by not in ("app", "revision") and not (by.startswith(TAGS) and len(by) > len(TAGS)):
-        raise Invalid(FieldError(pointer, "Slices are by `app`, `revision` or `tags.KEY`."))
+    if by not in ("app", "revision", EVALUATOR) and not (by.startswith(TAGS) and len(by) > len(TAGS)):
+        raise Invalid(FieldError(pointer, "Slices are by `app`, `revision`, `tags.KEY` or `evaluator`."))
 
 
 def _read_tags(labelled: LabelledDraw, key: str) -> dict[int, str]:
     """Return the value of a tag by evaluation, of those that have it."""
     ids, found = sorted(row.id for row in labelled.scores.values()), dict[int, str]()
-    for start in range(0, len(ids), 5000):
-        rows = Evaluation.objects.filter(account_id=labelled.review.account_id, id__in=ids[start : start + 5000])
-        pairs = rows.filter(request__tags__isnull=False).values_list("id", "request__tags")
-        found |= {id: tags[key] for id, tags in pairs if tags is not None and key in tags}
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        for start in range(0, len(ids), 5000):
+            rows = Evaluation.objects.filter(account_id=labelled.review.account_id, id__in=ids[start : start + 5000])
+            pairs = rows.filter(request__tags__isnull=False).values_list("id", "request__tags")
+            found |= {id: tags[key] for id, tags in pairs if tags is not None and key in tags}
     return found
 
 
-def _list_reviews(account: Account, criteria: AnnotationCriteria, draw: uuid.UUID | None, pointer: str) -> list[Review]:
-    """Return the reviews that drew evaluations at random and ask this, newest first; raise Invalid without any."""
+def _list_draws(
+    account: Account, criteria: AnnotationCriteria, draw: uuid.UUID | None, pointer: str
+) -> list[tuple[Review, int]]:
+    """Return the reviews that drew evaluations at random and ask this, newest first; raise Invalid without any.
+
+    With each goes how many of its items have an answer.
+    """
+    if draws := list_random_draws(account=account, criteria_id=criteria.pk, id=draw, limit=MOST_REVIEWS):
+        return draws
     rows = reviews_asking(account=account, criteria_id=criteria.pk, limit=1000)
     reviews = [row for row in rows if row.kind == Review.Kind.EVALUATION and draw in (None, row.pk)]
     if draw is not None and not reviews:
         raise Invalid(FieldError(f"{pointer}/truth_draw", "No review of evaluations with this id asks this criteria."))
-    random_reviews = [row for row in reviews if row.sample["method"] not in POISSON]
-    if random_reviews:
-        return random_reviews[:MOST_REVIEWS]
     if reviews:
         method = reviews[0].sample["method"]
         detail = f"A draw of `{method}` items is for finding mistakes, not for estimating how many there are."
@@ -256,27 +347,35 @@ def _find_draw(
     pair: tuple[str, str],
     window: Window,
     criteria: AnnotationCriteria,
-    reviews: Sequence[Review],
+    draws: Sequence[tuple[Review, int]],
     pointer: str,
 ) -> LabelledDraw:
     """Return the newest draw of all these scores that has labels enough, or else the newest; emptied ones are none.
 
-    An old draw with labels enough comes after a newer one that is not old: labels of that would settle more.
+    An old draw with labels enough comes after a newer one that is not old: labels of that would settle more. Draws with
+    labels enough are read first, and the others only where the choice depends on them.
     """
     rows = list_history(account=account, evaluator_id=pair[0], profile_name=pair[1], window=window)
     history = _WindowScores(account, rows.exclude(source=HistoryScore.Source.EXPERIMENT), window.get("most"))
-    first, shortfall = None, ""
-    for review in reviews:
-        labelled = _read_draw(account, review, criteria, history)
-        if labelled.n_left_out or not labelled.n_items:
-            shortfall = shortfall or _describe_shortfall(labelled)
+    is_rich = [n_begun >= LEAST_LABELS for _, n_begun in draws]
+    covering, shortfalls = dict[int, LabelledDraw](), dict[int, str]()
+    best: int | None = None
+    for place in sorted(range(len(draws)), key=lambda place: not is_rich[place]):
+        if best is not None if is_rich[place] else any(other < place for other in covering):
             continue
-        first = first or labelled
-        if len(labelled.labels) >= LEAST_LABELS and (first.is_old or not labelled.is_old):
-            return labelled
-    if first is None:
-        raise Invalid(FieldError(f"{pointer}/truth", f"{shortfall} {REMEDY}"))
-    return first
+        labelled = _read_draw(account, draws[place][0], criteria, history)
+        if labelled.n_left_out or not labelled.n_items:
+            shortfalls[place] = _describe_shortfall(labelled)
+            continue
+        covering[place] = labelled
+        if len(labelled.labels) >= LEAST_LABELS:
+            if not labelled.is_old:
+                return labelled
+            best = place
+    if not covering:
+        raise Invalid(FieldError(f"{pointer}/truth", f"{shortfalls[0]} {REMEDY}"))
+    newest = covering[min(covering)]
+    return covering[best] if best is not None and newest.is_old else newest
 
 
 def _describe_shortfall(labelled: LabelledDraw) -> str:
@@ -298,57 +397,59 @@ class _WindowScores:
     rows: QuerySet[HistoryScore]
     most: int | None
 
-    def count_since(self, end: int) -> tuple[int, int]:
-        """Return how many scores have the id `end` or a later one, and how many there are."""
-        is_newer = Q(source_id__gte=end)
-        counts = self.rows[: self.most].aggregate(since=Count("source_id", filter=is_newer), window=Count("source_id"))
-        return counts["since"], counts["window"]
+    def read(self, end: int) -> tuple[dict[object, DrawnScore], int, int]:
+        """Return the newest score of each log below an id, how many scores are newer, and how many there are in all.
 
-    def read_before(self, end: int) -> dict[object, DrawnScore]:
-        """Return the newest score of each log below an id, newest first; it ends with more than MAX_FRAME of them.
-
-        Read in chunks: of a history of a million scores no more is in memory than a draw can be of.
+        Scores are the newest first, and end with more than MAX_FRAME of them. Read in chunks: of a history of a million
+        scores no more is in memory than a draw can be of.
         """
+        newer = self.rows.filter(source_id__gte=end)
+        counts = newer.order_by().values("account").annotate(n=Count("source_id")).values("n")
+        n_later: Any = Coalesce(Subquery(counts), 0) if self.most is None else Value(newer[: self.most].count())
         log = Evaluation.objects.filter(account=self.account, captured=True, id=OuterRef("source_id")).values("log_id")
-        columns = ("id", "log", "source_id", "score", "passed", "app", "revision", "created_at", "probability")
-        rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1])).values_list(*columns)
-        scores, n_left = dict[object, DrawnScore](), self.most
-        after = Q()
-        while len(scores) <= MAX_FRAME and n_left != 0:
-            limit = CHUNK if n_left is None else min(CHUNK, n_left)
-            chunk = list(rows.filter(after)[:limit])
+        rows = self.rows.filter(source_id__lt=end).annotate(log=Subquery(log[:1]))
+        part = rows.annotate(n_later=n_later)
+        columns = ("id", "log", "source_id", *SCORE_COLUMNS, "n_later")
+        scores, n_read, n_newer = dict[object, DrawnScore](), 0, 0
+        while len(scores) <= MAX_FRAME and n_read != self.most:
+            limit = CHUNK if self.most is None else min(CHUNK, self.most - n_read)
+            chunk = list(part.values_list(*columns)[:limit])
             for row in chunk:
-                scores.setdefault(row[1] or row[2], DrawnScore(*row[2:]))
+                scores.setdefault(row[1] or row[2], DrawnScore(*row[2:-1]))
+            n_read += len(chunk)
+            if chunk and n_read == len(chunk):
+                n_newer = chunk[0][-1]
             if len(chunk) < limit:
                 break
-            after = Q(id__lt=chunk[-1][0])
-            n_left = None if n_left is None else n_left - limit
-        return scores
+            # Counted once, with the first chunk.
+            part = rows.filter(id__lt=chunk[-1][0]).annotate(n_later=Value(n_newer))
+        n_all = n_newer + n_read
+        return scores, n_newer, n_all if self.most is None else min(n_all, self.most)
 
 
 def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, history: _WindowScores) -> LabelledDraw:
-    items = list(ReviewItem.objects.filter(account=account, review=review).order_by("position"))
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        items = _read_items(account, review, criteria)
     # A score that came while the review was made may have been drawn.
     end = max([first_id(review.created_at), *(item.subject_id + 1 for item in items)])
     frame = read_earlier_frame(account=account, source=review.source, before=end)
-    logs, frame_logs = find_logs(account, [item.subject_id for item in items]), set(frame.logs)
-    scores = history.read_before(end)
+    frame_logs = set(frame.logs)
+    # Again, as the frame has been read under a limit of its own.
+    with in_time(TIMEOUT_SECONDS, what=READING):
+        scores, n_since, n_window = history.read(end)
     covered = {log: row for log, row in scores.items() if log in frame_logs}
-    values = _read_labels(account, review, criteria)
-    places = [(logs.get(item.subject_id), values.get(item.pk)) for item in items]
-    places = [(log, value) for log, value in places if log in covered]
-    n_begun = max((i + 1 for i, (_, value) in enumerate(places) if value is not None), default=0)
-    labels = {log: value.label for log, value in places if value is not None}
-    moments = {log: value.answered_at for log, value in places if value is not None}
-    n_since, n_window = history.count_since(end)
+    items = [item for item in items if item.log in covered]
+    n_begun = max((i + 1 for i, item in enumerate(items) if item.label is not None), default=0)
+    labels = {item.log: item.label for item in items if item.label is not None}
+    moments = {item.log: item.answered_at for item in items if item.answered_at is not None}
     return LabelledDraw(
         criteria,
         review,
         covered,
         labels,
         sorted(moments, key=lambda log: moments[log]),
-        [log for log, value in places[:n_begun] if value is None],
-        n_items=len(places),
+        [item.log for item in items[:n_begun] if item.label is None],
+        n_items=len(items),
         n_since=n_since,
         n_window=n_window,
         n_left_out=len(scores) - len(covered),
@@ -356,26 +457,35 @@ def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, h
     )
 
 
-class _ItemLabel(NamedTuple):
-    label: bool | float
-    answered_at: datetime
+class _DrawnItem(NamedTuple):
+    """An item: what its evaluation counts once for, None where that is deleted, and what people say of it."""
+
+    subject_id: int
+    log: object
+    label: bool | float | None = None
+    answered_at: datetime | None = None
 
 
-def _read_labels(account: Account, review: Review, criteria: AnnotationCriteria) -> dict[int, _ItemLabel]:
-    """Return what people say of each item, by its id; several answers are combined as in the item's label."""
+def _read_items(account: Account, review: Review, criteria: AnnotationCriteria) -> list[_DrawnItem]:
+    """Return the items of a review in their order; several answers are combined as in the item's label."""
     question = _get_question(review, criteria)
-    answers: dict[int, list[ReviewAnswer]] = {}
-    for row in list_answers(account=account, review=review):
-        answers.setdefault(row.item_id, []).append(row)
-    labels: dict[int, _ItemLabel] = {}
-    for item, given in answers.items():
-        said = [(row.said or {})[str(question.id)] for row in given]
-        value = combine_values(question, [parse_answer_value(question, answer) for answer in said])
-        label = value.passed if question.annotation_type == Type.BINARY else value.score
-        moments = [row.answered_at for row in given if row.answered_at is not None]
+    evaluations = Evaluation.objects.filter(account=account, captured=True, id=OuterRef("subject_id"))
+    columns = {"evaluation": Subquery(evaluations.values("id")), "log": Subquery(evaluations.values("log_id"))}
+    rows = ReviewItem.objects.filter(account=account, review=review).annotate(**columns)
+    rows = rows.order_by("position", "answers__answered_at", "answers__id")
+    items, answers = dict[int, _DrawnItem](), dict[int, list[tuple[AnswerValue, datetime]]]()
+    # An item has a row for each of its answers, and one where it has none.
+    for id, evaluation, log, said, answered_at in rows.values_list("subject_id", *columns, *ANSWER_COLUMNS):
+        items[id] = _DrawnItem(id, log or evaluation)
+        if said is not None:
+            value = parse_answer_value(question, said[str(question.id)])
+            answers.setdefault(id, []).append((value, answered_at))
+    for id, given in answers.items():
+        combined = combine_values(question, [value for value, _ in given])
+        label = combined.passed if question.annotation_type == Type.BINARY else combined.score
         if label is not None:
-            labels[item] = _ItemLabel(label, max(moments))
-    return labels
+            items[id] = items[id]._replace(label=label, answered_at=max(moment for _, moment in given))
+    return list(items.values())
 
 
 def _get_question(review: Review, criteria: AnnotationCriteria) -> Question:

@@ -122,12 +122,18 @@ def test_spans_of_otlp_bring_their_evaluations(web: str, alice: Caller, tmp_path
         "name": "gen_ai.evaluation.result",
         "attributes": [*event["attributes"], error],
     }
-    span["events"] = [event, {"name": "log"}, passed, failed]
+    doubt = {"key": "gen_ai.evaluation.score.label", "value": {"stringValue": "undecided"}}
+    undecided = event | {
+        "timeUnixNano": "1761991190000000000",
+        "attributes": [*event["attributes"][:2], doubt],
+    }
+    span["events"] = [event, {"name": "log"}, passed, failed, undecided]
     lines = [{"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}]
 
     succeed(run(web, alice, "scores", write_lines(tmp_path / "spans.jsonl", lines), "--json"))
 
-    safe, row = sorted(results(alice), key=lambda result: result["created_at"], reverse=True)
+    safe, row, unsure = sorted(results(alice), key=lambda result: result["created_at"], reverse=True)
+    assert (unsure["score_raw"], unsure["pass"], unsure["verdict"]) == (0.5, None, "undecided")
     assert (safe["score_raw"], safe["pass"], safe["text_output"]) == (1.0, True, "pass")
     assert (row["score_raw"], row["text_output"], row["evaluated_model_output"]) == (0.5, "fair", "Oslo")
     assert row["created_at"].startswith("2025-11-01T10:00:00")

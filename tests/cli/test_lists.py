@@ -108,3 +108,6 @@ def test_a_history_with_what_people_would_say_by_app(shell: dict[str, str], alic
     assert done.exit_code == 0, done.output
     assert "people: 1 [" in done.stdout and "  shop: 1 [" in done.stdout
     assert "  blog: no interval yet, 10 labels of 10 scores, 10 more needed" in done.stdout
+
+    done = invoke("history", "external:judge", "--truth", criteria["name"], "--truth-by", "evaluator", env=shell)
+    assert "  evaluators on 50 labels that all have decided:\n  external:judge: agrees 0.8 [" in done.stdout

@@ -122,6 +122,18 @@ def test_two_apps_are_compared(alice: Caller, reader: Visitor) -> None:
     assert estimate_words(None, low, high)[1] in text and "app a against app b" in text
 
 
+def test_a_comparison_says_that_the_other_side_counts_alike(alice: Caller, reader: Visitor) -> None:
+    """The scores of `b` were drawn with unequal probabilities, those of `a` were not."""
+    insert(alice, MIXED, app="a")
+    insert(alice, MIXED, app="b", probability=0.1)
+    insert(alice, MIXED, app="b")
+
+    warning = "Rules drew the scores with unequal probabilities"
+    assert warning in shown(reader, strategy="wilson", **{"scope.app": "a", "vs.app": "b"})
+    assert warning not in shown(reader, strategy="wilson", **{"scope.app": "a"})
+    assert warning not in shown(reader, **{"scope.app": "a", "vs.app": "b"})
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

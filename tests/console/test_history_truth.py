@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from evalsvc.reports.words import interval_text
@@ -9,7 +10,11 @@ from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
 from tests.console.conftest import Visitor
 from tests.factories import ok
-from tests.reviews.draws import HISTORY, answer_items, drawn, judged, send_scores
+from tests.queries import queries_of
+from tests.reviews.draws import EVALUATIONS, HISTORY, answer_items, drawn, judged, send_scores
+from tests.reviews.shapes import new_review
+
+MOST_QUERIES = 15
 
 
 def read_truth_block(reader: Visitor, criteria: Any) -> str:
@@ -66,3 +71,45 @@ def test_agreement_is_shown_by_slice_with_its_disagreements(alice: Caller, reade
     assert "Disagreements with people: 14 of 14 shown" in page
     assert f"evaluations/{truth['disagreements'][0]['evaluation_id']}" in page
     assert "by revision of the profile" in read_truth_block(reader, criteria)
+
+
+def test_five_reviews_ask_the_database_little(alice: Caller, admin: Visitor) -> None:
+    """Of scores made elsewhere and of an evaluator, whichever of the reviews has labels enough."""
+    send_scores(alice, judged(40))
+    sample = {"output": "Paris.", "label": "Paris", "evaluators": [{"evaluator": "exact-match"}], "capture": "all"}
+    for _ in range(25):
+        ok(alice.post("/v1/evaluate", sample))
+    criteria = new_criteria(alice)
+    everything: Any = {"evaluations": {"filters": []}}
+    reviews = [new_review(alice, items, criteria) for items in [everything] * 2 + [EVALUATIONS] + [everything] * 2]
+    n_answers = iter((65, 1, 1, 1, 1))
+    for review in reviews:
+        answer_items(alice, review, criteria, ["pass"] * next(n_answers))
+    for evaluator, profile in (("external:judge", ""), ("exact-match", "patronus:exact-match")):
+        names = {"evaluator": evaluator, "profile": profile, "truth": criteria["id"], "truth_by": "evaluator"}
+        assert "labels of" in admin.text("histories/one", **names)
+        # Again, as a process remembers some of what it has read.
+        queries = queries_of(lambda names=names: admin.text("histories/one", **names))
+        assert len(queries) <= MOST_QUERIES, queries
+
+
+def test_evaluators_are_compared_on_the_labels_in_common(alice: Caller, reader: Visitor) -> None:
+    """Both score the same logs: people pass everything, `judge` fails every fifth and `other` every second."""
+    logs = [{"log_id": str(uuid.uuid4()), "app": "shop"} for _ in range(60)]
+    for name, every in (("judge", 5), ("other", 2), ("same", 5)):
+        rows = [{"evaluator_id": name, "pass": i % every != 0, **log} for i, log in enumerate(logs)]
+        for start in (0, 30):
+            assert ok(alice.post("/v1/evaluations/batch", {"evaluations": rows[start : start + 30]}))["errors"] == []
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 60), criteria, ["pass"] * 60)
+    truth = ok(alice.get(f"{HISTORY}&truth={criteria['id']}&truth_by=evaluator"))["truth"]
+
+    page = reader.text(
+        "histories/one", evaluator="external:judge", profile="", truth=criteria["id"], truth_by="evaluator"
+    )
+
+    other = next(one for one in truth["evaluators"] if one["evaluator_id"] == "external:other")
+    difference = other["difference"]
+    assert "Agreement with people, by evaluator" in page and "On the 60 labels" in page
+    assert f"[{number_text(difference['lower'])}, {number_text(difference['upper'])}]" in page
+    assert "the best" in page and "worse" in page and "not distinguishable" in page

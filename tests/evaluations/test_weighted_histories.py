@@ -192,6 +192,28 @@ def test_undecided_scores_of_another_probability_weigh_their_own(
         assert said["confidence_interval"]["pass_rate_bounds"] == said["pass_rate_bounds"]
 
 
+@pytest.mark.parametrize(("decided", "undecided", "is_warned"), [(ALL, RARE, True), (RARE, RARE, False)])
+def test_a_named_strategy_says_that_undecided_scores_count_alike(
+    alice: Caller, decided: float, undecided: float, is_warned: bool
+) -> None:
+    """All decided scores have one probability; only the share of the undecided ones is not that of the traffic."""
+    insert(alice, [1.0, 0.0] * 25, probability=decided, app="shop", **UNDECIDING)
+    insert(alice, [0.5] * 50, probability=undecided, passed=None, app="shop", **UNDECIDING)
+    address = f"/v1/history?evaluator={UNDECIDING['evaluator_id']}"
+    body: dict[str, Any] = {"rules": [{"metric": "pass", "at_least": 0.1}]}
+    gated = body | {"history": {"evaluator": UNDECIDING["evaluator_id"]}}
+
+    for query in ("", "&scope.app=shop", "&since.scores=80"):
+        named = ok(alice.get(f"{address}&of=pass&strategy=wilson{query}"))["confidence_interval"]
+        assert ("unweighted" in named["warnings"]) is is_warned
+        auto = ok(alice.get(f"{address}&of=pass{query}"))["confidence_interval"]
+        assert ("unweighted" in auto["warnings"], auto["rows"]["weighted"]) == (False, False)
+    of_scores = ok(alice.get(f"{address}&of=score&strategy=full-history"))["confidence_interval"]
+    assert ("unweighted" in of_scores["warnings"]) is is_warned
+    gate = ok(alice.post("/v1/gates", gated))["gate"]
+    assert ("unweighted" in gate["warnings"], gate["rules"][0]["reason"] == "unweighted") == (is_warned, is_warned)
+
+
 def test_where_all_are_undecided_nothing_is_known_of_the_rate(alice: Caller) -> None:
     insert(alice, [0.5] * 20, probability=RARE, passed=None, **UNDECIDING)
 

@@ -332,15 +332,16 @@ def test_numbers_of_the_caller_are_checked(alice: Caller) -> None:
     made = finished(alice, n=5, configs=TWO[:1])
     path = f"/v1/experiments/{made['id']}/scores"
     add(alice, made, MINE, BLEU)
-    one, two, three, *_ = (row["id"] for row in results(alice, made))
+    one, two, three, four, *_ = (row["id"] for row in results(alice, made))
     scores = [
         {"output_id": one, "value": 7},
         {"output_id": two, "value": "high"},
         {"output_id": three, "error": "ValueError: boom"},
+        {"output_id": four, "value": {"verdict": "undecided", "why": "too_short"}},
     ]
-    assert ok(alice.post(path, {"metric": "mine", "scores": scores}))["n_accepted"] == 3
+    assert ok(alice.post(path, {"metric": "mine", "scores": scores}))["n_accepted"] == 4
     codes = {row["id"]: row["scores"].get("mine", {}).get("error_code") for row in results(alice, made)}
-    assert (codes[one], codes[two], codes[three]) == ("out_of_range", "not_a_number", "bug")
+    assert [codes[id] for id in (one, two, three, four)] == ["out_of_range", "not_a_number", "bug", "undecided"]
     for metric, pointer in (("bleu", "/metric"), ("accuracy", "/metric"), ("none", "/metric")):
         answer = ok(alice.post(path, {"metric": metric, "scores": scores}), 422)
         assert answer["errors"][0]["pointer"] == pointer

@@ -140,6 +140,28 @@ def test_numbers_of_the_caller_are_checked(alice: Caller) -> None:
     assert recounted(alice, made["id"]) == []
 
 
+def test_numbers_of_the_caller_may_be_undecided(alice: Caller) -> None:
+    """It counts as undecided and not as an error: neither 0 nor 1."""
+    metrics = [{"name": "mine", "source": "client", "value_range": [0, 1]}]
+    made = make_experiment(alice, make_dataset(alice, n=4), [PUSH], metrics=metrics)
+    runner = Runner(alice, made)
+    unit = runner.lease()["unit"]
+    undecided = [{"verdict": "undecided", "why": "language"}, {"verdict": "undecided", "why": 7}, {"verdict": "pass"}]
+    rows = [{"pos": i, "output": {"output": "x"}, "scores": {"mine": value}} for i, value in enumerate([1, *undecided])]
+    runner.post(unit, rows)
+
+    found = live(alice, made["id"])["configs"][0]["metrics"]["mine"]
+    assert (found["n"], found["rows"]["n_undecided"], found["rows"]["n_missing"]) == (1, 2, 1)
+    results = ok(alice.get(f"/v1/experiments/{made['id']}/results"))["results"]
+    said = {
+        row["pos"]: (row["scores"]["mine"]["error_code"], row["scores"]["mine"]["error_message"]) for row in results
+    }
+    assert said[1] == ("undecided", "Undecided: this evaluator does not read the text's language well enough.")
+    assert said[2] == ("undecided", "Undecided: no reason was sent with the score.")
+    assert said[3] == ("no_value", "The caller sent no number for it.")
+    assert recounted(alice, made["id"]) == []
+
+
 def test_what_needs_a_model_is_scored_by_the_workers(alice: Caller) -> None:
     metrics = [{"name": "clean", "evaluator": "toxicity"}, {"name": "mine", "source": "client", "value_range": [0, 1]}]
     made = make_experiment(alice, make_dataset(alice, n=12), [PUSH], metrics=metrics)

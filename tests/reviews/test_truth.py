@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db import connections
 
 from evalsvc.client.results.history import History
 from evalsvc.evaluations.models import HistoryScore
+from evalsvc.reviews.truth import _read_draw
 from evalsvc.stats.truth.adjusted import running_interval
 from evalsvc.stats.truth.answer import estimate_share_of_truth
+from evalsvc.tenancy.scope import APP
 from tests.annotations.shapes import label, new_criteria
 from tests.conftest import Caller
 from tests.factories import ok
@@ -94,6 +97,49 @@ def test_the_newest_draw_with_labels_enough_is_used(alice: Caller) -> None:
     answer_items(alice, second, criteria, ["pass"] * 20)
     assert truth(alice, criteria)["review_id"] == second["id"]
     assert truth(alice, criteria, truth_draw=first["id"])["review_id"] == first["id"]
+
+
+def test_only_draws_that_matter_are_read(alice: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of five, the one with labels enough; where it is old the newest too, and without any the newest alone."""
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    reviews = [drawn(alice, criteria, 30) for _ in range(5)]
+    read = list[str]()
+
+    def record(account: Any, review: Any, *others: Any) -> Any:
+        read.append(str(review.pk))
+        return _read_draw(account, review, *others)
+
+    monkeypatch.setattr("evalsvc.reviews.truth._read_draw", record)
+    assert (truth(alice, criteria)["review_id"], read) == (reviews[4]["id"], [reviews[4]["id"]])
+    answer_items(alice, reviews[1], criteria, ["pass"] * 20)
+    read.clear()
+    assert (truth(alice, criteria)["review_id"], read) == (reviews[1]["id"], [reviews[1]["id"]])
+    send_scores(alice, judged(60))
+    read.clear()
+    found = truth(alice, criteria)
+    assert (found["review_id"], found["warnings"]) == (reviews[1]["id"], ["old_draw"])
+    assert read == [reviews[1]["id"], reviews[4]["id"]]
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ['"reviews_reviewitem" LEFT', '"evaluations_historyscore"."source_id" <', 'AS "request__tags"'],
+)
+def test_slow_reads_end(alice: Caller, monkeypatch: pytest.MonkeyPatch, mark: str) -> None:
+    send_scores(alice, judged(40))
+    criteria = new_criteria(alice)
+    answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 30)
+    monkeypatch.setattr("evalsvc.reviews.truth.TIMEOUT_SECONDS", 0.05)
+
+    def slow(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        is_slow = mark in sql
+        return execute("SELECT pg_sleep(5)", None, many, context) if is_slow else execute(sql, params, many, context)
+
+    with connections[APP].execute_wrapper(slow):
+        answer = alice.get(f"{HISTORY}&truth={criteria['id']}&truth_by=tags.city")
+    assert "labelled scores took longer than" in assert_problem(answer, "search_too_slow")["detail"]
+    assert truth(alice, criteria)["n"] == 30
 
 
 def test_undecided_scores_are_a_stratum(alice: Caller) -> None:

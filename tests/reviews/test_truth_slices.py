@@ -94,7 +94,7 @@ def test_disagreements_are_named(alice: Caller) -> None:
     assert found["pass"] is False
 
 
-@pytest.mark.parametrize("by", ["evaluator", "tags.", "tags"])
+@pytest.mark.parametrize("by", ["evaluators", "tags.", "tags"])
 def test_other_slices_are_refused(alice: Caller, by: str) -> None:
     criteria = labelled(alice, ("shop", 5))
     assert_problem(alice.get(f"{HISTORY}&truth={criteria['id']}&truth_by={by}"), "validation_failed", "/truth_by")

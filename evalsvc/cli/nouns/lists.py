@@ -89,7 +89,9 @@ def list_gates(outcome: str | None, limit: int | None, report: Report, client: C
 @click.option("--strategy", help="Of the interval; by default auto.")
 @click.option("--app", help="Only the scores of this app.")
 @click.option("--truth", metavar="CRITERIA", help="Add what people would say, by these annotation criteria.")
-@click.option("--truth-by", metavar="app|revision|tags.KEY", help="With --truth: also of each slice.")
+@click.option(
+    "--truth-by", metavar="app|revision|tags.KEY|evaluator", help="With --truth: also of each slice, or evaluator."
+)
 @limit_options
 @report_options
 @client_options
@@ -117,8 +119,11 @@ def show_history(
 
 
 def _truth_lines(truth: Truth | None) -> list[str]:
-    """Return what people would say, and of each slice below it."""
-    return [] if truth is None else [str(truth), *(f"  {part}" for part in truth.slices)]
+    """Return what people would say, and below it of each slice, or how far each evaluator agrees."""
+    if truth is None:
+        return []
+    common = [] if truth.n_common is None else [f"  evaluators on {truth.n_common} labels that all have decided:"]
+    return [str(truth), *(f"  {part}" for part in truth.slices), *common, *(f"  {part}" for part in truth.evaluators)]
 
 
 KINDS: Mapping[str, Callable[[Client, str], str]] = {

@@ -86,7 +86,8 @@ class EvaluationsApi:
     def import_results(self, rows: Iterable[Mapping[str, object]]) -> SendResult:
         """Store scores computed elsewhere, with their samples; each row has an `evaluator_id` and a `score_raw`.
 
-        A row with a `log_id` is stored once, no matter how often it is sent. The result has the outcome of each row.
+        An undecided row has the `verdict` `undecided`, and may say `why`. A row with a `log_id` is stored once, no
+        matter how often it is sent. The result has the outcome of each row.
         """
         return send_rows(self._transport, (to_json_object(row) for row in rows))
 

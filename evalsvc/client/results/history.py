@@ -87,13 +87,57 @@ class TruthSlice:
 
 
 @dataclass(frozen=True, slots=True)
+class TruthEvaluator:
+    """How far an evaluator agrees with people on the labels that all compared ones have decided.
+
+    `difference` is that of its share of agreement from the best one's, and None for the best and those not compared.
+    """
+
+    evaluator: str
+    profile: str
+    n: int
+    n_undecided: int
+    is_best: bool
+    agreement: Mapping[str, Any] | None
+    sensitivity: Mapping[str, Any] | None
+    specificity: Mapping[str, Any] | None
+    kappa: Mapping[str, Any] | None
+    difference: Mapping[str, Any] | None
+    reason: str | None
+
+    @classmethod
+    def read(cls, body: Mapping[str, Any]) -> TruthEvaluator:
+        """Read an evaluator of `truth`."""
+        names = ("n", "n_undecided", "is_best", "agreement", "sensitivity", "specificity", "kappa", "difference")
+        fields = {name: body[name] for name in (*names, "reason")}
+        return cls(evaluator=body["evaluator_id"], profile=body["profile_name"], **fields)
+
+    def __str__(self) -> str:
+        name = f"{self.evaluator} {self.profile}".strip()
+        if self.agreement is None or self.kappa is None:
+            return f"{name}: not compared, {self.n} labels ({self.reason})"
+        figures = f"agrees {_describe_figure(self.agreement)}, kappa {_describe_figure(self.kappa)}"
+        if self.difference is None:
+            return f"{name}: {figures}; the best"
+        words = "worse" if self.difference["verdict"] == "worse" else "not distinguishable"
+        return f"{name}: {figures}; {_describe_figure(self.difference)} from the best: {words}"
+
+
+def _describe_figure(figure: Mapping[str, Any]) -> str:
+    if figure["value"] is None:
+        return "?"
+    return f"{figure['value']:.3g} [{figure['lower']:.3g}, {figure['upper']:.3g}]"
+
+
+@dataclass(frozen=True, slots=True)
 class Truth:
     """What people would say of the scores of a history, estimated from labels of a random draw of them.
 
     `lower` and `upper` are a fixed-sample interval for scores like these; `running` is anytime-valid, and
     `this_set` is of these scores only. `naive` is the evaluator's own pass rate, and `raw` the whole answer.
     `n_for_width` is None where the width that was asked for is below `least_width`, that of labels of all scores.
-    `n_since` scores are newer than the draw, and `share_since` of all: they are not covered.
+    `evaluators` are compared on `n_common` labels. `n_since` scores are newer than the draw, and `share_since` of all:
+    they are not covered.
     """
 
     estimate: float | None
@@ -111,6 +155,8 @@ class Truth:
     this_set: tuple[float, float] | None
     running: tuple[float, float] | None
     slices: tuple[TruthSlice, ...]
+    evaluators: tuple[TruthEvaluator, ...]
+    n_common: int | None
     review_id: str
     reason: str | None
     warnings: tuple[str, ...]
@@ -128,6 +174,8 @@ class Truth:
             this_set=_read_ends(body["this_set"]),
             running=_read_ends(body["running"]),
             slices=tuple(map(TruthSlice.read, body.get("slices") or ())),
+            evaluators=tuple(map(TruthEvaluator.read, body.get("evaluators") or ())),
+            n_common=body.get("n_common"),
             warnings=tuple(body["warnings"]),
             raw=body,
         )

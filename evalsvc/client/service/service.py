@@ -211,7 +211,8 @@ class Service:
         `interval` selects the scores and defines the interval, as in `evaluate`. Without a strategy, that of the server
         is used: `auto`. `truth` is the id or name of annotation criteria: `History.truth` is what people would say of
         the scores, with `truth_width` how many labels reach that width, and with `truth_by` (`app`, `revision` or
-        `tags.KEY`) the same of each slice.
+        `tags.KEY`) the same of each slice. With `truth_by="evaluator"`, `History.truth.evaluators` says which of the
+        evaluators that decided the same labelled scores agrees best with people.
         """
         name, in_name = split_evaluator(evaluator)
         options = {"level": level, **_build_interval_options(strategy, interval or {})}

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from evalsvc.accounts.views import AccountView, get_query_params, validate_strict
 from evalsvc.catalog.resolve import ResolvedEvaluator, UnresolvedEvaluator, resolve, resolve_evaluator
-from evalsvc.evaluations.history.interval import answer_interval, count_undecided
+from evalsvc.evaluations.history.interval import answer_interval, can_be_undecided, count_undecided
 from evalsvc.evaluations.history.lineage import find_origins
 from evalsvc.evaluations.history.read import (
     count_endings,
@@ -49,7 +49,6 @@ from evalsvc.rest.basics.nearest import nearest
 from evalsvc.rest.bodies.fields import StrictText
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.strategies.registry import HISTORY_STRATEGIES
-from evaluators.base import Family
 
 
 class HistoryIn(serializers.Serializer[Any]):
@@ -70,7 +69,9 @@ class HistoryIn(serializers.Serializer[Any]):
         required=False, min_value=1e-6, max_value=1e6, help_text="The width that `n_for_width` of `truth` is for."
     )
     truth_by = StrictText(
-        max_length=300, required=False, help_text="Slices of `truth`: by `app`, `revision` or `tags.KEY`."
+        max_length=300,
+        required=False,
+        help_text="Slices of `truth`: by `app`, `revision`, `tags.KEY`, or `evaluator`: others on the same labels.",
     )
 
 
@@ -172,7 +173,8 @@ class HistoryView(AccountView):
         if not answer["n_total"]:
             answer |= self._build_hints(evaluator_id, profile_name, ask)
         lines = get_thresholds(account=self.account, profile_name=profile_name, run=run, rows=points)
-        point_rows = points_out(self.account.pk, points, lines, family if has_verdict else None)
+        is_deciding = has_verdict and can_be_undecided(family, history, ask.most)
+        point_rows = points_out(self.account.pk, points, lines, can_be_undecided=is_deciding)
         if "truth" in query_values:
             options = {name: query_values.get(f"truth_{name}") for name in ("draw", "width", "by")}
             truth_query = TruthQuery(query_values["truth"], (evaluator_id, profile_name), window, ask.level, **options)
@@ -222,13 +224,13 @@ def points_out(
     account_id: int,
     rows: Sequence[HistoryScore],
     thresholds: Mapping[int | None, float | None],
-    family: Family | None,
+    *,
+    can_be_undecided: bool,
 ) -> list[history_shapes.ScorePoint]:
     """Return scores of a history, each with where it comes from, and the line of its verdict where its profile has one.
 
     `score` is what ranks, whatever the answer of its family is on the wire.
     """
-    can_be_undecided = family is not None and family.can_be_undecided
     return [
         history_shapes.ScorePoint(
             id=str(row.id),

@@ -112,7 +112,14 @@ def get_default_estimand(family: Family | None, history: HistorySnapshot | None,
     if history is None or not history.score_bytes:
         return "score"
     verdicts = history.facts[:most] & 3
-    return "pass" if np.array_equal(history.scores[:most], verdicts - 1.0) else "score"
+    is_judged = verdicts > 0
+    # Undecided ones, fewer than the others, have scores of their own.
+    is_pass_rate = 2 * int(is_judged.sum()) > is_judged.size
+    return (
+        "pass"
+        if is_pass_rate and np.array_equal(history.scores[:most][is_judged], verdicts[is_judged] - 1.0)
+        else "score"
+    )
 
 
 def answer_interval(
@@ -149,15 +156,23 @@ def answer_interval(
     answer |= {"scope": ask.scope_json, "since": ask.since_json, "include_experiments": ask.include_experiments}
     answer["cluster_by"] = ask.cluster_by
     answer["warnings"], answer["suggested_since"] = _collect_warnings(answer["warnings"], window, rows)
-    answer["warnings"] += [UNWEIGHTED] if window.has_unequal_probabilities and weights is None else []
+    answer["warnings"] += [UNWEIGHTED] if is_unweighted(ask, window, n_undecided) else []
     return answer
 
 
 def count_undecided(family: Family | None, history: HistorySnapshot | None, most: int | None) -> int:
-    """Return how many scores the evaluator could not decide: those without a verdict, of a family that may do so."""
-    if family is None or not family.can_be_undecided or history is None:
+    """Return how many scores the evaluator could not decide: those without a verdict, of one that decides others."""
+    if history is None or not can_be_undecided(family, history, most):
         return 0
     return count_unjudged(history.fact_bytes[: most and most * FACT_BYTES])
+
+
+def can_be_undecided(family: Family | None, history: HistorySnapshot | None, most: int | None = None) -> bool:
+    """Return whether scores without a verdict are undecided: of a family that may be so, or among scores with one."""
+    if family is not None or history is None:
+        return family is not None and family.can_be_undecided
+    facts = history.fact_bytes[: most and most * FACT_BYTES]
+    return count_unjudged(facts) < len(facts) // FACT_BYTES
 
 
 def _describe_undecided(ask: IntervalOptions, of: str, window: Window, n_undecided: int) -> dict[str, Any]:
@@ -224,6 +239,18 @@ def find_weights(ask: IntervalOptions, window: Window) -> Any:
     A strategy that is asked for by its name is computed as the name says, and answered with a warning.
     """
     return 1.0 / window.probabilities if ask.can_weigh and window.has_unequal_probabilities else None
+
+
+def is_unweighted(ask: IntervalOptions, window: Window, n_undecided: int = 0) -> bool:
+    """Return whether scores that were drawn with unequal probabilities count alike: values, or undecided ones.
+
+    The undecided ones count in the bounds of the pass rate, and in whether there are any.
+    """
+    if ask.can_weigh or window.probabilities is None or not window.values.size:
+        return False
+    unjudged = window.unjudged_probabilities
+    has_others = bool(n_undecided) and unjudged is not None and bool((unjudged != window.probabilities[0]).any())
+    return has_others or window.has_unequal_probabilities
 
 
 def compute_mean(ask: IntervalOptions, window: Window) -> float | None:

@@ -25,6 +25,7 @@ from evalsvc.evaluations.ingest.rows import (
     row_errors,
 )
 from evalsvc.evaluations.ingest.scores import MAX_PLACEMENTS, keep_scores
+from evalsvc.evaluations.verdicts import UNDECIDED
 from evalsvc.evaluations.wire.inputs import (
     InputSpellings,
     build_extras,
@@ -174,11 +175,14 @@ def read_event(account_id: int, index: int, event: EvaluationEvent) -> ClientSco
     record, attributes = event.record, event.attributes
     if attributes.get("error.type") is not None:
         return None
-    label = attributes.get("gen_ai.evaluation.score.label")
+    label, score = (attributes.get(f"gen_ai.evaluation.score.{name}") for name in ("label", "value"))
+    verdict = label.lower() if isinstance(label, str) else None
     values: Document = {
         "evaluator_id": attributes.get("gen_ai.evaluation.name"),
-        "score": attributes.get("gen_ai.evaluation.score.value"),
-        "pass": PASS_LABELS.get(label.lower()) if isinstance(label, str) else None,
+        "score": score,
+        "pass": PASS_LABELS.get(verdict) if verdict is not None else None,
+        # Without a score it is a text like any other.
+        "verdict": UNDECIDED if verdict == UNDECIDED and score is not None else None,
         "text_output": label if isinstance(label, str) else None,
         "explanation": attributes.get("gen_ai.evaluation.explanation"),
         "created_at": event.time or record.get("ended_at"),

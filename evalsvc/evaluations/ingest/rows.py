@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import orjson
 from msgspec import Meta
 
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
+from evalsvc.evaluations.verdicts import UNDECIDED, UNSTATED
 from evalsvc.evaluations.wire.inputs import hash_content, tag_errors
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
@@ -24,6 +25,7 @@ from evalsvc.rest.bodies.names import app_error, normalize_app_name
 from evalsvc.rest.bodies.parsers import decode, list_body_keys
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Problem
+from evaluators.base import UndecidedReason
 
 MAX_ROWS = 1000
 MAX_NAME = 100 - len(EXTERNAL_PREFIX)
@@ -32,6 +34,9 @@ MAX_SCORE = 1e15
 MAX_DURATION = timedelta(days=366)
 # Within the range of every calendar, time zone and column.
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+
+# Fields that identify a row only where it has them: rows of earlier releases had not.
+ADDED = ("value_range", "verdict", "why")
 
 Text = Annotated[str, Meta(max_length=MAX_ID)]
 Identifier = Annotated[str, Meta(max_length=MAX_ID)] | int | None
@@ -53,6 +58,8 @@ class ScoreRow(msgspec.Struct, kw_only=True):
     experiment_id: str | int | None = None
     criteria: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
     passed: bool | None = msgspec.field(name="pass", default=None)
+    verdict: Literal["pass", "fail", "undecided"] | None = None
+    why: UndecidedReason | None = None
     text_output: str | None = None
     explanation: str | None = None
     evaluation_duration: timedelta | None = None
@@ -178,9 +185,9 @@ def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldEr
 
 
 def identifying_fields(row: ScoreRow) -> dict[str, Any]:
-    """Return the fields by which equal rows are known; a range that is not there is none of an earlier release."""
+    """Return the fields by which equal rows are known, without those that earlier releases did not know."""
     fields: dict[str, Any] = msgspec.to_builtins(row)
-    return fields if row.value_range is not None else {k: v for k, v in fields.items() if k != "value_range"}
+    return {name: value for name, value in fields.items() if value is not None or name not in ADDED}
 
 
 def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score") -> Iterator[FieldError]:
@@ -191,8 +198,9 @@ def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score")
         yield FieldError("/evaluator_id", f"A name follows {EXTERNAL_PREFIX!r}.")
     if score is not None and not (math.isfinite(score) and abs(score) <= MAX_SCORE):
         yield FieldError(f"/{score_name}", f"A score lies between -{MAX_SCORE:g} and {MAX_SCORE:g}.")
-    if score is None and row.passed is None and row.text_output is None:
+    if score is None and row.passed is None and row.text_output is None and row.verdict != UNDECIDED:
         yield FieldError(f"/{score_name}", f"Send `{score_name}`, `pass` or `text_output`.")
+    yield from verdict_errors(row, score, score_name)
     yield from range_errors(row.value_range, score, score_name)
     if wrong := app_error(row.app):
         yield wrong
@@ -206,6 +214,19 @@ def row_errors(row: ScoreRow, score: float | None, *, score_name: str = "score")
         duration = getattr(row, name)
         if duration is not None and not timedelta() <= duration <= MAX_DURATION:
             yield FieldError(f"/{name}", "A duration lies between nothing and a year.")
+
+
+def verdict_errors(row: ScoreRow, score: float | None, score_name: str) -> Iterator[FieldError]:
+    """Check that a verdict says the same as `pass`, and that an undecided one has what a history needs."""
+    if row.verdict is not None and row.verdict != UNDECIDED and row.passed is not (row.verdict == "pass"):
+        yield FieldError("/verdict", "Send `pass` too: true with `pass`, false with `fail`.")
+    if row.verdict == UNDECIDED and row.passed is not None:
+        yield FieldError("/pass", "An `undecided` verdict neither passes nor fails: send null, or leave it out.")
+    if row.verdict == UNDECIDED and score is None:
+        detail = f"An `undecided` verdict comes with a `{score_name}`: without one it would be in no history."
+        yield FieldError(f"/{score_name}", detail)
+    if row.why is not None and row.verdict != UNDECIDED:
+        yield FieldError("/why", "It says why a `verdict` is `undecided`.")
 
 
 def range_errors(value_range: Sequence[float] | None, score: float | None, score_name: str) -> Iterator[FieldError]:
@@ -271,6 +292,7 @@ def evaluation_columns(
         "passed": row.passed,
         "text_output": row.text_output,
         "explanation": row.explanation,
+        **({"extra": {UNDECIDED: row.why or UNSTATED}} if row.verdict == UNDECIDED else {}),
         "duration_us": _microseconds(row.evaluation_duration),
         "details": {name: value for name, value in details.items() if value is not None} or None,
     }

@@ -65,6 +65,43 @@ class TruthSlice(AnswerShape):
     reason: str | None
 
 
+class TruthDifference(AnswerShape):
+    """The share of labels that an evaluator agrees with, less that of the best one."""
+
+    value: float
+    lower: Annotated[float, Meta(description="All differences of the answer hold together.")]
+    upper: float
+    level: Annotated[float, Meta(description="Of this difference alone: 1 - (1 - `level`) / m, for m pairs.")]
+    verdict: Annotated[
+        str,
+        build_enum(("worse", "inconclusive")),
+        Meta(description="`inconclusive`: these labels cannot tell it from the best."),
+    ]
+
+
+class TruthEvaluator(AnswerShape):
+    """An evaluator and profile with verdicts on labelled logs, against people."""
+
+    evaluator_id: str
+    profile_name: str
+    n: Annotated[int, Meta(description="Labels of logs that it has decided.")]
+    n_undecided: Annotated[int, Meta(description="Labels of logs that it has scored and not decided.")]
+    is_best: Annotated[bool, Meta(description="It agrees most often; the differences are from it.")]
+    agreement: Annotated[
+        TruthFigure | None, Meta(description="The share of the `n_common` labels that its verdicts equal.")
+    ]
+    sensitivity: TruthFigure | None
+    specificity: TruthFigure | None
+    kappa: TruthFigure | None
+    difference: Annotated[TruthDifference | None, Meta(description="From the best one; null for that.")]
+    reason: Annotated[
+        str | None,
+        Meta(
+            description="Why it is not compared: `few_in_common` with the others, or `too_few_labels`, as none has 20."
+        ),
+    ]
+
+
 class TruthDisagreement(AnswerShape):
     """An evaluation with a verdict that people do not share."""
 
@@ -127,6 +164,20 @@ class Truth(AnswerShape):
         list[TruthSlice] | None, Meta(description="With `truth_by`: the 20 largest slices, the largest first.")
     ]
     n_slices: Annotated[int | None, Meta(description="With `truth_by`: how many slices there are.")]
+    evaluators: Annotated[
+        list[TruthEvaluator] | None,
+        Meta(
+            description="With `truth_by=evaluator`: that of the history first, then the others that have decided most"
+            " of the labelled logs, at most 20 in all."
+        ),
+    ]
+    n_common: Annotated[
+        int | None,
+        Meta(
+            description="With `truth_by=evaluator`: labels of logs that all compared ones have decided; all their"
+            " figures are of these."
+        ),
+    ]
     disagreements: Annotated[
         list[TruthDisagreement],
         Meta(description="The first 20 of the draw with a label, pass or fail, that is not the verdict."),

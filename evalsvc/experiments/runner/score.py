@@ -9,7 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY
-from evalsvc.evaluations.verdicts import RetryableError, ServiceUnavailable, Verdict, score_sample, validation_error
+from evalsvc.evaluations.verdicts import (
+    UNDECIDED_TEXTS,
+    UNSTATED,
+    RetryableError,
+    ServiceUnavailable,
+    Verdict,
+    score_sample,
+    validation_error,
+)
 from evalsvc.experiments.definition.fields.components import (
     NoPart,
     integrated_part,
@@ -136,6 +144,10 @@ def _score(
     denominator: Any = None
     if metric.source == CLIENT:
         value = client_scores.get(metric.name, MISSING)
+        if isinstance(value, Mapping) and value.get("verdict") == UNDECIDED:
+            why = value.get("why")
+            text = UNDECIDED_TEXTS.get(why if isinstance(why, str) else UNSTATED, UNDECIDED_TEXTS[UNSTATED])
+            return failed_score(pos, metric, UNDECIDED, f"Undecided: {text}.")
         if isinstance(value, Mapping):
             value, denominator = value.get("numerator", MISSING), value.get("denominator", MISSING)
         if value is None:

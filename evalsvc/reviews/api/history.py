@@ -9,11 +9,14 @@ from evalsvc.evaluations.wire import truth_shapes
 from evalsvc.evaluations.wire.truth_shapes import Truth
 from evalsvc.rest.answering.shapes import build_shape
 from evalsvc.reviews.truth import (
+    EVALUATOR,
     N_REQUESTS,
     DrawnScore,
     HistoryTruth,
+    RatedEvaluator,
     TruthSlice,
     check_slicing,
+    compare_draw_evaluators,
     estimate_slices,
     find_labelled_draw,
 )
@@ -21,6 +24,7 @@ from evalsvc.stats.agreement.bootstrap import AgreementFigure
 from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.formulas.finite import Ends
 from evalsvc.stats.truth.answer import TruthEstimate
+from evalsvc.stats.truth.evaluators import EvaluatorAgreement
 
 MOST_DISAGREEMENTS = 20
 
@@ -39,6 +43,9 @@ class HistoryWithTruthView(HistoryView):
         found = truth_out(labelled.estimate(query.level, query.width))
         if query.by is None:
             return found
+        if query.by == EVALUATOR:
+            evaluators, n_common = compare_draw_evaluators(labelled, query.pair, query.level)
+            return structs.replace(found, evaluators=[_evaluator_out(rated) for rated in evaluators], n_common=n_common)
         slices, n_slices = estimate_slices(labelled, query.by, query.level)
         return structs.replace(found, slices=[_slice_out(part) for part in slices], n_slices=n_slices)
 
@@ -64,6 +71,8 @@ def truth_out(found: HistoryTruth) -> Truth:
         strata=[build_shape(stratum, truth_shapes.TruthStratum) for stratum in estimate.strata],
         slices=None,
         n_slices=None,
+        evaluators=None,
+        n_common=None,
         disagreements=[_disagreement_out(row) for row in rows[:MOST_DISAGREEMENTS]],
         n_disagreements=len(rows),
         warnings=list(found.warnings),
@@ -73,6 +82,28 @@ def truth_out(found: HistoryTruth) -> Truth:
 def _slice_out(part: TruthSlice) -> truth_shapes.TruthSlice:
     figures = _describe_figures(part.estimate)
     return build_shape(part.estimate, truth_shapes.TruthSlice, value=part.value, **figures)
+
+
+def _evaluator_out(one: RatedEvaluator) -> truth_shapes.TruthEvaluator:
+    found = one.found
+    names = ("agreement", "sensitivity", "specificity", "kappa")
+    return truth_shapes.TruthEvaluator(
+        evaluator_id=one.pair[0],
+        profile_name=one.pair[1],
+        n=one.n,
+        n_undecided=one.n_undecided,
+        is_best=one.is_best,
+        **{name: None if found is None else _figure_out(getattr(found, name)) for name in names},
+        difference=None if found is None else _difference_out(found),
+        reason=one.reason,
+    )
+
+
+def _difference_out(found: EvaluatorAgreement) -> truth_shapes.TruthDifference | None:
+    if found.difference is None:
+        return None
+    verdict = "worse" if found.is_worse else "inconclusive"
+    return build_shape(found.difference, truth_shapes.TruthDifference, verdict=verdict)
 
 
 def _describe_figures(estimate: TruthEstimate) -> dict[str, object]:

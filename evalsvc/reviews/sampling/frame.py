@@ -195,15 +195,6 @@ def _parse_span_filters(filters: object) -> Any:
         raise Invalid(*(FieldError(f"/items/spans{error.pointer}", error.detail) for error in problem.errors)) from None
 
 
-def find_logs(account: Account, ids: Collection[int]) -> dict[int, object]:
-    """Return for each of these evaluations what it counts once for: its log, or itself without one."""
-    rows, units = sorted(ids), dict[int, object]()
-    for start in range(0, len(rows), 5000):
-        found = _facts(account, id__in=rows[start : start + 5000]).values_list("id", "log_id")
-        units |= {id: log_id or id for id, log_id in found}
-    return units
-
-
 # --- Scores ----------------------------------------------------------------------------------------------------------
 
 

@@ -50,6 +50,7 @@ class FoundScore:
     score: float | None = None
     passed: bool | None = None
     text: str | None = None
+    is_undecided: bool = False
     criteria: str | None = None
     explanation: str | None = None
     created_at: str | None = None
@@ -157,6 +158,7 @@ class Intake:
             "criteria": score.criteria,
             "score_raw": score.score,
             "pass": score.passed,
+            "verdict": "undecided" if score.is_undecided else None,
             "text_output": score.text,
             "explanation": score.explanation,
             "created_at": score.created_at,

@@ -230,7 +230,8 @@ def take_otlp(record: FileRecord, intake: Intake) -> None:
         evaluator = read_name(names, "gen_ai.evaluation.name")
         label = field_text(names, "gen_ai.evaluation.score.label")
         passed = PASS_LABELS.get((label or "").lower())
-        verdict = FoundVerdict(read_number(names, "gen_ai.evaluation.score.value"), passed, label)
+        is_undecided = (label or "").lower() == "undecided"
+        verdict = FoundVerdict(read_number(names, "gen_ai.evaluation.score.value"), passed, label, is_undecided)
         nanoseconds = int(str(event.get("timeUnixNano") or 0))
         score = FoundScore(
             key=f"{span.get('traceId')}:{span.get('spanId')}:{evaluator}:{nanoseconds}",

@@ -15,11 +15,12 @@ FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class FoundVerdict:
-    """A score, whether it is a pass, and a text; all three are None for what has no verdict."""
+    """A score, whether it is a pass or undecided, and a text; all are None for what has no verdict."""
 
     score: float | None = None
     passed: bool | None = None
     text: str | None = None
+    is_undecided: bool = False
 
 
 def read_verdict(field: str, value: object) -> FoundVerdict:
@@ -84,6 +85,7 @@ def find_place(texts: Mapping[str, object], intake: Intake) -> str:
 def add_verdict(score: FoundScore, verdict: FoundVerdict, record: FileRecord, intake: Intake) -> None:
     """Add a score with its verdict."""
     score.score, score.passed, score.text = verdict.score, verdict.passed, verdict.text
+    score.is_undecided = verdict.is_undecided and verdict.score is not None
     intake.add_score(score, record)
 
 

@@ -11,7 +11,7 @@ from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.marks import one_line
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import UNDECIDED, UNDECIDED_TEXTS
-from evalsvc.evaluations.wire.scores import get_undecided_families, to_client_score
+from evalsvc.evaluations.wire.scores import get_undecided_families, get_why, to_client_score
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.reports.words import number_text
 
@@ -27,7 +27,7 @@ def outcome_word(row: Any) -> str:
     if row.status != Evaluation.Status.SUCCESS:
         return "error"
     if row.passed is None:
-        return UNDECIDED if row.family in get_undecided_families() else "score"
+        return UNDECIDED if row.family in get_undecided_families() or get_why(row) else "score"
     return "pass" if row.passed else "fail"
 
 

@@ -24,7 +24,7 @@ from evalsvc.console.pages.gates.form import (
     parse_rule,
     rule_limit,
 )
-from evalsvc.console.pages.history.truth import build_truth_field
+from evalsvc.console.pages.history.truth import build_truth_field, list_truth_criteria
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, populate_fields, read_fields
@@ -154,7 +154,9 @@ def _history_fields(account: Account) -> list[FormField]:
         FormField("app", "App", help="Default: the whole account."),
         FormField("scores", "Number of newest scores", "number", help="Default: all stored scores."),
         FormField("rule_metric", "Metric", "select", "pass", list(METRICS.items())),
-        build_truth_field(account, "", label="Criteria", empty="none", help="For what people would say."),
+        build_truth_field(
+            list_truth_criteria(account), "", label="Criteria", empty="none", help="For what people would say."
+        ),
         FormField("looks", "Looks", "select", "watched", list(LOOKS.items()), help="For what people would say."),
         FormField(
             "kind",

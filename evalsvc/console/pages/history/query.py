@@ -15,6 +15,8 @@ from evalsvc.console.parts.addresses import add_zone, datetime_param
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import FormField, errors_at
 from evalsvc.evaluations.history.read import apps_with_scores
+from evalsvc.evaluations.ingest.labels import PREFIX as LABELS
+from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.interval_request import DEFAULT_STRATEGY, INCLUDE, LEVEL, OF, IntervalOptions, read_query
 from evalsvc.projects.selectors import list_projects
 from evalsvc.rest.problems import Invalid
@@ -53,6 +55,11 @@ class HistoryQuery:
     def pair(self) -> tuple[str, str]:
         """The evaluator ID and the profile name of the history."""
         return self.evaluator_id, self.profile_name
+
+    @property
+    def is_external(self) -> bool:
+        """Whether the scores were made elsewhere, by a program or a person."""
+        return self.evaluator_id.startswith((EXTERNAL_PREFIX, LABELS))
 
     @property
     def names(self) -> dict[str, str]:
@@ -94,6 +101,8 @@ def _no_other_app(name: str, ask: IntervalOptions) -> str:
 
 def _resolved(account: Account, evaluator: str, profile: str) -> tuple[str, str, ResolvedEvaluator | None]:
     """Return the names and what runs; scores made elsewhere, and of what is switched off, are shown by their names."""
+    if evaluator.startswith((EXTERNAL_PREFIX, LABELS)):
+        return evaluator, profile, None
     try:
         run = resolve(account_id=account.pk, epoch=None, evaluator=evaluator, profile=profile or None)
     except UnresolvedEvaluator:

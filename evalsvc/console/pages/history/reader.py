@@ -9,10 +9,11 @@ from typing import Any
 
 from evalsvc.accounts.models import Account
 from evalsvc.console.pages.history.query import HistoryQuery
+from evalsvc.console.pages.history.words import WARNINGS
 from evalsvc.console.parts.numbers import Number
 from evalsvc.evaluations.history.cache import HistorySnapshot
 from evalsvc.evaluations.history.course import HistoryCourse, HistoryStretch, compute_course
-from evalsvc.evaluations.history.interval import answer_interval
+from evalsvc.evaluations.history.interval import UNWEIGHTED, answer_interval
 from evalsvc.evaluations.history.read import count_endings, get_declared_range, history_summary, list_history
 from evalsvc.evaluations.history.scope import scope_window
 from evalsvc.evaluations.history.selection import read_window
@@ -87,7 +88,8 @@ def read_history(account: Account, question: HistoryQuery) -> HistoryReading:
     rows = list_history(
         account=account, evaluator_id=question.evaluator_id, profile_name=question.profile_name, window=window
     )
-    endings = count_endings(account, history, question.ask.most)
+    # Scores made elsewhere have none.
+    endings = count_endings(account, history, question.ask.most) if not question.is_external else {}
     return _reading(
         question, history, history_summary(rows, history, question.ask), _find_range(account, question), endings
     )
@@ -155,6 +157,7 @@ class HistoryComparison:
     first: Number
     second: Number
     difference: Number
+    warning: str = ""
 
 
 def compare_histories(account: Account, question: HistoryQuery, shown: HistoryReading) -> HistoryComparison | None:
@@ -191,16 +194,17 @@ def _find_range(account: Account, question: HistoryQuery) -> tuple[float, float]
 def _build_comparison(
     first_name: str, second_name: str, first: HistoryReading, second: HistoryReading
 ) -> HistoryComparison:
+    warnings = {name for reading in (first, second) for name in (reading.interval or {}).get("warnings", ())}
+    warning = WARNINGS[UNWEIGHTED] if UNWEIGHTED in warnings else ""
     first_number, two = first.number, second.number
     span = abs(first_number.high - first_number.low)
     if None in (first_number.value, first_number.lower, first_number.upper, two.value, two.lower, two.upper):
-        return HistoryComparison(
-            first_name, second_name, first_number, two, Number(None, missing="Both sides need a confidence interval.")
-        )
+        missing = Number(None, missing="Both sides need a confidence interval.")
+        return HistoryComparison(first_name, second_name, first_number, two, missing, warning)
     value, (lower, upper) = difference_of_intervals(_estimate(first_number), _estimate(two))
     n = (first_number.n or 0) + (two.n or 0)
     difference = Number(value, lower, upper, n, first_number.level, "new_data", low=-span, high=span, zero=True)
-    return HistoryComparison(first_name, second_name, first_number, two, difference)
+    return HistoryComparison(first_name, second_name, first_number, two, difference, warning)
 
 
 def _estimate(one: Number) -> tuple[float, tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evalsvc.accounts.models import Account
@@ -12,16 +13,26 @@ from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
 from evalsvc.evaluations.history.scope import scope_window
-from evalsvc.reports.page.elements import element
+from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.models import Review
-from evalsvc.reviews.truth import HistoryTruth, TruthSlice, estimate_slices, find_labelled_draw
+from evalsvc.reviews.truth import (
+    EVALUATOR,
+    HistoryTruth,
+    LabelledDraw,
+    RatedEvaluator,
+    TruthSlice,
+    compare_draw_evaluators,
+    estimate_slices,
+    find_labelled_draw,
+)
 from evalsvc.stats.agreement.bootstrap import AgreementFigure
 from evalsvc.stats.formulas.confusion import Proportion
 from evalsvc.stats.truth.answer import TruthEstimate
+from evalsvc.stats.truth.evaluators import EvaluatorAgreement
 
 MAX_CRITERIA, MOST_DISAGREEMENTS = 200, 20
-SLICES = {"revision": "revision of the profile", "app": "app"}
+SLICES = {"revision": "revision of the profile", "app": "app", EVALUATOR: "evaluator"}
 SLICE_COLUMNS = (
     Column("Slice"),
     Column("People would pass", note="The share, or the mean, with its interval. All intervals hold together."),
@@ -30,10 +41,21 @@ SLICE_COLUMNS = (
     Column("Kappa", note="Agreement with people, corrected for chance."),
     Column("Labels", kind="figure"),
 )
+EVALUATOR_COLUMNS = (
+    Column("Evaluator"),
+    Column("Agreement", note="The share of the labels in common that its verdicts equal."),
+    *SLICE_COLUMNS[2:5],
+    Column("From the best", note="The difference in agreement. All differences hold together."),
+    Column("Labels", kind="figure", note="Of scores that it has decided."),
+)
 DISAGREEMENT_COLUMNS = (Column("Evaluation"), Column("Evaluator"), Column("People"), Column("Revision"))
 REASONS = {
     "non_response": "More than a tenth of the items given out were passed over.",
     "no_interval": "All labels are equal and their range is unknown.",
+}
+NOT_COMPARED = {
+    "few_in_common": "not compared: few labels in common",
+    "too_few_labels": "not compared: 20 labels are needed",
 }
 WARNINGS = {
     "frame_changed": "Evaluations have been deleted or added since the draw.",
@@ -58,12 +80,22 @@ class TruthPanel:
     disagreements: PageTable | None = None
 
 
+def list_truth_criteria(account: Account) -> list[AnnotationCriteria]:
+    """Return the criteria to choose from, by name."""
+    rows = AnnotationCriteria.objects.filter(account=account).exclude(annotation_type=AnnotationCriteria.Type.TEXT)
+    return list(rows.order_by("name")[:MAX_CRITERIA])
+
+
 def build_truth_field(
-    account: Account, chosen: str, *, label: str = "What people would say", empty: str = "not shown", help: str = ""
+    criteria: Sequence[AnnotationCriteria],
+    chosen: str,
+    *,
+    label: str = "What people would say",
+    empty: str = "not shown",
+    help: str = "",
 ) -> FormField:
     """Return the field that chooses the criteria."""
-    rows = AnnotationCriteria.objects.filter(account=account).exclude(annotation_type=AnnotationCriteria.Type.TEXT)
-    options = [(str(id), name) for id, name in rows.order_by("name").values_list("id", "name")[:MAX_CRITERIA]]
+    options = [(str(row.pk), row.name) for row in criteria]
     return FormField("truth", label, "select", chosen, [("", empty), *options], help)
 
 
@@ -72,7 +104,9 @@ def build_slices_field(chosen: str) -> FormField:
     return FormField("truth_by", "Agreement with people by", "select", chosen, [*SLICES.items()])
 
 
-def read_truth(account: Account, question: HistoryQuery, criteria: str, by: str) -> TruthPanel | None:
+def read_truth(
+    account: Account, question: HistoryQuery, criteria: str | AnnotationCriteria, by: str
+) -> TruthPanel | None:
     """Return what people would say of the displayed scores, and by slice; None where it is not asked for."""
     if not criteria:
         return None
@@ -82,11 +116,44 @@ def read_truth(account: Account, question: HistoryQuery, criteria: str, by: str)
     except Invalid as problem:
         return TruthPanel(problem=" ".join(error.detail for error in problem.errors))
     panel = _build_panel(labelled.estimate(question.ask.level))
+    if by == EVALUATOR:
+        return _add_evaluators(panel, labelled, question)
     slices, n_slices = estimate_slices(labelled, by, question.ask.level)
     rows = [TableRow(_slice_cells(part, by)) for part in slices]
     table = PageTable(f"Agreement with people, by {SLICES[by]}", SLICE_COLUMNS, rows, empty="No scores.")
     text = f"The {len(slices)} largest of {n_slices}. " if n_slices > len(slices) else ""
+    text += "The estimate of a slice needs 20 labels in it."
     return replace(panel, slices=table, slices_text=text)
+
+
+def _add_evaluators(panel: TruthPanel, labelled: LabelledDraw, question: HistoryQuery) -> TruthPanel:
+    try:
+        evaluators, n_common = compare_draw_evaluators(labelled, question.pair, question.ask.level)
+    except Invalid as problem:
+        return replace(panel, slices_text=" ".join(error.detail for error in problem.errors))
+    rows = [TableRow(_evaluator_cells(rated, question.ask.level)) for rated in evaluators]
+    table = PageTable("Agreement with people, by evaluator", EVALUATOR_COLUMNS, rows)
+    text = f"On the {n_common} labels of scores that all of these have decided."
+    return replace(panel, slices=table, slices_text=text if n_common else "")
+
+
+def _evaluator_cells(one: RatedEvaluator, level: float) -> tuple[object, ...]:
+    name, found = element("bdi", " ".join(filter(None, one.pair))), one.found
+    if found is None:
+        return name, "—", "—", "—", "—", NOT_COMPARED[one.reason or ""], str(one.n)
+    figures = (found.agreement, found.sensitivity, found.specificity, found.kappa)
+    numbers = (number_markup(_build_number(figure, level)) for figure in figures)
+    return name, *numbers, _render_difference(found), str(one.n)
+
+
+def _render_difference(found: EvaluatorAgreement) -> object:
+    difference = found.difference
+    if difference is None:
+        return "the best"
+    ends = (difference.value, difference.lower, difference.upper, difference.n, difference.level)
+    number = Number(*ends, low=-1.0, high=1.0, zero=True, why_level="all differences hold together")
+    words = "worse" if found.is_worse else "not distinguishable"
+    return join_parts([number_markup(number), element("div", words)])
 
 
 def _slice_cells(part: TruthSlice, by: str) -> tuple[object, ...]:

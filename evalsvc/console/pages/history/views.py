@@ -15,13 +15,21 @@ from evalsvc.console.pages.history.lists import histories_table
 from evalsvc.console.pages.history.parts import parts_table
 from evalsvc.console.pages.history.query import HistoryQuery, parse_history_query, question_fields
 from evalsvc.console.pages.history.reader import HistoryReading, compare_histories, read_history
-from evalsvc.console.pages.history.truth import SLICES, build_slices_field, build_truth_field, read_truth
+from evalsvc.console.pages.history.truth import (
+    SLICES,
+    build_slices_field,
+    build_truth_field,
+    list_truth_criteria,
+    read_truth,
+)
 from evalsvc.console.pages.history.words import warning_words
 from evalsvc.console.parts.addresses import address_with, choice, page_address
 from evalsvc.console.parts.scorers import question_id, scorer_names
 from evalsvc.console.parts.spreadsheets import csv_answer
+from evalsvc.evaluations.history.interval import can_be_undecided
 from evalsvc.evaluations.history.read import list_history
 from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.history.selection import read_window
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.scores import get_verdict_word
 from evalsvc.monitors.answers import AlarmOut, alarm_out
@@ -51,23 +59,25 @@ def history_page(request: PageRequest) -> HttpResponse:
     question = parse_history_query(request, account)
     reading = read_history(account, question)
     criteria = request.GET.get("truth", "")[:255].replace("\0", "")
+    choices = list_truth_criteria(account)
+    chosen = next((row for row in choices if str(row.pk) == criteria), None)
     by = choice(request, "truth_by", tuple(SLICES), "revision")
     names, brush = scorer_names(account, [question.evaluator_id]), build_brush(account, question, reading)
     alarms = _list_alarms(account, question)
     context = {
         "question": question,
         "alarms": alarms[:MAX_ALARMS],
-        "offer": _find_offer(request, question, reading),
+        "offer": "" if criteria else _find_offer(request, question, reading),
         "name": names.get(question.evaluator_id, question.evaluator_id),
         "is_answered": question_id(question.evaluator_id) is not None,
         "reviews": _reviews(account, question),
         "reading": reading,
         "fields": [
             *question_fields(question, account),
-            build_truth_field(account, criteria),
+            build_truth_field(choices, criteria),
             *([build_slices_field(by)] if criteria else []),
         ],
-        "truth": read_truth(account, question, criteria, by),
+        "truth": read_truth(account, question, chosen or criteria, by),
         "words": list(warning_words(reading.interval, has_range=reading.limits is not None)),
         "course": course_chart(question, reading, alarms) if reading.scores else None,
         "distribution": distribution_chart(reading),
@@ -91,9 +101,10 @@ def history_csv(request: PageRequest) -> HttpResponse:
     window = scope_window(account.pk, question.ask, pointer="")
     names = {"evaluator_id": question.evaluator_id, "profile_name": question.profile_name}
     rows = list_history(account=account, **names, window=window)
-    can_be_undecided = question.run is not None and question.run.family.can_be_undecided
+    history = read_window(account.pk, question.pair, question.ask, window)
+    is_deciding = can_be_undecided(question.run.family if question.run else None, history, question.ask.most)
     lines = (
-        (*row, get_verdict_word(row.passed, can_be_undecided=can_be_undecided))
+        (*row, get_verdict_word(row.passed, can_be_undecided=is_deciding))
         for row in rows.values_list(*COLUMNS, named=True)[: question.ask.most or MAX_FILE_ROWS]
     )
     return csv_answer("history.csv", [HEAD, *lines])
