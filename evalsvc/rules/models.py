@@ -11,9 +11,10 @@ from evalsvc.tenancy.scope import NextId
 
 
 class Rule(TenantModel):
-    """Which spans are scored, what of them is sent to evaluators, and how many of them.
+    """Which spans or evaluations are scored, what of them is sent to evaluators, and how many of them.
 
     Spans from `first_id` on are scored. Those with an id up to `watermark` are done, and logs up to `log_watermark`.
+    Evaluations are done that were finished before the time of `watermark`.
     `marks` are moments that both move to once every transaction that had begun by then has ended: an id is given before
     its row is committed.
     """
@@ -21,6 +22,10 @@ class Rule(TenantModel):
     class State(models.TextChoices):
         ACTIVE = "active", "Active"
         PAUSED = "paused", "Paused"
+
+    class Source(models.TextChoices):
+        SPANS = "spans", "Spans"
+        EVALUATIONS = "evaluations", "Evaluations"
 
     class Unit(models.TextChoices):
         TRACE = "trace", "All matching spans of a trace, or none"
@@ -30,6 +35,9 @@ class Rule(TenantModel):
     name = models.CharField(max_length=100)
     state = models.CharField(max_length=10, choices=State.choices, default=State.ACTIVE)
     revision = models.PositiveIntegerField(default=1)
+    source = models.CharField(
+        max_length=12, choices=Source.choices, default=Source.SPANS, db_default=Source.SPANS.value
+    )
     filter = models.JSONField(default=dict)
     mapping = models.JSONField(default=dict)
     evaluators = models.JSONField(default=list)
@@ -64,7 +72,7 @@ class Rule(TenantModel):
 
 
 class RuleBackfill(TenantModel):
-    """A rule on the spans that began in a range of time, as they are stored."""
+    """A rule on the spans that began, or the evaluations that were finished, in a range of time."""
 
     class State(models.TextChoices):
         RUNNING = "running", "Running"
@@ -90,7 +98,10 @@ class RuleBackfill(TenantModel):
 
 
 class RuleSpan(TenantRow):
-    """A span that a rule has drawn: scored once, or dropped for a reason."""
+    """A span or an evaluation that a rule has drawn: scored once, or dropped for a reason.
+
+    An evaluation has the id of its request as `trace_id`, and an empty `span_id`.
+    """
 
     class Reason(models.TextChoices):
         OVER_CAP = "over_cap", "More than the cap of the hour"
@@ -128,3 +139,8 @@ class RuleSpan(TenantRow):
 
     def __str__(self) -> str:
         return f"{self.trace_id}/{self.span_id}"
+
+    @property
+    def evaluated_request_id(self) -> str | None:
+        """Return the request of the evaluation that was drawn; None for a span."""
+        return None if self.span_id else self.trace_id

@@ -1,4 +1,4 @@
-"""Score the spans of a rule as a batch of evaluations, each with its row in one transaction: once, whatever dies."""
+"""Score what a rule has drawn as a batch of evaluations, each with its row in one transaction: once, whatever dies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evalsvc.evaluations.bulk.planner import Planner
 from evalsvc.evaluations.bulk.rows import BatchRow
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.rest.idempotent_rows import IdempotentResult
-from evalsvc.rules.candidates import CandidateSpan
+from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import RuleParts, read_parts
 from evalsvc.rules.samples import FAULTS, Unmappable, build_body, build_sample, describe_fault
@@ -70,9 +70,9 @@ class EnqueueLanes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpanOutcome:
-    """What became of a span: its evaluation, or why it was dropped."""
+    """What became of a span or an evaluation: its score, or why it was dropped."""
 
-    candidate: CandidateSpan
+    candidate: Candidate
     request_id: int | None = None
     reason: str | None = None
     detail: str | None = None
@@ -83,7 +83,7 @@ class _SpanClaim:
     """Writes the rows of spans within the transaction that stores their evaluations."""
 
     scorer: Scorer
-    candidates: Mapping[int, CandidateSpan]
+    candidates: Mapping[int, Candidate]
 
     def keep(self, rows: dict[int, IdempotentResult]) -> None:
         """Note the evaluations of spans."""
@@ -107,12 +107,12 @@ class Scorer:
         self._parts = read_parts(self.rule)
         self._epoch = count_requests(self.rule.account_id, n=0).epoch
 
-    def score(self, candidates: Sequence[CandidateSpan]) -> None:
+    def score(self, candidates: Sequence[Candidate]) -> None:
         """Score spans, or note why not. Raises LostLease."""
         for begin in range(0, len(candidates), ROWS_AT_ONCE):
             self._score_part(candidates[begin : begin + ROWS_AT_ONCE])
 
-    def _score_part(self, candidates: Sequence[CandidateSpan]) -> None:
+    def _score_part(self, candidates: Sequence[Candidate]) -> None:
         account_id = self.rule.account_id
         room = self._read_room()
         planner, rows, dropped = Planner(account_id, self._epoch, ASYNC, None), list[BatchRow](), list[SpanOutcome]()
@@ -135,7 +135,7 @@ class Scorer:
             self._keep(rows, dict(enumerate(candidates)))
             self._tell_workers(rows)
 
-    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, CandidateSpan]) -> None:
+    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate]) -> None:
         """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
         keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates), False)
         if len(rows) > 1:
@@ -146,11 +146,11 @@ class Scorer:
             try:
                 keeper.keep([row], keep_always=True, tells_pending=False)
             except (DataError, IntegrityError) as exc:
-                detail = f"The database refuses the span: {exc}"
+                detail = f"The database refuses it: {exc}"
                 with account_scope(self.rule.account_id):
                     self.record([SpanOutcome(candidates[row.index], reason=RuleSpan.Reason.INVALID, detail=detail)])
 
-    def _build_body(self, candidate: CandidateSpan) -> bytes:
+    def _build_body(self, candidate: Candidate) -> bytes:
         sample = build_sample(self._parts.mapping, candidate)
         return build_body(
             sample, candidate, evaluators=self._parts.evaluators, app=self.rule.app, tags=self._parts.tags
@@ -195,15 +195,15 @@ class Scorer:
         self._count(Counter(reason for reason, _ in written), Counter(before for _, before in written if before))
 
     def _build_values(self, outcomes: Sequence[SpanOutcome]) -> dict[str, Any]:
-        spans = [outcome.candidate.span for outcome in outcomes]
+        keys = [outcome.candidate.key for outcome in outcomes]
         return {
             "account": self.rule.account_id,
             "rule": self.rule.pk,
             "revision": self.rule.revision,
             "probabilities": [outcome.candidate.probability for outcome in outcomes],
-            "traces": [span.trace_id for span in spans],
-            "spans": [span.span_id for span in spans],
-            "ends": [span.ended_at for span in spans],
+            "traces": [trace_id for trace_id, _ in keys],
+            "spans": [span_id for _, span_id in keys],
+            "ends": [outcome.candidate.ended_at for outcome in outcomes],
             "requests": [outcome.request_id for outcome in outcomes],
             "reasons": [outcome.reason for outcome in outcomes],
             "details": [outcome.detail and outcome.detail[:500].replace("\0", "\ufffd") for outcome in outcomes],

@@ -17,7 +17,17 @@ from evalsvc.evaluations.wire.inputs import tag_errors
 from evalsvc.evaluations.wire.request import read_call
 from evalsvc.rest.bodies.names import app_error, clean_name, normalize_app_name
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rules.bodies import BackfillBody, RuleBody, RuleChange, RuleEvaluator, Sampling, SpanFilter, SpanMapping
+from evalsvc.rules.bodies import (
+    OF_EVALUATIONS,
+    BackfillBody,
+    RuleBody,
+    RuleChange,
+    RuleEvaluator,
+    RuleFilter,
+    Sampling,
+    SpanFilter,
+    SpanMapping,
+)
 from evalsvc.rules.models import Rule, RuleBackfill
 from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG, check_mapping
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rules
@@ -29,13 +39,14 @@ LOGS_BACK_SECONDS = 300
 
 
 def create_rule(*, account: Account, epoch: str | None, body: RuleBody, actor: str) -> Rule:
-    """Create a rule for spans that arrive from now on. Raises Invalid with pointers. Within the account's scope."""
+    """Create a rule for what arrives from now on. Raises Invalid with pointers. Within the account's scope."""
     if list_rules(account=account).count() >= MAX_RULES:
         raise Invalid(FieldError("", f"An account has at most {MAX_RULES} rules; delete one first."))
-    rule = Rule(account=account, state=body.state)
+    rule = Rule(account=account, state=body.state, source=body.source)
     _begin_now(rule)
     check_mapping(body.mapping or SpanMapping())
-    rule.filter, rule.mapping = to_json(body.filter or SpanFilter()), to_json(body.mapping or SpanMapping())
+    check_source(body.source, body.filter, body.sampling)
+    rule.filter, rule.mapping = to_json(body.filter or RuleFilter()), to_json(body.mapping or SpanMapping())
     rule.cap_per_hour = body.cap_per_hour
     if body.sampling is not None:
         _set_sampling(rule, body.sampling)
@@ -54,6 +65,7 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
     rule = get_rule(account=account, id=id, lock=True)
     before = _list_deciding(rule)
     check_mapping(body.mapping or SpanMapping())
+    check_source(rule.source, body.filter, body.sampling)
     for name, value in (("filter", body.filter), ("mapping", body.mapping)):
         if value is not None:
             setattr(rule, name, to_json(value))
@@ -93,6 +105,23 @@ def start_backfill(*, account: Account, id: int, body: BackfillBody, actor: str)
     backfill.refresh_from_db()
     record_audit(account=account, actor=actor, action="rule.backfilled", target=rule.name)
     return backfill
+
+
+def check_source(source: str, wanted: SpanFilter | None, sampling: Sampling | None) -> None:
+    """Raise Invalid for conditions that the source does not have, and for sessions of evaluations."""
+    strata = [] if sampling is None or sampling.strata is msgspec.UNSET else sampling.strata
+    filters = [("/filter", wanted)] if wanted is not None else []
+    filters += [(f"/sampling/strata/{i}/filter", stratum.filter) for i, stratum in enumerate(strata)]
+    errors = [
+        FieldError(f"{pointer}/{name}", f"Rules on {source} have no such condition.")
+        for pointer, part in filters
+        for name in to_json(part)
+        if name not in (OF_EVALUATIONS if source == "evaluations" else SpanFilter.__struct_fields__)
+    ]
+    if source == "evaluations" and sampling is not None and sampling.by == "session":
+        errors.append(FieldError("/sampling/by", "Evaluations are drawn by trace: they name no session."))
+    if errors:
+        raise Invalid(*errors)
 
 
 def check_evaluators(account: Account, epoch: str | None, evaluators: Sequence[RuleEvaluator]) -> list[Any]:
