@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta
 
 from evalsvc.rest.answering.shapes import AnswerShape, Json, Moment, build_enum, build_shape
 from evalsvc.rules.bodies import Sampling
+from evalsvc.rules.budget import sum_spend
 from evalsvc.rules.candidates import CandidateSpan
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import read_sampling
@@ -23,6 +25,7 @@ class DroppedSpans(AnswerShape):
     """Spans or evaluations that were drawn and not scored, by the reason."""
 
     over_cap: Annotated[int, Meta(description="More than `cap_per_hour`.")]
+    budget: Annotated[int, Meta(description="More than what was left of `budget_per_day`.")]
     no_output: Annotated[int, Meta(description="Without an output and a conversation.")]
     unreadable: Annotated[int, Meta(description="With messages that cannot be read.")]
     invalid: Annotated[int, Meta(description="Refused as an evaluation, for example as too long.")]
@@ -41,6 +44,11 @@ class RuleOut(AnswerShape):
     evaluators: Json
     sampling: Sampling
     cap_per_hour: int | None
+    budget_per_day: float | None
+    spent_today: Annotated[
+        float | None,
+        Meta(description="Money for its judges since midnight UTC, with what is set aside; null: no budget."),
+    ]
     app: str | None
     tags: dict[str, str]
     n_scored: Annotated[int, Meta(description="Spans or evaluations with a score.")]
@@ -130,13 +138,27 @@ class BackfillPage(AnswerShape):
     next_cursor: str | None
 
 
+def build_rules(rules: Sequence[Rule]) -> list[RuleOut]:
+    """Return rules as the API shows them. Within the account's scope."""
+    budgeted = [rule.pk for rule in rules if rule.budget_per_day is not None]
+    spent = {**dict.fromkeys(budgeted, 0.0), **(sum_spend(budgeted) if budgeted else {})}
+    return [_build_rule(rule, spent.get(rule.pk)) for rule in rules]
+
+
 def build_rule(rule: Rule) -> RuleOut:
-    """Return a rule as the API shows it."""
+    """Return a rule as the API shows it. Within the account's scope."""
+    (shown,) = build_rules([rule])
+    return shown
+
+
+def _build_rule(rule: Rule, spent: float | None) -> RuleOut:
     return build_shape(
         rule,
         RuleOut,
         id=str(rule.pk),
         sampling=read_sampling(rule),
+        budget_per_day=None if rule.budget_per_day is None else float(rule.budget_per_day),
+        spent_today=spent,
         n_dropped=DroppedSpans(**{str(reason): getattr(rule, column) for reason, column in COUNTERS.items()}),
         complete_until=moment_at(rule.watermark),
     )

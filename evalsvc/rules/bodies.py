@@ -17,6 +17,7 @@ from evalsvc.telemetry.attributes import KIND_WORDS
 MOST_EVALUATORS = 20
 MOST_ATTRIBUTES = 20
 LARGEST_CAP = 1_000_000
+LARGEST_BUDGET = 10_000_000
 MAX_EXAMPLES = 500
 """That one call adds to a dataset."""
 MOST_STRATA = 10
@@ -105,13 +106,14 @@ class RuleBody(Struct, forbid_unknown_fields=True):
     mapping: SpanMapping | None = None
     sampling: Sampling | None = None
     cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | None = None
+    budget_per_day: Annotated[float, Meta(gt=0, le=LARGEST_BUDGET)] | None = None
     app: str | None = None
     tags: dict[str, str] | None = None
     state: Literal["active", "paused"] = "active"
 
 
 class RuleChange(Struct, forbid_unknown_fields=True):
-    """What shall be otherwise; what is left out, or null, stays. A `cap_per_hour` of null ends the cap."""
+    """What shall be otherwise; what is left out, or null, stays. A cap or a budget of null ends."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
     evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)] | None = None
@@ -119,6 +121,7 @@ class RuleChange(Struct, forbid_unknown_fields=True):
     mapping: SpanMapping | None = None
     sampling: Sampling | None = None
     cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | UnsetType | None = UNSET
+    budget_per_day: Annotated[float, Meta(gt=0, le=LARGEST_BUDGET)] | UnsetType | None = UNSET
     app: str | None = None
     tags: dict[str, str] | None = None
     state: Literal["active", "paused"] | None = None
@@ -165,5 +168,7 @@ class RuleSpansQuery(RulesQuery):
     """The query of the spans of a rule."""
 
     reason = serializers.ChoiceField(
-        ["over_cap", "no_output", "unreadable", "invalid"], required=False, help_text="Only those dropped for this."
+        ["over_cap", "budget", "no_output", "unreadable", "invalid"],
+        required=False,
+        help_text="Only those dropped for this.",
     )

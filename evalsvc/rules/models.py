@@ -45,6 +45,9 @@ class Rule(TenantModel):
     strata = models.JSONField(null=True, help_text="Filters with rates of their own; the first that fits counts.")
     sample_by = models.CharField(max_length=10, choices=Unit.choices, default=Unit.TRACE)
     cap_per_hour = models.PositiveIntegerField(null=True, help_text="Spans scored in a clock hour at most.")
+    budget_per_day = models.DecimalField(
+        max_digits=14, decimal_places=6, null=True, help_text="Money for its judges a day (UTC)."
+    )
     app = models.CharField(max_length=50, null=True, help_text="Of its scores; null: that of the span.")
     tags = models.JSONField(default=dict)
     watermark = models.BigIntegerField(default=0)
@@ -55,6 +58,7 @@ class Rule(TenantModel):
     token = models.UUIDField(null=True)
     n_scored = models.BigIntegerField(default=0)
     n_over_cap = models.BigIntegerField(default=0)
+    n_budget = models.BigIntegerField(default=0, db_default=0)
     n_no_output = models.BigIntegerField(default=0)
     n_unreadable = models.BigIntegerField(default=0)
     n_invalid = models.BigIntegerField(default=0)
@@ -105,6 +109,7 @@ class RuleSpan(TenantRow):
 
     class Reason(models.TextChoices):
         OVER_CAP = "over_cap", "More than the cap of the hour"
+        BUDGET = "budget", "More than the budget of the day"
         NO_OUTPUT = "no_output", "Nothing that an evaluator could read"
         UNREADABLE = "unreadable", "Messages that cannot be read"
         INVALID = "invalid", "Refused as an evaluation"
@@ -118,6 +123,8 @@ class RuleSpan(TenantRow):
     request_id = models.BigIntegerField(null=True, help_text="The evaluation; null where the span was dropped.")
     reason = models.CharField(max_length=12, choices=Reason.choices, null=True)
     detail = models.TextField(null=True)
+    cost = models.FloatField(null=True, help_text="Money for its judges, or what is set aside until it is settled.")
+    is_settled = models.BooleanField(default=True, db_default=True)
     ended_at = models.DateTimeField(help_text="Of the version that was read: a later one may replace it.")
     created_at = models.DateTimeField(db_default=Now())
 
@@ -135,6 +142,7 @@ class RuleSpan(TenantRow):
             models.Index(
                 fields=["rule", "id"], name="ix_rulespan_waiting", condition=Q(reason__in=("no_output", "unreadable"))
             ),
+            models.Index(fields=["rule", "id"], name="ix_rulespan_unsettled", condition=Q(is_settled=False)),
         )
 
     def __str__(self) -> str:

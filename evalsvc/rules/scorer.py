@@ -17,6 +17,7 @@ from evalsvc.evaluations.bulk.planner import Planner
 from evalsvc.evaluations.bulk.rows import BatchRow
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.rest.idempotent_rows import IdempotentResult
+from evalsvc.rules.budget import DayBudget, OverBudget, read_budget
 from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import RuleParts, read_parts
@@ -30,19 +31,22 @@ ASYNC = Prefer(0, True, "")
 INSERT = """
 WITH sent AS (
   SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
-    %(details)s::text[], %(ends)s::timestamptz[], %(probabilities)s::double precision[])
-    AS t(trace_id, span_id, request_id, reason, detail, ended_at, probability)
+    %(details)s::text[], %(ends)s::timestamptz[], %(probabilities)s::double precision[],
+    %(costs)s::double precision[])
+    AS t(trace_id, span_id, request_id, reason, detail, ended_at, probability, cost)
 ), previous AS (
   SELECT r.trace_id, r.span_id, r.reason FROM rules_rulespan r JOIN sent USING (trace_id, span_id)
   WHERE r.rule_id = %(rule)s
 ), written AS (
   INSERT INTO rules_rulespan AS r (account_id, rule_id, trace_id, span_id, revision, probability, request_id, reason,
-    detail, ended_at)
-  SELECT %(account)s, %(rule)s, trace_id, span_id, %(revision)s, probability, request_id, reason, detail, ended_at
+    detail, ended_at, cost, is_settled)
+  SELECT %(account)s, %(rule)s, trace_id, span_id, %(revision)s, probability, request_id, reason, detail, ended_at,
+    cost, cost IS NULL
   FROM sent ORDER BY trace_id, span_id
   ON CONFLICT (rule_id, trace_id, span_id) DO UPDATE
   SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
-    ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability
+    ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability,
+    cost = excluded.cost, is_settled = excluded.is_settled
   WHERE r.request_id IS NULL
   RETURNING r.trace_id, r.span_id, r.reason
 )
@@ -51,6 +55,7 @@ SELECT w.reason, p.reason FROM written w LEFT JOIN previous p USING (trace_id, s
 HOLD = "SELECT 1 FROM rules_rule WHERE id = %s AND token = %s FOR UPDATE"
 COUNTERS = {
     RuleSpan.Reason.OVER_CAP: "n_over_cap",
+    RuleSpan.Reason.BUDGET: "n_budget",
     RuleSpan.Reason.NO_OUTPUT: "n_no_output",
     RuleSpan.Reason.UNREADABLE: "n_unreadable",
     RuleSpan.Reason.INVALID: "n_invalid",
@@ -76,6 +81,8 @@ class SpanOutcome:
     request_id: int | None = None
     reason: str | None = None
     detail: str | None = None
+    cost: float | None = None
+    """What is set aside for it."""
 
 
 @dataclass(slots=True)
@@ -84,11 +91,16 @@ class _SpanClaim:
 
     scorer: Scorer
     candidates: Mapping[int, Candidate]
+    costs: Mapping[int, float]
 
     def keep(self, rows: dict[int, IdempotentResult]) -> None:
         """Note the evaluations of spans."""
         self.scorer.record(
-            [SpanOutcome(self.candidates[index], row.resource_id) for index, row in rows.items()], strict=True
+            [
+                SpanOutcome(self.candidates[index], row.resource_id, cost=self.costs.get(index))
+                for index, row in rows.items()
+            ],
+            strict=True,
         )
 
 
@@ -114,7 +126,7 @@ class Scorer:
 
     def _score_part(self, candidates: Sequence[Candidate]) -> None:
         account_id = self.rule.account_id
-        room = self._read_room()
+        room, budget = self._read_room(), self._read_budget()
         planner, rows, dropped = Planner(account_id, self._epoch, ASYNC, None), list[BatchRow](), list[SpanOutcome]()
         for index, candidate in enumerate(candidates):
             if room is not None and len(rows) >= room:
@@ -122,8 +134,13 @@ class Scorer:
                 continue
             row = BatchRow(index, probability=candidate.probability)
             try:
-                planner.plan(row, self._build_body(candidate))
+                body = self._build_body(candidate)
+                planner.plan(row, body)
+                if budget is not None and row.planned is not None:
+                    budget.reserve(index, row.planned.accepted.entries, body)
                 rows.append(row)
+            except OverBudget as exc:
+                dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.BUDGET, detail=str(exc)))
             except Unmappable as exc:
                 dropped.append(SpanOutcome(candidate, reason=exc.reason, detail=exc.detail))
             except FAULTS as fault:
@@ -132,12 +149,12 @@ class Scorer:
             with account_scope(account_id):
                 self.record(dropped)
         if rows:
-            self._keep(rows, dict(enumerate(candidates)))
+            self._keep(rows, dict(enumerate(candidates)), {} if budget is None else budget.reserved)
             self._tell_workers(rows)
 
-    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate]) -> None:
+    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float]) -> None:
         """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
-        keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates), False)
+        keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates, costs), False)
         if len(rows) > 1:
             keeper.keep(rows, keep_always=True, tells_pending=False)
             rows = [row for row in rows if row.problem is not None]
@@ -168,6 +185,13 @@ class Scorer:
                 [self.rule.pk],
             )
             return max(0, self.rule.cap_per_hour - int(cursor.fetchone()[0]))
+
+    def _read_budget(self) -> DayBudget | None:
+        """Return what is left of the budget of this day; None without one. It holds for backfills, too."""
+        if self.rule.budget_per_day is None:
+            return None
+        with account_scope(self.rule.account_id):
+            return read_budget(self.rule.account_id, self.rule.pk, float(self.rule.budget_per_day))
 
     def _tell_workers(self, rows: Sequence[BatchRow]) -> None:
         lanes: dict[str, list[int]] = {}
@@ -204,6 +228,7 @@ class Scorer:
             "traces": [trace_id for trace_id, _ in keys],
             "spans": [span_id for _, span_id in keys],
             "ends": [outcome.candidate.ended_at for outcome in outcomes],
+            "costs": [outcome.cost for outcome in outcomes],
             "requests": [outcome.request_id for outcome in outcomes],
             "reasons": [outcome.reason for outcome in outcomes],
             "details": [outcome.detail and outcome.detail[:500].replace("\0", "\ufffd") for outcome in outcomes],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ from evalsvc.rules.bodies import (
     SpanFilter,
     SpanMapping,
 )
+from evalsvc.rules.budget import check_budget
 from evalsvc.rules.models import Rule, RuleBackfill
 from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG, check_mapping
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rules
@@ -47,11 +49,11 @@ def create_rule(*, account: Account, epoch: str | None, body: RuleBody, actor: s
     check_mapping(body.mapping or SpanMapping())
     check_source(body.source, body.filter, body.sampling)
     rule.filter, rule.mapping = to_json(body.filter or RuleFilter()), to_json(body.mapping or SpanMapping())
-    rule.cap_per_hour = body.cap_per_hour
+    rule.cap_per_hour, rule.budget_per_day = body.cap_per_hour, _to_money(body.budget_per_day)
     if body.sampling is not None:
         _set_sampling(rule, body.sampling)
     _set_names(rule, body)
-    rule.evaluators = check_evaluators(account, epoch, body.evaluators)
+    rule.evaluators = check_evaluators(account, epoch, body.evaluators, has_budget=rule.budget_per_day is not None)
     _write(rule)
     record_audit(account=account, actor=actor, action="rule.created", target=rule.name)
     return rule
@@ -73,8 +75,11 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
         _set_sampling(rule, body.sampling)
     if body.cap_per_hour is not msgspec.UNSET:
         rule.cap_per_hour = body.cap_per_hour
-    if body.evaluators is not None:
-        rule.evaluators = check_evaluators(account, epoch, body.evaluators)
+    if body.budget_per_day is not msgspec.UNSET:
+        rule.budget_per_day = _to_money(body.budget_per_day)
+    if body.evaluators is not None or body.budget_per_day:
+        evaluators = body.evaluators or msgspec.convert(rule.evaluators, list[RuleEvaluator])
+        rule.evaluators = check_evaluators(account, epoch, evaluators, has_budget=rule.budget_per_day is not None)
     _set_names(rule, body)
     if body.state is not None and body.state != rule.state:
         rule.state = body.state
@@ -124,8 +129,13 @@ def check_source(source: str, wanted: SpanFilter | None, sampling: Sampling | No
         raise Invalid(*errors)
 
 
-def check_evaluators(account: Account, epoch: str | None, evaluators: Sequence[RuleEvaluator]) -> list[Any]:
-    """Return evaluators as they are stored. Raises Invalid for one that the account does not have."""
+def check_evaluators(
+    account: Account, epoch: str | None, evaluators: Sequence[RuleEvaluator], *, has_budget: bool = False
+) -> list[Any]:
+    """Return evaluators as they are stored. Raises Invalid for one that the account does not have.
+
+    With a budget, also for judges whose cost cannot be counted.
+    """
     entries = [to_json(entry) for entry in evaluators]
     call = read_call(msgspec.json.encode({"evaluators": entries, "evaluated_model_output": "-"}))
     planned = plan_evaluations(account_id=account.pk, epoch=epoch, call=call)
@@ -137,7 +147,19 @@ def check_evaluators(account: Account, epoch: str | None, evaluators: Sequence[R
                 for entry in unknown
             )
         )
+    if has_budget:
+        check_budget(account.pk, [entry.resolved for entry in planned if entry.resolved is not None])
     return entries
+
+
+def _to_money(budget: float | None) -> Decimal | None:
+    """Return a budget to a millionth, as it is stored."""
+    if budget is None:
+        return None
+    money = Decimal(budget).quantize(Decimal("0.000001"))
+    if not money:
+        raise Invalid(FieldError("/budget_per_day", "At least 0.000001."))
+    return money
 
 
 def to_json(part: msgspec.Struct) -> Any:

@@ -129,6 +129,19 @@ def test_the_form_creates_a_rule(alice: Caller, editor: Visitor) -> None:
     assert (made["sampling"], made["cap_per_hour"]) == ({"rate": 0.25, "by": "session"}, 50)
 
 
+def test_the_form_sets_and_ends_a_budget(alice: Caller, editor: Visitor) -> None:
+    refused = editor.post("rules/new", **FORM | {"budget_per_day": "much"}).content.decode()
+    assert "Enter an amount of money." in refused and rules(alice) == []
+    editor.post("rules/new", **FORM | {"budget_per_day": "2.50"})
+    (made,) = rules(alice)
+    assert (made["budget_per_day"], made["spent_today"]) == (2.5, 0)
+    page = " ".join(re.sub("<[^>]+>", "", main_of(editor.text(f"rules/{made['id']}"))).split())
+    assert "at most 2.5 of money a day" in page and "Spent today" in page
+    assert 'name="budget_per_day" value="2.5"' in editor.text(f"rules/{made['id']}/edit")
+    editor.post(f"rules/{made['id']}/edit", **FORM)
+    assert rule(alice, made["id"])["budget_per_day"] is None
+
+
 def test_the_form_keeps_what_it_does_not_show(alice: Caller, editor: Visitor) -> None:
     inline = {"evaluator": "metrics", "profile_inline": {"metric": "bleu"}}
     wanted = {"kind": ["llm", "tool"], "attributes": {"tier": "gold"}, "app": "shop", "text": "refund"}

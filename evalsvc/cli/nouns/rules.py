@@ -30,7 +30,7 @@ from evalsvc.digits import digits_text, percent_text
 
 MOST_BACKFILLS = 10
 ATTRIBUTE, TAG = "attributes.", "tags."
-REASONS = ("over_cap", "no_output", "unreadable", "invalid")
+REASONS = ("over_cap", "budget", "no_output", "unreadable", "invalid")
 CREATE_EPILOG = """Examples:
 
 \b
@@ -95,6 +95,7 @@ def score_options(command: Command) -> Command:
 
     @draw_options
     @click.option("--cap-per-hour", type=click.IntRange(1), help="Spans in an hour at most.")
+    @click.option("--budget-per-day", type=click.FloatRange(0, min_open=True), help="Money for its judges a day.")
     @click.option("--app", help="App of the scores; by default the span's own.")
     @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Tag of the scores.")
     @functools.wraps(command)
@@ -102,6 +103,7 @@ def score_options(command: Command) -> Command:
         settings = drop_none(
             sampling=sampling or None,
             cap_per_hour=kwargs.pop("cap_per_hour"),
+            budget_per_day=kwargs.pop("budget_per_day"),
             app=kwargs.pop("app"),
             tags=read_key_values(tags, "--tag") or None,
         )
@@ -168,16 +170,20 @@ def rules_create(
 @part_options
 @score_options
 @click.option("--no-cap", is_flag=True, help="End the cap per hour.")
+@click.option("--no-budget", is_flag=True, help="End the budget per day.")
 @report_options
 @client_options
 def rules_update(
-    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], no_cap: bool, report: Report,
-    client: Client,
+    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], no_cap: bool, no_budget: bool,
+    report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Change RULE, by id or name. What is given replaces what it has, such as all of its filter; the rest stays."""
     if no_cap and "cap_per_hour" in settings:
         raise CommandError("Pass --cap-per-hour, or --no-cap.")
+    if no_budget and "budget_per_day" in settings:
+        raise CommandError("Pass --budget-per-day, or --no-budget.")
     settings |= {"cap_per_hour": None} if no_cap else {}
+    settings |= {"budget_per_day": None} if no_budget else {}
     id = _find(client, rule)
     if "sampling" in settings:
         settings["sampling"] = {**client.rules.get(id).sampling, **settings["sampling"]}
@@ -325,6 +331,8 @@ def rule_lines(rule: ScoringRuleRecord) -> Iterator[str]:
     yield rule_line(rule)
     spans = json.dumps(rule.filter, ensure_ascii=False) if rule.filter else "all"
     cap = f", {rule.cap_per_hour} an hour at most" if rule.cap_per_hour else ""
+    if rule.budget_per_day is not None:
+        cap += f", {rule.budget_per_day:g} of money a day at most ({rule.spent_today or 0:.6g} today)"
     yield f"  {rule.source}: {spans}; {percent_text(rule.sampling['rate'])} of the {rule.sampling['by']}s{cap}"
     for stratum in rule.sampling.get("strata", ()):
         yield f"    {json.dumps(stratum['filter'], ensure_ascii=False)}: {percent_text(stratum['rate'])}"

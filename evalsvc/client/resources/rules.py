@@ -30,6 +30,8 @@ class ScoringRuleRecord(ServiceObject):
     evaluators: Sequence[Mapping[str, Any]] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)
     cap_per_hour: int | None = None
+    budget_per_day: float | None = None
+    spent_today: float | None = None
     app: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     n_scored: int = 0
@@ -90,7 +92,8 @@ class RulesApi:
     ) -> ScoringRuleRecord:
         """Create a rule for spans that arrive, or evaluations that are finished, from now on and match the filter.
 
-        `options` are `source`, `mapping`, `sampling`, `cap_per_hour`, `app`, `tags` and `state`, as in the API.
+        `options` are `source`, `mapping`, `sampling`, `cap_per_hour`, `budget_per_day`, `app`,
+        `tags` and `state`, as in the API.
         """
         body = {"name": name, **_build_parts(evaluators, filter), **to_json_object(options)}
         return _rule(self._transport.post(PATH, body))
@@ -114,7 +117,7 @@ class RulesApi:
     ) -> ScoringRuleRecord:
         """Change a rule; `state="paused"` pauses it, and `"active"` resumes it. What is left out stays.
 
-        `cap_per_hour=None` ends the cap.
+        `cap_per_hour=None` ends the cap, and `budget_per_day=None` the budget.
         """
         body = {**_build_parts(evaluators, filter), **to_json_object(changes)}
         return _rule(self._transport.patch(f"{PATH}/{get_id(rule)}", body))

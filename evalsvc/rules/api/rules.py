@@ -26,6 +26,7 @@ from evalsvc.rules.answers import (
     build_preview_span,
     build_rule,
     build_rule_span,
+    build_rules,
 )
 from evalsvc.rules.bodies import (
     BackfillBody,
@@ -61,7 +62,7 @@ class RulesView(AccountView):
         query = validate_strict(RulesQuery(data=get_query_params(request)))
         rows = list_rules(account=self.account)
         rules, cursor = page(rows, limit=query["limit"], cursor=query.get("cursor"), of=f"rules:{self.account.pk}")
-        return Response(RulePage(rules=[build_rule(rule) for rule in rules], next_cursor=cursor))
+        return Response(RulePage(rules=build_rules(rules), next_cursor=cursor))
 
     @extend_schema(
         operation_id="create_rule",
@@ -184,7 +185,8 @@ class RuleBackfillView(AccountView):
     def post(self, request: Request, id: int) -> Response:
         """Score the stored spans that began, or the evaluations that were finished, in a range of time, each once.
 
-        What the rule has scored is left out. The cap of the rule does not apply, and a paused rule runs backfills.
+        What the rule has scored is left out. The cap of the rule does not apply, the budget does.
+        A rule that is paused runs its backfills.
         """
         get_rule(account=self.account, id=id)
         body = _read(request, BackfillBody)

@@ -83,6 +83,7 @@ def _show_rule(rule: Rule) -> dict[str, str]:
         "rate": f"{rule.rate:g}",
         "by": rule.sample_by,
         "cap_per_hour": str(rule.cap_per_hour or ""),
+        "budget_per_day": "" if rule.budget_per_day is None else f"{rule.budget_per_day.normalize():f}",
     }
 
 
@@ -120,6 +121,7 @@ def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
             **({"strata": rule.strata} if rule and rule.strata else {}),
         },
         "cap_per_hour": _read_number("cap_per_hour", texts.get("cap_per_hour", "")),
+        "budget_per_day": _read_money(texts.get("budget_per_day", "")),
     }
 
 
@@ -170,6 +172,13 @@ def _read_number(name: str, text: str) -> int | None:
     return int(text) if text else None
 
 
+def _read_money(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise Invalid(FieldError("/budget_per_day", "Enter an amount of money.")) from None
+
+
 def _convert(body: dict[str, Any], kind: Any) -> Any:
     try:
         return msgspec.convert(body, kind)
@@ -181,7 +190,16 @@ def _get_field(pointer: str) -> str:
     """Return the field of the form that a pointer of the API is about."""
     parts = pointer.strip("/").split("/")
     name = parts[1] if parts[0] in ("filter", "sampling") and len(parts) > 1 else parts[0]
-    known = (*FILTERED["spans"], *FILTERED["evaluations"], "name", "evaluators", "rate", "by", "cap_per_hour")
+    known = (
+        *FILTERED["spans"],
+        *FILTERED["evaluations"],
+        "name",
+        "evaluators",
+        "rate",
+        "by",
+        "cap_per_hour",
+        "budget_per_day",
+    )
     return name if name in known else ""
 
 
@@ -252,4 +270,5 @@ def _build_score_fields(source: str) -> list[FormField]:
         FormField("rate", "Rate", "number", "1", help="Share of the traces or sessions that are scored, up to 1."),
         *([by] if source == "spans" else []),
         FormField("cap_per_hour", "Cap per hour", "number", help="Scored at most; empty: no cap."),
+        FormField("budget_per_day", "Budget per day", "number", help="Money for its judges; empty: no budget."),
     ]

@@ -25,6 +25,7 @@ from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.pages import search_evaluations
 from evalsvc.evaluations.search.samples import VERDICT_COLUMNS
 from evalsvc.rest.problems import Problem
+from evalsvc.rules.budget import sum_spend
 from evalsvc.rules.candidates import CandidateSpan
 from evalsvc.rules.evaluations import CandidateEvaluation
 from evalsvc.rules.models import Rule, RuleSpan
@@ -72,6 +73,7 @@ def rule_page(request: PageRequest, id: int) -> HttpResponse:
         "mapping": list(rule.mapping.items()),
         "evaluators": format_entries(rule.evaluators),
         "share": describe_share(rule),
+        "spent": sum_spend([rule.pk]).get(rule.pk, 0.0) if rule.budget_per_day is not None else None,
         "dropped": count_dropped(rule),
         "spans": spans,
         "n_errors": n_errors,

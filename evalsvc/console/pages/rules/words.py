@@ -13,6 +13,7 @@ from evalsvc.rules.scorer import COUNTERS
 
 REASONS = {
     RuleSpan.Reason.OVER_CAP: "over the cap per hour",
+    RuleSpan.Reason.BUDGET: "over the budget per day",
     RuleSpan.Reason.NO_OUTPUT: "without an output",
     RuleSpan.Reason.UNREADABLE: "unreadable messages",
     RuleSpan.Reason.INVALID: "refused as an evaluation",
@@ -73,7 +74,10 @@ def describe_share(rule: Rule) -> str:
         for part in rule.strata or ()
     ]
     share = ", ".join([*parts, f"{share} else" if parts else share])
-    return f"{share}, at most {rule.cap_per_hour} an hour" if rule.cap_per_hour else share
+    share = f"{share}, at most {rule.cap_per_hour} an hour" if rule.cap_per_hour else share
+    return (
+        share if rule.budget_per_day is None else f"{share}, at most {rule.budget_per_day.normalize():f} of money a day"
+    )
 
 
 def count_dropped(rule: Rule) -> list[tuple[str, int]]:
