@@ -43,6 +43,9 @@ class Rule(TenantModel):
     evaluators = models.JSONField(default=list)
     rate = models.FloatField(default=1.0, help_text="Share of the units that is scored.")
     strata = models.JSONField(null=True, help_text="Filters with rates of their own; the first that fits counts.")
+    drawn_since = models.PositiveIntegerField(
+        default=1, db_default=1, help_text="The revision since which the same hash draws."
+    )
     sample_by = models.CharField(max_length=10, choices=Unit.choices, default=Unit.TRACE)
     cap_per_hour = models.PositiveIntegerField(null=True, help_text="Spans scored in a clock hour at most.")
     budget_per_day = models.DecimalField(

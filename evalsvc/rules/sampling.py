@@ -24,9 +24,13 @@ def draw_uniform(key: int, unit: str) -> float:
 
 
 def may_be_drawn(key: int, sampling: Sampling, ref: Ref) -> bool:
-    """Return whether a span or evaluation would be drawn by the largest rate: the others are not read."""
-    rates = [sampling.rate, *(stratum.rate for stratum in _list_strata(sampling))]
-    return draw_uniform(key, ref.get_unit(sampling.by)) < max(rates)
+    """Return whether a span or evaluation would be drawn by the highest rate: the others are not read."""
+    return draw_uniform(key, ref.get_unit(sampling.by)) < find_highest_rate(sampling)
+
+
+def find_highest_rate(sampling: Sampling) -> float:
+    """Return the highest rate of a rule and its strata."""
+    return max([sampling.rate, *(stratum.rate for stratum in _list_strata(sampling))])
 
 
 def draw_candidates(key: int, sampling: Sampling, candidates: Iterable[CandidateT]) -> list[CandidateT]:

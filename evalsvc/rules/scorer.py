@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from django.db import DataError, IntegrityError, connections
 from django.db.models import F
 
-from evalsvc.accounts.access.rate_limiter import count_requests
+from evalsvc.accounts.access.rate_limiter import bump_epochs, count_requests
 from evalsvc.evaluations.bulk.keeper import Keeper
 from evalsvc.evaluations.bulk.planner import Planner
 from evalsvc.evaluations.bulk.rows import BatchRow
@@ -51,6 +51,27 @@ WITH sent AS (
   RETURNING r.trace_id, r.span_id, r.reason
 )
 SELECT w.reason, p.reason FROM written w LEFT JOIN previous p USING (trace_id, span_id)
+"""
+# The requests are locked before their scores are looked for: a verdict that is written meanwhile takes the new one.
+UPDATE_ROWS = """
+WITH sent AS (
+  SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(probabilities)s::double precision[])
+    AS t(trace_id, span_id, probability)
+), raised AS (
+  UPDATE rules_rulespan r SET probability = sent.probability FROM sent
+  WHERE r.rule_id = %(rule)s AND r.trace_id = sent.trace_id AND r.span_id = sent.span_id
+    AND r.request_id IS NOT NULL AND r.probability < sent.probability
+  RETURNING r.request_id, r.probability
+)
+UPDATE evaluations_evaluationrequest q SET probability = raised.probability FROM raised
+WHERE q.account_id = %(account)s AND q.id = raised.request_id RETURNING q.id
+"""
+UPDATE_SCORES = """
+UPDATE evaluations_historyscore h SET probability = q.probability
+FROM evaluations_evaluationrequest q JOIN evaluations_evaluation e
+  ON e.account_id = q.account_id AND e.request_id = q.id AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id)
+WHERE q.account_id = %(account)s AND q.id = ANY(%(requests)s) AND h.account_id = q.account_id
+  AND h.evaluator_id = e.evaluator_id AND h.profile_name = e.profile_name AND h.id = e.id AND NOT h.trial
 """
 HOLD = "SELECT 1 FROM rules_rule WHERE id = %s AND token = %s FOR UPDATE"
 COUNTERS = {
@@ -114,6 +135,7 @@ class Scorer:
     backfill: RuleBackfill | None = None
     _parts: RuleParts = field(init=False)
     _epoch: str | None = field(init=False)
+    _has_updated: bool = False
 
     def __post_init__(self) -> None:
         self._parts = read_parts(self.rule)
@@ -217,6 +239,33 @@ class Scorer:
         if strict and len(written) < len(outcomes):
             raise LostLease
         self._count(Counter(reason for reason, _ in written), Counter(before for _, before in written if before))
+
+    def update_probabilities(self, candidates: Sequence[Candidate]) -> None:
+        """Give scores the probabilities with which they are drawn now. Raises LostLease."""
+        if not candidates:
+            return
+        keys = [candidate.key for candidate in candidates]
+        values = {
+            "account": self.rule.account_id,
+            "rule": self.rule.pk,
+            "traces": [trace_id for trace_id, _ in keys],
+            "spans": [span_id for _, span_id in keys],
+            "probabilities": [candidate.probability for candidate in candidates],
+        }
+        with account_scope(self.rule.account_id), connections[current_role()].cursor() as cursor:
+            cursor.execute(HOLD, [self.rule.pk, self.token])
+            if cursor.fetchone() is None:
+                raise LostLease
+            cursor.execute(UPDATE_ROWS, values)
+            requests = [id for (id,) in cursor.fetchall()]
+            cursor.execute(UPDATE_SCORES, {"account": self.rule.account_id, "requests": requests})
+        self._has_updated = True
+
+    def announce_probabilities(self) -> None:
+        """Have every process read the histories of the account again, whose scores weigh otherwise now."""
+        if self._has_updated:
+            bump_epochs([self.rule.account_id])
+            self._has_updated = False
 
     def _build_values(self, outcomes: Sequence[SpanOutcome]) -> dict[str, Any]:
         keys = [outcome.candidate.key for outcome in outcomes]

@@ -65,7 +65,7 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
     A rule that is resumed goes on with the spans that arrive from then on.
     """
     rule = get_rule(account=account, id=id, lock=True)
-    before = _list_deciding(rule)
+    before, unit = _list_deciding(rule), rule.sample_by
     check_mapping(body.mapping or SpanMapping())
     check_source(rule.source, body.filter, body.sampling)
     for name, value in (("filter", body.filter), ("mapping", body.mapping)):
@@ -86,6 +86,8 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
         if body.state == "active":
             _begin_now(rule)
     rule.revision += _list_deciding(rule) != before
+    if rule.sample_by != unit:
+        rule.drawn_since = rule.revision
     _write(rule)
     record_audit(account=account, actor=actor, action="rule.changed", target=rule.name, revision=rule.revision)
     return rule

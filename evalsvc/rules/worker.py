@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import connections
 from django.db.models.functions import Now
 
+from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.horizon import Horizon, read_horizon
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import read_parts, read_sampling
 from evalsvc.rules.refs import FIELDS, PORTION, Ref, SpanRef, cut_portions
-from evalsvc.rules.sampling import draw_candidates, may_be_drawn
+from evalsvc.rules.sampling import draw_candidates, find_highest_rate, may_be_drawn
 from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
 from evalsvc.rules.sources import PAGE, build_source
-from evalsvc.telemetry.contents import WITH_TEXTS
+from evalsvc.telemetry.contents import WITH_TEXTS, Key
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
 
@@ -181,30 +182,51 @@ class RuleWorker:
 
     def _score_refs(self, refs: Sequence[Ref]) -> None:
         """Score those that are drawn and not done."""
-        self._score_drawn(self._drop_done(self._draw(refs)))
+        drawn = self._draw(refs)
+        done = self._load_done(drawn)
+        self._score_drawn([ref for ref in drawn if ref.key not in done])
+        if self._scorer.backfill is not None:
+            self._update_probabilities([ref for ref in drawn if ref.key in done], done)
 
     def _draw(self, refs: Sequence[Ref]) -> list[Ref]:
         return [ref for ref in refs if may_be_drawn(self._rule.pk, self._sampling, ref)]
 
     def _score_drawn(self, refs: Sequence[Ref]) -> None:
         """Score those that match, a portion at a time, and keep the lease."""
+        for candidates in self._read_portions(refs):
+            self._scorer.score(candidates)
+
+    def _read_portions(self, refs: Sequence[Ref]) -> Iterator[list[Candidate]]:
         for portion in cut_portions(refs):
             with account_scope(self._rule.account_id):
                 if _claim(self._rule.account_id, self._rule.pk, self._token, held=self._token) is None:
                     raise LostLease
                 candidates = self._source.read_matching([ref.id for ref in portion])
-            self._scorer.score(draw_candidates(self._rule.pk, self._sampling, candidates))
+            yield draw_candidates(self._rule.pk, self._sampling, candidates)
 
-    def _drop_done(self, refs: Sequence[Ref]) -> list[Ref]:
+    def _update_probabilities(self, refs: Sequence[Ref], done: Mapping[Key, float]) -> None:
+        """Give scores that were drawn by a lower rate that of the range now: the same hash draws them by both.
+
+        Those of before a change from traces to sessions, or back, were drawn by another hash.
+        """
+        highest = find_highest_rate(self._sampling)
+        for candidates in self._read_portions([ref for ref in refs if done[ref.key] < highest]):
+            self._scorer.update_probabilities([row for row in candidates if row.probability > done[row.key]])
+
+    def _load_done(self, refs: Sequence[Ref]) -> dict[Key, float]:
+        """Return the probabilities of those that are scored, or also dropped where this is no backfill."""
         if not refs:
-            return []
+            return {}
         with account_scope(self._rule.account_id):
             rows = RuleSpan.objects.filter(rule=self._rule.pk, trace_id__in={ref.key[0] for ref in refs})
             if self._scorer.backfill is not None:
                 # What was dropped may have room now, its logs, or a mapping that finds its texts.
                 rows = rows.filter(request_id__isnull=False)
-            done = set(rows.values_list("trace_id", "span_id"))
-        return [ref for ref in refs if ref.key not in done]
+            since, values = self._rule.drawn_since, rows.values_list("trace_id", "span_id", "probability", "revision")
+            return {
+                (trace_id, span_id): probability if revision >= since else 1.0
+                for trace_id, span_id, probability, revision in values
+            }
 
     def _score_replaced(self) -> None:
         """Read dropped spans again that a later version has replaced since."""
@@ -247,5 +269,7 @@ class RuleWorker:
             with account_scope(account_id):
                 RuleBackfill.objects.filter(account=account_id, pk=backfill.pk).update(**changes)
             if not is_full:
+                self._scorer.announce_probabilities()
                 return False
+        self._scorer.announce_probabilities()
         return True
