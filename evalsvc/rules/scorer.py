@@ -245,7 +245,7 @@ class Scorer:
         if not candidates:
             return
         keys = [candidate.key for candidate in candidates]
-        values = {
+        values: dict[str, Any] = {
             "account": self.rule.account_id,
             "rule": self.rule.pk,
             "traces": [trace_id for trace_id, _ in keys],

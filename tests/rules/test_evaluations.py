@@ -18,7 +18,7 @@ from evalsvc.rules.retention import prune_rule_spans
 from evalsvc.rules.sampling import draw_uniform
 from evalsvc.rules.worker import list_due_rules
 from evalsvc.tenancy.scope import account_scope, id_at
-from tests.conftest import Caller, new_caller
+from tests.conftest import Caller, new_caller, wait_until
 from tests.factories import ok
 from tests.rest.shapes import assert_problem
 from tests.rules.shapes import BODY, RULES, answered, backfill, list_evaluations, new_rule, run, send
@@ -287,6 +287,8 @@ def test_a_rule_has_work_only_after_evaluations(alice: Caller) -> None:
     assert not is_due(rule)
     evaluate(alice, "Ada.")
     assert is_due(rule)
+    wait_until(lambda: run(alice, rule) and not is_due(rule))
+    assert run(alice, rule)["n_scored"] == 1
 
 
 def test_a_conversation_is_sent_as_it_came(alice: Caller) -> None:

@@ -138,8 +138,8 @@ def test_a_verdict_that_comes_after_a_backfill_has_the_higher_probability(alice:
 
 def test_strata_have_their_own_rates_in_a_backfill(alice: Caller) -> None:
     rule = new_rule(alice, sampling={"rate": 0.5})
-    failed = {"trace_id": drawn_id(rule, 0.5), "status": {"code": 2}}
-    send(alice, answered(MAIL, **failed), answered(NOTHING, trace_id=drawn_id(rule, 0.5)))
+    failed = answered(MAIL, trace_id=drawn_id(rule, 0.5), status={"code": 2})
+    send(alice, failed, answered(NOTHING, trace_id=drawn_id(rule, 0.5)))
     run(alice, rule)
     strata = [{"filter": {"status": "error"}, "rate": 1}]
     ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 0.5, "strata": strata}}))

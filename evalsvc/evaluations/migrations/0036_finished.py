@@ -13,7 +13,7 @@ SENT = "capture = 'all' AND completed_at IS NOT NULL AND experiment_id IS NULL A
 
 def make(apps: Any, editor: Any) -> None:
     """Make the index of each month beside the traffic, and the whole table's."""
-    definition = f"(account_id, completed_at, id) WHERE {SENT}"
+    definition = f"(account_id, completed_at) WHERE {SENT}"
     add_index(editor.connection, "evaluations_evaluationrequest", NAME, definition)
 
 
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 migrations.AddIndex(
                     "evaluationrequest",
                     models.Index(
-                        fields=["account", "completed_at", "id"],
+                        fields=["account", "completed_at"],
                         name=NAME,
                         condition=Q(capture="all", completed_at__isnull=False, experiment_id=None, probability=None),
                     ),

@@ -76,7 +76,7 @@ class EvaluationRequest(models.Model):
                 fields=["completed_at"], name="ix_request_to_purge", condition=~Q(capture="all") & Q(purged=False)
             ),
             # What rules read.
-            models.Index(fields=["account", "completed_at", "id"], name="ix_request_finished", condition=SENT),
+            models.Index(fields=["account", "completed_at"], name="ix_request_finished", condition=SENT),
         )
 
     def __str__(self) -> str:
