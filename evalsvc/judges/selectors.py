@@ -65,6 +65,21 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     Raises UnusableConnection (a CallFailed with `not_configured`) for a connection that is missing, foreign, deleted or
     disabled, or that has an unreadable secret.
     """
+    return facts_of_connection(choose_connection(account_id=account_id, ref=ref))
+
+
+def default_connection_facts(*, account_id: int) -> ConnectionFacts:
+    """Return the settings of the account's default connection, as above."""
+    return facts_of_connection(choose_connection(account_id=account_id, ref=None))
+
+
+def choose_connection(*, account_id: int, ref: str | None) -> Connection:
+    """Return the connection with this id or name; without one, the account's default.
+
+    Raises UnusableConnection for a connection that is missing, foreign, deleted or disabled.
+    """
+    if ref is None:
+        return _choose_default(account_id)
     id = parse_connection_id(ref)
     condition = Q(name=ref) if id is None else Q(name=ref) | Q(id=id)
     with account_scope(account_id):
@@ -75,10 +90,10 @@ def connection_facts(*, account_id: int, ref: str) -> ConnectionFacts:
     connection = next((row for row in rows if row.id == id), rows[0])
     if not connection.is_enabled:
         raise UnusableConnection(f"The connection {connection.name} is switched off.")
-    return facts_of_connection(connection)
+    return connection
 
 
-def default_connection_facts(*, account_id: int) -> ConnectionFacts:
+def _choose_default(account_id: int) -> Connection:
     """Return the account's default connection, or its only enabled one.
 
     Classifiers do not count. Raises UnusableConnection if there is neither. A disabled default is not replaced by
@@ -98,7 +113,7 @@ def default_connection_facts(*, account_id: int) -> ConnectionFacts:
     if marked is None and len(enabled) > 1:
         remedy = "mark one as default, or name one as `connection` in the profile"
         raise UnusableConnection(f"The account has {len(enabled)} connections and none is its default: {remedy}.")
-    return facts_of_connection(marked or enabled[0])
+    return marked or enabled[0]
 
 
 def facts_of_connection(connection: Connection) -> ConnectionFacts:

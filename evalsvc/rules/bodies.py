@@ -17,6 +17,7 @@ from evalsvc.telemetry.attributes import KIND_WORDS
 MOST_EVALUATORS = 20
 MOST_ATTRIBUTES = 20
 LARGEST_CAP = 1_000_000
+LARGEST_BUDGET = 10_000_000
 MAX_EXAMPLES = 500
 """That one call adds to a dataset."""
 MOST_STRATA = 10
@@ -27,6 +28,10 @@ Pointer = Annotated[str, Meta(pattern="^/", max_length=500)]
 Kind = Literal["llm", "tool", "agent", "retriever", "embedding", "reranker", "guardrail", "chain"]
 KINDS = frozenset(KIND_WORDS.values()) - {"evaluator"}
 Status = Literal["unset", "ok", "error"]
+VerdictWord = Literal["pass", "fail", "undecided"]
+Source = Literal["spans", "evaluations"]
+OF_EVALUATIONS = ("app", "text", "evaluator", "criteria", "verdict", "tags")
+"""Conditions of rules on evaluations; others, without the last four, are of rules on spans."""
 
 
 class SpanFilter(Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -44,8 +49,20 @@ class SpanFilter(Struct, forbid_unknown_fields=True, omit_defaults=True):
     text: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
 
 
+class RuleFilter(SpanFilter, forbid_unknown_fields=True, omit_defaults=True):
+    """Which spans, or which evaluations, a rule is about. Of evaluations, `app`, `text` and the following may be named.
+
+    One of the evaluations of a call has the `evaluator`, the `criteria` and the `verdict` together.
+    """
+
+    evaluator: Names | None = None
+    criteria: Names | None = None
+    verdict: VerdictWord | Annotated[list[VerdictWord], Meta(min_length=1)] | None = None
+    tags: Annotated[dict[Name, str], Meta(min_length=1, max_length=MOST_ATTRIBUTES)] | None = None
+
+
 class SpanMapping(Struct, forbid_unknown_fields=True, omit_defaults=True):
-    """What of a span evaluators read: by the span reader (`auto`), and by JSON pointers into the span."""
+    """What evaluators read: what a span or an evaluation has (`auto`), and by JSON pointers into it."""
 
     preset: Literal["auto", "none"] = "auto"
     input: Pointer | None = None
@@ -58,9 +75,9 @@ class SpanMapping(Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 
 class Stratum(Struct, forbid_unknown_fields=True):
-    """Spans with a rate of their own."""
+    """Spans or evaluations with a rate of their own."""
 
-    filter: SpanFilter
+    filter: RuleFilter
     rate: Rate
 
 
@@ -84,24 +101,27 @@ class RuleBody(Struct, forbid_unknown_fields=True):
 
     name: Annotated[str, Meta(min_length=1, max_length=100)]
     evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)]
-    filter: SpanFilter | None = None
+    source: Source = "spans"
+    filter: RuleFilter | None = None
     mapping: SpanMapping | None = None
     sampling: Sampling | None = None
     cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | None = None
+    budget_per_day: Annotated[float, Meta(gt=0, le=LARGEST_BUDGET)] | None = None
     app: str | None = None
     tags: dict[str, str] | None = None
     state: Literal["active", "paused"] = "active"
 
 
 class RuleChange(Struct, forbid_unknown_fields=True):
-    """What shall be otherwise; what is left out, or null, stays. A `cap_per_hour` of null ends the cap."""
+    """What shall be otherwise; what is left out, or null, stays. A cap or a budget of null ends."""
 
     name: Annotated[str, Meta(min_length=1, max_length=100)] | None = None
     evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)] | None = None
-    filter: SpanFilter | None = None
+    filter: RuleFilter | None = None
     mapping: SpanMapping | None = None
     sampling: Sampling | None = None
     cap_per_hour: Annotated[int, Meta(ge=1, le=LARGEST_CAP)] | UnsetType | None = UNSET
+    budget_per_day: Annotated[float, Meta(gt=0, le=LARGEST_BUDGET)] | UnsetType | None = UNSET
     app: str | None = None
     tags: dict[str, str] | None = None
     state: Literal["active", "paused"] | None = None
@@ -110,13 +130,14 @@ class RuleChange(Struct, forbid_unknown_fields=True):
 class PreviewBody(Struct, forbid_unknown_fields=True):
     """What POST /v1/rules/preview takes: the parts of a rule that decide what is sent."""
 
-    filter: SpanFilter | None = None
+    source: Source = "spans"
+    filter: RuleFilter | None = None
     mapping: SpanMapping | None = None
     evaluators: Annotated[list[RuleEvaluator], Meta(min_length=1, max_length=MOST_EVALUATORS)] | None = None
 
 
 class BackfillBody(Struct, forbid_unknown_fields=True):
-    """The range of time in which spans began: from `since`, up to and without `until`."""
+    """The range of time in which spans began, or evaluations were finished: from `since`, up to and without `until`."""
 
     since: Annotated[datetime, Meta(tz=True)]
     until: Annotated[datetime, Meta(tz=True)]
@@ -147,5 +168,7 @@ class RuleSpansQuery(RulesQuery):
     """The query of the spans of a rule."""
 
     reason = serializers.ChoiceField(
-        ["over_cap", "no_output", "unreadable", "invalid"], required=False, help_text="Only those dropped for this."
+        ["over_cap", "budget", "no_output", "unreadable", "invalid"],
+        required=False,
+        help_text="Only those dropped for this.",
     )

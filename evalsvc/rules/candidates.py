@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q
 
 from evalsvc.rules.bodies import SpanFilter
+from evalsvc.rules.refs import name_unit
 from evalsvc.telemetry import contents as telemetry_contents
 from evalsvc.telemetry.attributes import EVALUATION_EVENT, find_kind
 from evalsvc.telemetry.contents import MAX_DEPTH, Key, build_kind_condition
@@ -29,6 +30,24 @@ class CandidateSpan:
     content: SpanContent
     probability: float = 1.0
 
+    @property
+    def key(self) -> Key:
+        """Return how the row of a rule knows it."""
+        return self.span.trace_id, self.span.span_id
+
+    @property
+    def ended_at(self) -> Any:
+        """Return when it ended: a version that ends later replaces it."""
+        return self.span.ended_at
+
+    def get_unit(self, by: str) -> str:
+        """Return what is drawn with it."""
+        return name_unit(by, self.span.trace_id, self.span.conversation_id)
+
+    def is_fit(self, wanted: SpanFilter) -> bool:
+        """Return whether it meets all of a filter."""
+        return is_fit(wanted, self)
+
 
 def build_condition(wanted: SpanFilter) -> Q:
     """Return what SQL can tell of a filter. Spans of experiments are left out: the experiment scores them."""
@@ -37,9 +56,9 @@ def build_condition(wanted: SpanFilter) -> Q:
         ("service_name", wanted.service_name),
         ("name", wanted.span_name),
         ("app", wanted.app),
-        ("status_code", [STATUSES[status] for status in _list(wanted.status)]),
+        ("status_code", [STATUSES[status] for status in list_values(wanted.status)]),
     ):
-        if listed := _list(values):
+        if listed := list_values(values):
             condition &= Q(**{f"{column}__in": listed})
     return condition & Q(attributes__contains=wanted.attributes) if wanted.attributes else condition
 
@@ -47,9 +66,9 @@ def build_condition(wanted: SpanFilter) -> Q:
 def is_match(wanted: SpanFilter, candidate: CandidateSpan) -> bool:
     """Return whether a span meets what SQL did not tell."""
     content = candidate.content
-    if wanted.kind is not None and content.kind not in _list(wanted.kind):
+    if wanted.kind is not None and content.kind not in list_values(wanted.kind):
         return False
-    if wanted.model is not None and content.model not in _list(wanted.model):
+    if wanted.model is not None and content.model not in list_values(wanted.model):
         return False
     if wanted.text is None:
         return True
@@ -64,9 +83,9 @@ def is_fit(wanted: SpanFilter, candidate: CandidateSpan) -> bool:
         (span.service_name, wanted.service_name),
         (span.name, wanted.span_name),
         (span.app, wanted.app),
-        (span.status_code, [STATUSES[status] for status in _list(wanted.status)] or None),
+        (span.status_code, [STATUSES[status] for status in list_values(wanted.status)] or None),
     )
-    if any(values is not None and value not in _list(values) for value, values in columns):
+    if any(values is not None and value not in list_values(values) for value, values in columns):
         return False
     sent = span.attributes if isinstance(span.attributes, dict) else {}
     # To Python True is 1.
@@ -76,7 +95,8 @@ def is_fit(wanted: SpanFilter, candidate: CandidateSpan) -> bool:
     return is_match(wanted, candidate)
 
 
-def _list(values: Any) -> Sequence[Any]:
+def list_values(values: Any) -> Sequence[Any]:
+    """Return the values of a condition, which may be a single one."""
     return [] if values is None else values if isinstance(values, list) else [values]
 
 

@@ -23,7 +23,7 @@ from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, r
 from evalsvc.rules.models import RuleSpan
 from evalsvc.rules.refs import FIELDS, PORTION, SpanRef, cut_portions
 from evalsvc.rules.samples import describe_problem
-from evalsvc.rules.sampling import draw_spans, may_be_drawn
+from evalsvc.rules.sampling import draw_candidates, may_be_drawn
 from evalsvc.rules.selectors import PreviewedSpan, preview_span
 from evalsvc.telemetry.models import Span
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
@@ -76,7 +76,7 @@ class SpanAdditions:
             if detail is None:
                 self.records.append(record)
                 return
-            previewed = PreviewedSpan(previewed.span, None, RuleSpan.Reason.INVALID, detail)
+            previewed = PreviewedSpan(content, None, RuleSpan.Reason.INVALID, detail)
         self.left_out.append(previewed)
 
 
@@ -200,10 +200,10 @@ def _load_refs(account: Account, query: SpanQuery, last: TimeCursor | None) -> l
 
 
 def _read_matching(account: Account, query: SpanQuery, portion: Sequence[SpanRef]) -> dict[int, CandidateSpan]:
-    drawn = [ref.id for ref in portion if may_be_drawn(account.pk, query.sampling, ref.trace_id, ref.conversation_id)]
+    drawn = [ref.id for ref in portion if may_be_drawn(account.pk, query.sampling, ref)]
     spans = list(Span.objects.filter(account=account, id__in=drawn))
     candidates = [row for row in read_candidates(account.pk, spans) if is_match(query.filter, row)]
-    return {candidate.span.pk: candidate for candidate in draw_spans(account.pk, query.sampling, candidates)}
+    return {candidate.span.pk: candidate for candidate in draw_candidates(account.pk, query.sampling, candidates)}
 
 
 def _list_stored(account: Account, target: Dataset | str, keys: Iterable[str]) -> set[str]:

@@ -8,16 +8,16 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.rules.bodies import Sampling, SpanFilter, SpanMapping, Stratum
+from evalsvc.rules.bodies import RuleFilter, Sampling, SpanMapping, Stratum
 from evalsvc.rules.models import Rule
 from evalsvc.rules.samples import RULE_TAG
 
 
 @dataclass(frozen=True, slots=True)
 class RuleParts:
-    """What decides which spans a rule scores, and how."""
+    """What decides which spans or evaluations a rule scores, and how."""
 
-    filter: SpanFilter
+    filter: RuleFilter
     mapping: SpanMapping
     evaluators: Sequence[Any]
     tags: Mapping[str, str]
@@ -26,7 +26,7 @@ class RuleParts:
 def read_parts(rule: Rule) -> RuleParts:
     """Return the parts of a rule. Its scores have its name as a tag."""
     return RuleParts(
-        msgspec.convert(rule.filter, SpanFilter),
+        msgspec.convert(rule.filter, RuleFilter),
         msgspec.convert(rule.mapping, SpanMapping),
         rule.evaluators,
         {**rule.tags, RULE_TAG: rule.name},

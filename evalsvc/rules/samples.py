@@ -1,4 +1,4 @@
-"""From a span to the body of POST /v1/evaluate: what its evaluators are sent, or why nothing is."""
+"""From a span or an evaluation to the body of POST /v1/evaluate: what evaluators are sent, or why nothing is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from evalsvc.rest.bodies.names import find_valid_app
 from evalsvc.rest.problems import FieldError, Invalid, Problem
 from evalsvc.rules.bodies import SpanMapping
 from evalsvc.rules.candidates import CandidateSpan
+from evalsvc.rules.evaluations import Candidate, CandidateEvaluation
 from evalsvc.rules.models import RuleSpan
+from evalsvc.telemetry.models import Span
 
 POINTED = ("input", "output", "contexts", "gold_answer", "system_prompt", "conversation", "reference")
 MAX_TAG_VALUE = 255
@@ -33,29 +35,26 @@ FAULTS = (
 
 
 class Unmappable(Exception):
-    """A span that cannot be sent to evaluators, for one of the reasons that are counted."""
+    """What cannot be sent to evaluators, for one of the reasons that are counted."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
         self.reason, self.detail = reason, detail
 
 
-def build_sample(mapping: SpanMapping, candidate: CandidateSpan) -> Document:
+def build_sample(mapping: SpanMapping, candidate: Candidate) -> Document:
     """Return the fields of a sample. Raises Unmappable for a span without an output or a conversation."""
+    if isinstance(candidate, CandidateEvaluation):
+        sent = candidate.read_sample()
+        return _fill(mapping, sent, {"sample": sent, "tags": candidate.request.tags or {}})
     content = candidate.content
-    sample: Document = {}
-    if mapping.preset == "auto":
-        sample = {
-            "input": content.input,
-            "output": content.output,
-            "contexts": list(content.contexts[:MAX_CONTEXTS]) or None,
-            "system_prompt": content.system,
-        }
-    document = _describe(candidate)
-    for name in POINTED:
-        if (pointer := getattr(mapping, name)) is not None:
-            sample[name] = find_pointed(document, pointer)
-    sample = {name: value for name, value in sample.items() if value is not None}
+    read = {
+        "input": content.input,
+        "output": content.output,
+        "contexts": list(content.contexts[:MAX_CONTEXTS]) or None,
+        "system_prompt": content.system,
+    }
+    sample = _fill(mapping, read, _describe(candidate))
     if sample.get("output") is None and sample.get("conversation") is None:
         if content.unreadable is not None:
             raise Unmappable(Reason.UNREADABLE, content.unreadable)
@@ -63,6 +62,15 @@ def build_sample(mapping: SpanMapping, candidate: CandidateSpan) -> Document:
     if content.model is not None:
         sample["evaluated_model_selected_model"] = content.model
     return sample
+
+
+def _fill(mapping: SpanMapping, read: Document, document: Document) -> Document:
+    """Return what the preset reads, with what the pointers of a mapping lead to."""
+    sample = dict(read) if mapping.preset == "auto" else {}
+    for name in POINTED:
+        if (pointer := getattr(mapping, name)) is not None:
+            sample[name] = find_pointed(document, pointer)
+    return {name: value for name, value in sample.items() if value is not None}
 
 
 def _describe(candidate: CandidateSpan) -> Document:
@@ -119,27 +127,51 @@ def _find_pointer_fault(pointer: str) -> str | None:
 
 def build_body(
     sample: Mapping[str, Any],
-    candidate: CandidateSpan,
+    candidate: Candidate,
     *,
     evaluators: Sequence[Any],
     app: str | None,
     tags: Mapping[str, str],
 ) -> bytes:
-    """Return the body of the call that scores a span."""
-    span = candidate.span
-    project = span.project_name if span.project_name and len(span.project_name) <= MAX_TAG_VALUE else None
+    """Return the body of the call that scores a span or an evaluation."""
     body = {
         **sample,
         "evaluators": evaluators,
         "capture": "all",
         "confidence_interval_strategy": "none",
+        "tags": dict(tags) or None,
+        **(
+            _place_evaluation(candidate, app, tags)
+            if isinstance(candidate, CandidateEvaluation)
+            else _place_span(candidate.span, app)
+        ),
+    }
+    return msgspec.json.encode({name: value for name, value in body.items() if value is not None})
+
+
+def _place_span(span: Span, app: str | None) -> Document:
+    project = span.project_name if span.project_name and len(span.project_name) <= MAX_TAG_VALUE else None
+    return {
         "app": find_valid_app(app, span.app, span.service_name),
         "project_name": project if project and len(project) <= 50 else None,
-        "tags": dict(tags) or None,
         "trace_id": span.trace_id,
         "span_id": span.span_id,
     }
-    return msgspec.json.encode({name: value for name, value in body.items() if value is not None})
+
+
+def _place_evaluation(candidate: CandidateEvaluation, app: str | None, tags: Mapping[str, str]) -> Document:
+    """Return the place of another evaluation of the same sample: beside the first one, with its tags."""
+    request, verdict = candidate.request, candidate.verdicts[0]
+    return {
+        "app": app or request.app,
+        "project_id": request.project_id,
+        "dataset_id": request.dataset_id,
+        "dataset_sample_id": request.dataset_sample_id,
+        "log_id": verdict.log_id,
+        "trace_id": verdict.trace_id,
+        "span_id": request.span_id,
+        "tags": {**(request.tags or {}), **tags},
+    }
 
 
 def check_body(body: bytes) -> None:
@@ -157,9 +189,9 @@ def describe_problem(problem: Invalid) -> str:
 
 
 def describe_fault(fault: BaseException) -> str:
-    """Return why a span cannot be sent. Raises a fault that is of the service, and not of the span."""
+    """Return why something cannot be sent. Raises a fault that is of the service, and not of what is sent."""
     if isinstance(fault, Invalid):
         return describe_problem(fault)
     if isinstance(fault, Problem) and (fault.row.status >= 500 or fault.row.status == 429):
         raise fault
-    return f"The span cannot be read: {type(fault).__name__}: {fault}"
+    return f"It cannot be read: {type(fault).__name__}: {fault}"

@@ -1,4 +1,4 @@
-"""Score the spans of a rule as a batch of evaluations, each with its row in one transaction: once, whatever dies."""
+"""Score what a rule has drawn as a batch of evaluations, each with its row in one transaction: once, whatever dies."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any, Protocol
 from django.db import DataError, IntegrityError, connections
 from django.db.models import F
 
-from evalsvc.accounts.access.rate_limiter import count_requests
+from evalsvc.accounts.access.rate_limiter import bump_epochs, count_requests
 from evalsvc.evaluations.bulk.keeper import Keeper
 from evalsvc.evaluations.bulk.planner import Planner
 from evalsvc.evaluations.bulk.rows import BatchRow
 from evalsvc.evaluations.wire.prefer import Prefer
 from evalsvc.rest.idempotent_rows import IdempotentResult
-from evalsvc.rules.candidates import CandidateSpan
+from evalsvc.rules.budget import DayBudget, OverBudget, read_budget
+from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import RuleParts, read_parts
 from evalsvc.rules.samples import FAULTS, Unmappable, build_body, build_sample, describe_fault
@@ -30,27 +31,52 @@ ASYNC = Prefer(0, True, "")
 INSERT = """
 WITH sent AS (
   SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
-    %(details)s::text[], %(ends)s::timestamptz[], %(probabilities)s::double precision[])
-    AS t(trace_id, span_id, request_id, reason, detail, ended_at, probability)
+    %(details)s::text[], %(ends)s::timestamptz[], %(probabilities)s::double precision[],
+    %(costs)s::double precision[])
+    AS t(trace_id, span_id, request_id, reason, detail, ended_at, probability, cost)
 ), previous AS (
   SELECT r.trace_id, r.span_id, r.reason FROM rules_rulespan r JOIN sent USING (trace_id, span_id)
   WHERE r.rule_id = %(rule)s
 ), written AS (
   INSERT INTO rules_rulespan AS r (account_id, rule_id, trace_id, span_id, revision, probability, request_id, reason,
-    detail, ended_at)
-  SELECT %(account)s, %(rule)s, trace_id, span_id, %(revision)s, probability, request_id, reason, detail, ended_at
+    detail, ended_at, cost, is_settled)
+  SELECT %(account)s, %(rule)s, trace_id, span_id, %(revision)s, probability, request_id, reason, detail, ended_at,
+    cost, cost IS NULL
   FROM sent ORDER BY trace_id, span_id
   ON CONFLICT (rule_id, trace_id, span_id) DO UPDATE
   SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
-    ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability
+    ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability,
+    cost = excluded.cost, is_settled = excluded.is_settled
   WHERE r.request_id IS NULL
   RETURNING r.trace_id, r.span_id, r.reason
 )
 SELECT w.reason, p.reason FROM written w LEFT JOIN previous p USING (trace_id, span_id)
 """
+# The requests are locked before their scores are looked for: a verdict that is written meanwhile takes the new one.
+UPDATE_ROWS = """
+WITH sent AS (
+  SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(probabilities)s::double precision[])
+    AS t(trace_id, span_id, probability)
+), raised AS (
+  UPDATE rules_rulespan r SET probability = sent.probability FROM sent
+  WHERE r.rule_id = %(rule)s AND r.trace_id = sent.trace_id AND r.span_id = sent.span_id
+    AND r.request_id IS NOT NULL AND r.probability < sent.probability
+  RETURNING r.request_id, r.probability
+)
+UPDATE evaluations_evaluationrequest q SET probability = raised.probability FROM raised
+WHERE q.account_id = %(account)s AND q.id = raised.request_id RETURNING q.id
+"""
+UPDATE_SCORES = """
+UPDATE evaluations_historyscore h SET probability = q.probability
+FROM evaluations_evaluationrequest q JOIN evaluations_evaluation e
+  ON e.account_id = q.account_id AND e.request_id = q.id AND e.id >= ids_from(q.id) AND e.id < ids_until(q.id)
+WHERE q.account_id = %(account)s AND q.id = ANY(%(requests)s) AND h.account_id = q.account_id
+  AND h.evaluator_id = e.evaluator_id AND h.profile_name = e.profile_name AND h.id = e.id AND NOT h.trial
+"""
 HOLD = "SELECT 1 FROM rules_rule WHERE id = %s AND token = %s FOR UPDATE"
 COUNTERS = {
     RuleSpan.Reason.OVER_CAP: "n_over_cap",
+    RuleSpan.Reason.BUDGET: "n_budget",
     RuleSpan.Reason.NO_OUTPUT: "n_no_output",
     RuleSpan.Reason.UNREADABLE: "n_unreadable",
     RuleSpan.Reason.INVALID: "n_invalid",
@@ -70,12 +96,14 @@ class EnqueueLanes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SpanOutcome:
-    """What became of a span: its evaluation, or why it was dropped."""
+    """What became of a span or an evaluation: its score, or why it was dropped."""
 
-    candidate: CandidateSpan
+    candidate: Candidate
     request_id: int | None = None
     reason: str | None = None
     detail: str | None = None
+    cost: float | None = None
+    """What is set aside for it."""
 
 
 @dataclass(slots=True)
@@ -83,12 +111,17 @@ class _SpanClaim:
     """Writes the rows of spans within the transaction that stores their evaluations."""
 
     scorer: Scorer
-    candidates: Mapping[int, CandidateSpan]
+    candidates: Mapping[int, Candidate]
+    costs: Mapping[int, float]
 
     def keep(self, rows: dict[int, IdempotentResult]) -> None:
         """Note the evaluations of spans."""
         self.scorer.record(
-            [SpanOutcome(self.candidates[index], row.resource_id) for index, row in rows.items()], strict=True
+            [
+                SpanOutcome(self.candidates[index], row.resource_id, cost=self.costs.get(index))
+                for index, row in rows.items()
+            ],
+            strict=True,
         )
 
 
@@ -102,19 +135,20 @@ class Scorer:
     backfill: RuleBackfill | None = None
     _parts: RuleParts = field(init=False)
     _epoch: str | None = field(init=False)
+    _has_updated: bool = False
 
     def __post_init__(self) -> None:
         self._parts = read_parts(self.rule)
         self._epoch = count_requests(self.rule.account_id, n=0).epoch
 
-    def score(self, candidates: Sequence[CandidateSpan]) -> None:
+    def score(self, candidates: Sequence[Candidate]) -> None:
         """Score spans, or note why not. Raises LostLease."""
         for begin in range(0, len(candidates), ROWS_AT_ONCE):
             self._score_part(candidates[begin : begin + ROWS_AT_ONCE])
 
-    def _score_part(self, candidates: Sequence[CandidateSpan]) -> None:
+    def _score_part(self, candidates: Sequence[Candidate]) -> None:
         account_id = self.rule.account_id
-        room = self._read_room()
+        room, budget = self._read_room(), self._read_budget()
         planner, rows, dropped = Planner(account_id, self._epoch, ASYNC, None), list[BatchRow](), list[SpanOutcome]()
         for index, candidate in enumerate(candidates):
             if room is not None and len(rows) >= room:
@@ -122,8 +156,13 @@ class Scorer:
                 continue
             row = BatchRow(index, probability=candidate.probability)
             try:
-                planner.plan(row, self._build_body(candidate))
+                body = self._build_body(candidate)
+                planner.plan(row, body)
+                if budget is not None and row.planned is not None:
+                    budget.reserve(index, row.planned.accepted.entries, body)
                 rows.append(row)
+            except OverBudget as exc:
+                dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.BUDGET, detail=str(exc)))
             except Unmappable as exc:
                 dropped.append(SpanOutcome(candidate, reason=exc.reason, detail=exc.detail))
             except FAULTS as fault:
@@ -132,12 +171,12 @@ class Scorer:
             with account_scope(account_id):
                 self.record(dropped)
         if rows:
-            self._keep(rows, dict(enumerate(candidates)))
+            self._keep(rows, dict(enumerate(candidates)), {} if budget is None else budget.reserved)
             self._tell_workers(rows)
 
-    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, CandidateSpan]) -> None:
+    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float]) -> None:
         """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
-        keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates), False)
+        keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates, costs), False)
         if len(rows) > 1:
             keeper.keep(rows, keep_always=True, tells_pending=False)
             rows = [row for row in rows if row.problem is not None]
@@ -146,11 +185,11 @@ class Scorer:
             try:
                 keeper.keep([row], keep_always=True, tells_pending=False)
             except (DataError, IntegrityError) as exc:
-                detail = f"The database refuses the span: {exc}"
+                detail = f"The database refuses it: {exc}"
                 with account_scope(self.rule.account_id):
                     self.record([SpanOutcome(candidates[row.index], reason=RuleSpan.Reason.INVALID, detail=detail)])
 
-    def _build_body(self, candidate: CandidateSpan) -> bytes:
+    def _build_body(self, candidate: Candidate) -> bytes:
         sample = build_sample(self._parts.mapping, candidate)
         return build_body(
             sample, candidate, evaluators=self._parts.evaluators, app=self.rule.app, tags=self._parts.tags
@@ -168,6 +207,13 @@ class Scorer:
                 [self.rule.pk],
             )
             return max(0, self.rule.cap_per_hour - int(cursor.fetchone()[0]))
+
+    def _read_budget(self) -> DayBudget | None:
+        """Return what is left of the budget of this day; None without one. It holds for backfills, too."""
+        if self.rule.budget_per_day is None:
+            return None
+        with account_scope(self.rule.account_id):
+            return read_budget(self.rule.account_id, self.rule.pk, float(self.rule.budget_per_day))
 
     def _tell_workers(self, rows: Sequence[BatchRow]) -> None:
         lanes: dict[str, list[int]] = {}
@@ -194,16 +240,44 @@ class Scorer:
             raise LostLease
         self._count(Counter(reason for reason, _ in written), Counter(before for _, before in written if before))
 
+    def update_probabilities(self, candidates: Sequence[Candidate]) -> None:
+        """Give scores the probabilities with which they are drawn now. Raises LostLease."""
+        if not candidates:
+            return
+        keys = [candidate.key for candidate in candidates]
+        values: dict[str, Any] = {
+            "account": self.rule.account_id,
+            "rule": self.rule.pk,
+            "traces": [trace_id for trace_id, _ in keys],
+            "spans": [span_id for _, span_id in keys],
+            "probabilities": [candidate.probability for candidate in candidates],
+        }
+        with account_scope(self.rule.account_id), connections[current_role()].cursor() as cursor:
+            cursor.execute(HOLD, [self.rule.pk, self.token])
+            if cursor.fetchone() is None:
+                raise LostLease
+            cursor.execute(UPDATE_ROWS, values)
+            requests = [id for (id,) in cursor.fetchall()]
+            cursor.execute(UPDATE_SCORES, {"account": self.rule.account_id, "requests": requests})
+        self._has_updated = True
+
+    def announce_probabilities(self) -> None:
+        """Have every process read the histories of the account again, whose scores weigh otherwise now."""
+        if self._has_updated:
+            bump_epochs([self.rule.account_id])
+            self._has_updated = False
+
     def _build_values(self, outcomes: Sequence[SpanOutcome]) -> dict[str, Any]:
-        spans = [outcome.candidate.span for outcome in outcomes]
+        keys = [outcome.candidate.key for outcome in outcomes]
         return {
             "account": self.rule.account_id,
             "rule": self.rule.pk,
             "revision": self.rule.revision,
             "probabilities": [outcome.candidate.probability for outcome in outcomes],
-            "traces": [span.trace_id for span in spans],
-            "spans": [span.span_id for span in spans],
-            "ends": [span.ended_at for span in spans],
+            "traces": [trace_id for trace_id, _ in keys],
+            "spans": [span_id for _, span_id in keys],
+            "ends": [outcome.candidate.ended_at for outcome in outcomes],
+            "costs": [outcome.cost for outcome in outcomes],
             "requests": [outcome.request_id for outcome in outcomes],
             "reasons": [outcome.reason for outcome in outcomes],
             "details": [outcome.detail and outcome.detail[:500].replace("\0", "\ufffd") for outcome in outcomes],

@@ -10,11 +10,11 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from evalsvc.accounts.models import Account
 from evalsvc.rest.edge.time_limit import in_time
 from evalsvc.rest.problems import NotFound
-from evalsvc.rules.bodies import SpanFilter, SpanMapping
-from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, read_candidates
+from evalsvc.rules.bodies import RuleFilter, SpanMapping
+from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.samples import FAULTS, Unmappable, build_body, build_sample, check_body, describe_fault
-from evalsvc.telemetry.models import Span
+from evalsvc.rules.sources import build_source
 from evalsvc.telemetry.selectors import TIMEOUT_SECONDS
 
 PREVIEW_SPANS = 10
@@ -26,9 +26,9 @@ STAND_IN = [{"evaluator": "exact-match"}]
 
 @dataclass(frozen=True, slots=True)
 class PreviewedSpan:
-    """A span that a filter matches: the sample that evaluators would be sent, or why there is none."""
+    """A span or evaluation that a filter matches: the sample that evaluators would be sent, or why there is none."""
 
-    span: Span
+    candidate: Candidate
     sample: dict[str, Any] | None
     reason: str | None
     detail: str | None
@@ -66,33 +66,32 @@ def list_backfills(*, account: Account, rule: Rule) -> QuerySet[RuleBackfill]:
 
 
 def preview_rule(
-    *, account: Account, wanted: SpanFilter, mapping: SpanMapping, evaluators: list[Any] | None
+    *, account: Account, source: str, wanted: RuleFilter, mapping: SpanMapping, evaluators: list[Any] | None
 ) -> tuple[list[PreviewedSpan], int]:
-    """Return the newest ten spans that match, and how many were read for them.
+    """Return the newest ten spans or evaluations that match, and how many were read for them.
 
     Raises Problem `search_too_slow`. Within the account's scope.
     """
-    found: list[CandidateSpan] = []
-    n_read = 0
-    rows = Span.objects.filter(build_condition(wanted), account=account).order_by("-id")
+    found: list[Candidate] = []
+    n_read, reader = 0, build_source(source, account.pk, wanted)
+    ids = reader.list_newest()
     with in_time(TIMEOUT_SECONDS, what="The preview"):
         for portion in PREVIEW_PORTIONS:
-            spans = list(rows[:portion])
-            n_read += len(spans)
-            found += [row for row in read_candidates(account.pk, spans) if is_match(wanted, row)]
-            if len(spans) < portion or len(found) >= PREVIEW_SPANS:
+            read = list(ids[n_read : n_read + portion])
+            n_read += len(read)
+            found += reader.read_matching(read)
+            if len(read) < portion or len(found) >= PREVIEW_SPANS:
                 break
-            rows = rows.filter(id__lt=spans[-1].pk)
     return [preview_span(candidate, mapping, evaluators) for candidate in found[:PREVIEW_SPANS]], n_read
 
 
-def preview_span(candidate: CandidateSpan, mapping: SpanMapping, evaluators: list[Any] | None = None) -> PreviewedSpan:
-    """Return the sample that a mapping makes of a span, or why there is none."""
+def preview_span(candidate: Candidate, mapping: SpanMapping, evaluators: list[Any] | None = None) -> PreviewedSpan:
+    """Return the sample that a mapping makes of a span or evaluation, or why there is none."""
     try:
         sample = build_sample(mapping, candidate)
         check_body(build_body(sample, candidate, evaluators=evaluators or STAND_IN, app=None, tags={}))
     except Unmappable as exc:
-        return PreviewedSpan(candidate.span, None, exc.reason, exc.detail)
+        return PreviewedSpan(candidate, None, exc.reason, exc.detail)
     except FAULTS as fault:
-        return PreviewedSpan(candidate.span, None, RuleSpan.Reason.INVALID, describe_fault(fault))
-    return PreviewedSpan(candidate.span, sample, None, None)
+        return PreviewedSpan(candidate, None, RuleSpan.Reason.INVALID, describe_fault(fault))
+    return PreviewedSpan(candidate, sample, None, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -17,7 +18,18 @@ from evalsvc.evaluations.wire.inputs import tag_errors
 from evalsvc.evaluations.wire.request import read_call
 from evalsvc.rest.bodies.names import app_error, clean_name, normalize_app_name
 from evalsvc.rest.problems import FieldError, Invalid
-from evalsvc.rules.bodies import BackfillBody, RuleBody, RuleChange, RuleEvaluator, Sampling, SpanFilter, SpanMapping
+from evalsvc.rules.bodies import (
+    OF_EVALUATIONS,
+    BackfillBody,
+    RuleBody,
+    RuleChange,
+    RuleEvaluator,
+    RuleFilter,
+    Sampling,
+    SpanFilter,
+    SpanMapping,
+)
+from evalsvc.rules.budget import check_budget
 from evalsvc.rules.models import Rule, RuleBackfill
 from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG, check_mapping
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rules
@@ -29,18 +41,19 @@ LOGS_BACK_SECONDS = 300
 
 
 def create_rule(*, account: Account, epoch: str | None, body: RuleBody, actor: str) -> Rule:
-    """Create a rule for spans that arrive from now on. Raises Invalid with pointers. Within the account's scope."""
+    """Create a rule for what arrives from now on. Raises Invalid with pointers. Within the account's scope."""
     if list_rules(account=account).count() >= MAX_RULES:
         raise Invalid(FieldError("", f"An account has at most {MAX_RULES} rules; delete one first."))
-    rule = Rule(account=account, state=body.state)
+    rule = Rule(account=account, state=body.state, source=body.source)
     _begin_now(rule)
     check_mapping(body.mapping or SpanMapping())
-    rule.filter, rule.mapping = to_json(body.filter or SpanFilter()), to_json(body.mapping or SpanMapping())
-    rule.cap_per_hour = body.cap_per_hour
+    check_source(body.source, body.filter, body.sampling)
+    rule.filter, rule.mapping = to_json(body.filter or RuleFilter()), to_json(body.mapping or SpanMapping())
+    rule.cap_per_hour, rule.budget_per_day = body.cap_per_hour, _to_money(body.budget_per_day)
     if body.sampling is not None:
         _set_sampling(rule, body.sampling)
     _set_names(rule, body)
-    rule.evaluators = check_evaluators(account, epoch, body.evaluators)
+    rule.evaluators = check_evaluators(account, epoch, body.evaluators, has_budget=rule.budget_per_day is not None)
     _write(rule)
     record_audit(account=account, actor=actor, action="rule.created", target=rule.name)
     return rule
@@ -52,8 +65,9 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
     A rule that is resumed goes on with the spans that arrive from then on.
     """
     rule = get_rule(account=account, id=id, lock=True)
-    before = _list_deciding(rule)
+    before, unit = _list_deciding(rule), rule.sample_by
     check_mapping(body.mapping or SpanMapping())
+    check_source(rule.source, body.filter, body.sampling)
     for name, value in (("filter", body.filter), ("mapping", body.mapping)):
         if value is not None:
             setattr(rule, name, to_json(value))
@@ -61,14 +75,19 @@ def change_rule(*, account: Account, id: int, epoch: str | None, body: RuleChang
         _set_sampling(rule, body.sampling)
     if body.cap_per_hour is not msgspec.UNSET:
         rule.cap_per_hour = body.cap_per_hour
-    if body.evaluators is not None:
-        rule.evaluators = check_evaluators(account, epoch, body.evaluators)
+    if body.budget_per_day is not msgspec.UNSET:
+        rule.budget_per_day = _to_money(body.budget_per_day)
+    if body.evaluators is not None or body.budget_per_day:
+        evaluators = body.evaluators or msgspec.convert(rule.evaluators, list[RuleEvaluator])
+        rule.evaluators = check_evaluators(account, epoch, evaluators, has_budget=rule.budget_per_day is not None)
     _set_names(rule, body)
     if body.state is not None and body.state != rule.state:
         rule.state = body.state
         if body.state == "active":
             _begin_now(rule)
     rule.revision += _list_deciding(rule) != before
+    if rule.sample_by != unit:
+        rule.drawn_since = rule.revision
     _write(rule)
     record_audit(account=account, actor=actor, action="rule.changed", target=rule.name, revision=rule.revision)
     return rule
@@ -95,8 +114,30 @@ def start_backfill(*, account: Account, id: int, body: BackfillBody, actor: str)
     return backfill
 
 
-def check_evaluators(account: Account, epoch: str | None, evaluators: Sequence[RuleEvaluator]) -> list[Any]:
-    """Return evaluators as they are stored. Raises Invalid for one that the account does not have."""
+def check_source(source: str, wanted: SpanFilter | None, sampling: Sampling | None) -> None:
+    """Raise Invalid for conditions that the source does not have, and for sessions of evaluations."""
+    strata = [] if sampling is None or sampling.strata is msgspec.UNSET else sampling.strata
+    filters = [("/filter", wanted)] if wanted is not None else []
+    filters += [(f"/sampling/strata/{i}/filter", stratum.filter) for i, stratum in enumerate(strata)]
+    errors = [
+        FieldError(f"{pointer}/{name}", f"Rules on {source} have no such condition.")
+        for pointer, part in filters
+        for name in to_json(part)
+        if name not in (OF_EVALUATIONS if source == "evaluations" else SpanFilter.__struct_fields__)
+    ]
+    if source == "evaluations" and sampling is not None and sampling.by == "session":
+        errors.append(FieldError("/sampling/by", "Evaluations are drawn by trace: they name no session."))
+    if errors:
+        raise Invalid(*errors)
+
+
+def check_evaluators(
+    account: Account, epoch: str | None, evaluators: Sequence[RuleEvaluator], *, has_budget: bool = False
+) -> list[Any]:
+    """Return evaluators as they are stored. Raises Invalid for one that the account does not have.
+
+    With a budget, also for judges whose cost cannot be counted.
+    """
     entries = [to_json(entry) for entry in evaluators]
     call = read_call(msgspec.json.encode({"evaluators": entries, "evaluated_model_output": "-"}))
     planned = plan_evaluations(account_id=account.pk, epoch=epoch, call=call)
@@ -108,7 +149,19 @@ def check_evaluators(account: Account, epoch: str | None, evaluators: Sequence[R
                 for entry in unknown
             )
         )
+    if has_budget:
+        check_budget(account.pk, [entry.resolved for entry in planned if entry.resolved is not None])
     return entries
+
+
+def _to_money(budget: float | None) -> Decimal | None:
+    """Return a budget to a millionth, as it is stored."""
+    if budget is None:
+        return None
+    money = Decimal(budget).quantize(Decimal("0.000001"))
+    if not money:
+        raise Invalid(FieldError("/budget_per_day", "At least 0.000001."))
+    return money
 
 
 def to_json(part: msgspec.Struct) -> Any:

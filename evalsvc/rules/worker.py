@@ -1,30 +1,28 @@
-"""The worker for rules: spans that have arrived, those that a later version has replaced, and backfills."""
+"""The worker for rules: what has arrived, spans that a later version has replaced, and backfills."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import connections
-from django.db.models import Q
 from django.db.models.functions import Now
 
-from evalsvc.rules.candidates import CandidateSpan, build_condition, is_match, read_candidates
+from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.horizon import Horizon, read_horizon
 from evalsvc.rules.models import Rule, RuleBackfill, RuleSpan
 from evalsvc.rules.readers import read_parts, read_sampling
-from evalsvc.rules.refs import FIELDS, PORTION, SpanRef, cut_portions
-from evalsvc.rules.sampling import draw_spans, may_be_drawn
+from evalsvc.rules.refs import FIELDS, PORTION, Ref, SpanRef, cut_portions
+from evalsvc.rules.sampling import draw_candidates, find_highest_rate, may_be_drawn
 from evalsvc.rules.scorer import EnqueueLanes, LostLease, Scorer
-from evalsvc.telemetry.contents import WITH_TEXTS
+from evalsvc.rules.sources import PAGE, build_source
+from evalsvc.telemetry.contents import WITH_TEXTS, Key
 from evalsvc.telemetry.models import LogRecord, Span
 from evalsvc.tenancy.scope import SYSTEM, account_scope, current_role
 
 LEASE_SECONDS, LONGEST_SECONDS = 60, 20.0
-PAGE = 500
-"""Spans that are looked at by their ids."""
 REVISIT_HOURS = 1
 WAITING = (RuleSpan.Reason.NO_OUTPUT, RuleSpan.Reason.UNREADABLE)
 """Why a span is read again in a later version, or with later logs."""
@@ -36,10 +34,14 @@ HOUR_AGO = (
     "greatest(0, floor(extract(epoch FROM now() - %s * interval '1 hour' - timestamptz '2026-01-01 00:00+00') * 1000))"
     "::bigint << 22"
 )
-# A rule without news costs a look at three indexes.
+# A rule without news costs a look at three indexes, or at that of the evaluations.
 DUE = f"""
 SELECT r.account_id, r.id FROM rules_rule r JOIN accounts_account a ON a.id = r.account_id
-WHERE (r.state = 'active' AND (
+WHERE (r.state = 'active' AND r.source = 'evaluations' AND EXISTS (
+      SELECT FROM evaluations_evaluationrequest q WHERE q.account_id = r.account_id AND q.capture = 'all'
+        AND q.probability IS NULL AND q.experiment_id IS NULL
+        AND q.completed_at > timestamptz '2026-01-01 00:00+00' + (r.watermark >> 22) * interval '1 millisecond')
+    OR r.state = 'active' AND r.source = 'spans' AND (
       EXISTS (SELECT FROM telemetry_span s WHERE s.account_id = r.account_id AND s.id > r.watermark)
       OR EXISTS (SELECT FROM telemetry_logrecord l WHERE l.account_id = r.account_id AND l.id > r.log_watermark)
       OR EXISTS (SELECT FROM rules_rulespan d WHERE d.rule_id = r.id AND d.reason IN ('no_output', 'unreadable')
@@ -103,8 +105,7 @@ class RuleWorker:
 
     def __init__(self, rule: Rule, token: uuid.UUID, enqueue: EnqueueLanes, until: float) -> None:
         self._rule, self._token, self._until = rule, token, until
-        self._filter = read_parts(rule).filter
-        self._condition = build_condition(self._filter)
+        self._source = build_source(rule.source, rule.account_id, read_parts(rule).filter)
         self._sampling = read_sampling(rule)
         self._scorer = Scorer(rule, token, enqueue)
 
@@ -113,26 +114,29 @@ class RuleWorker:
         has_more, rule = False, self._rule
         if rule.state == Rule.State.ACTIVE:
             with account_scope(rule.account_id):
-                # Before any span or log is read.
-                horizon = read_horizon(min(rule.watermark, rule.log_watermark), rule.marks)
+                # Before anything is read.
+                has_logs = rule.source == Rule.Source.SPANS
+                watermark = min(rule.watermark, rule.log_watermark) if has_logs else rule.watermark
+                horizon = read_horizon(watermark, rule.marks)
             has_more = self._score_arrived(horizon)
-            has_more = self._score_logged(horizon) or has_more
-            self._score_replaced()
+            if has_logs:
+                has_more = self._score_logged(horizon) or has_more
+                self._score_replaced()
         for backfill in self._list_backfills():
             has_more = self._run_backfill(backfill) or has_more
         return has_more
 
     def _score_arrived(self, horizon: Horizon) -> bool:
         rule, account_id = self._rule, self._rule.account_id
-        cursor, is_full = rule.watermark, True
+        last, is_full = None, True
         while is_full and time.monotonic() < self._until:
             with account_scope(account_id):
-                refs = self._load_refs(Q(id__gt=cursor), ("id",))
+                refs: Sequence[Ref] = self._source.load_arrived(rule.watermark, last)
             self._score_refs(refs)
             is_full = len(refs) == PAGE
-            cursor = refs[-1].id if refs else cursor
+            last = refs[-1] if refs else last
         safe_id = max(horizon.safe_id, rule.watermark)
-        watermark = min(safe_id, cursor) if is_full else safe_id
+        watermark = min(safe_id, last.arrived if last else rule.watermark) if is_full else safe_id
         with account_scope(account_id):
             Rule.objects.filter(account=account_id, pk=rule.pk, token=self._token, watermark__lte=watermark).update(
                 watermark=watermark, marks=horizon.marks
@@ -166,9 +170,7 @@ class RuleWorker:
             return []
         listed = RuleSpan.objects.filter(rule=self._rule.pk, trace_id__in=trace_ids, span_id__in=span_ids)
         reasons = {tuple(ids): reason for *ids, reason in listed.values_list("trace_id", "span_id", "reason")}
-        rows = Span.objects.filter(
-            self._condition, account=self._rule.account_id, trace_id__in=trace_ids, span_id__in=span_ids
-        )
+        rows = self._source.list_rows().filter(trace_id__in=trace_ids, span_id__in=span_ids)
         refs = [SpanRef(*row) for row in rows.order_by("id").values_list(*FIELDS)]
         first_id = self._rule.first_id
         return [
@@ -178,42 +180,53 @@ class RuleWorker:
             and (reasons[key] in WAITING if key in reasons else ref.id >= first_id)
         ]
 
-    def _load_refs(self, where: Q, order: Sequence[str]) -> list[SpanRef]:
-        rows = Span.objects.filter(where, self._condition, account=self._rule.account_id)
-        return [SpanRef(*row) for row in rows.order_by(*order).values_list(*FIELDS)[:PAGE]]
-
-    def _score_refs(self, refs: Sequence[SpanRef]) -> None:
+    def _score_refs(self, refs: Sequence[Ref]) -> None:
         """Score those that are drawn and not done."""
-        self._score_drawn(self._drop_done(self._draw(refs)))
+        drawn = self._draw(refs)
+        done = self._load_done(drawn)
+        self._score_drawn([ref for ref in drawn if ref.key not in done])
+        if self._scorer.backfill is not None:
+            self._update_probabilities([ref for ref in drawn if ref.key in done], done)
 
-    def _draw(self, refs: Sequence[SpanRef]) -> list[SpanRef]:
-        return [ref for ref in refs if may_be_drawn(self._rule.pk, self._sampling, ref.trace_id, ref.conversation_id)]
+    def _draw(self, refs: Sequence[Ref]) -> list[Ref]:
+        return [ref for ref in refs if may_be_drawn(self._rule.pk, self._sampling, ref)]
 
-    def _score_drawn(self, refs: Sequence[SpanRef]) -> None:
+    def _score_drawn(self, refs: Sequence[Ref]) -> None:
         """Score those that match, a portion at a time, and keep the lease."""
+        for candidates in self._read_portions(refs):
+            self._scorer.score(candidates)
+
+    def _read_portions(self, refs: Sequence[Ref]) -> Iterator[list[Candidate]]:
         for portion in cut_portions(refs):
             with account_scope(self._rule.account_id):
                 if _claim(self._rule.account_id, self._rule.pk, self._token, held=self._token) is None:
                     raise LostLease
-                ids = [ref.id for ref in portion]
-                spans = list(Span.objects.filter(account=self._rule.account_id, id__in=ids).order_by("id"))
-                candidates = read_candidates(self._rule.account_id, spans)
-            self._score_candidates(candidates)
+                candidates = self._source.read_matching([ref.id for ref in portion])
+            yield draw_candidates(self._rule.pk, self._sampling, candidates)
 
-    def _score_candidates(self, candidates: Sequence[CandidateSpan]) -> None:
-        matching = [candidate for candidate in candidates if is_match(self._filter, candidate)]
-        self._scorer.score(draw_spans(self._rule.pk, self._sampling, matching))
+    def _update_probabilities(self, refs: Sequence[Ref], done: Mapping[Key, float]) -> None:
+        """Give scores that were drawn by a lower rate that of the range now: the same hash draws them by both.
 
-    def _drop_done(self, refs: Sequence[SpanRef]) -> list[SpanRef]:
+        Those of before a change from traces to sessions, or back, were drawn by another hash.
+        """
+        highest = find_highest_rate(self._sampling)
+        for candidates in self._read_portions([ref for ref in refs if done[ref.key] < highest]):
+            self._scorer.update_probabilities([row for row in candidates if row.probability > done[row.key]])
+
+    def _load_done(self, refs: Sequence[Ref]) -> dict[Key, float]:
+        """Return the probabilities of those that are scored, or also dropped where this is no backfill."""
         if not refs:
-            return []
+            return {}
         with account_scope(self._rule.account_id):
-            rows = RuleSpan.objects.filter(rule=self._rule.pk, trace_id__in={ref.trace_id for ref in refs})
+            rows = RuleSpan.objects.filter(rule=self._rule.pk, trace_id__in={ref.key[0] for ref in refs})
             if self._scorer.backfill is not None:
                 # What was dropped may have room now, its logs, or a mapping that finds its texts.
                 rows = rows.filter(request_id__isnull=False)
-            done = set(rows.values_list("trace_id", "span_id"))
-        return [ref for ref in refs if (ref.trace_id, ref.span_id) not in done]
+            since, values = self._rule.drawn_since, rows.values_list("trace_id", "span_id", "probability", "revision")
+            return {
+                (trace_id, span_id): probability if revision >= since else 1.0
+                for trace_id, span_id, probability, revision in values
+            }
 
     def _score_replaced(self) -> None:
         """Read dropped spans again that a later version has replaced since."""
@@ -225,10 +238,9 @@ class RuleWorker:
         if not spans:
             return
         with account_scope(account_id):
-            matching = Span.objects.filter(self._condition, account=account_id, id__in=ids).values_list("id", flat=True)
-            matching_ids = set(matching)
-            candidates = read_candidates(account_id, [span for span in spans if span.pk in matching_ids])
-        self._score_candidates(candidates)
+            matching = set(self._source.list_rows().filter(id__in=ids).values_list("id", flat=True))
+            candidates = self._source.read_matching([span.pk for span in spans if span.pk in matching])
+        self._scorer.score(draw_candidates(self._rule.pk, self._sampling, candidates))
         trace_ids, span_ids = [span.trace_id for span in spans], [span.span_id for span in spans]
         ends = [span.ended_at for span in spans]
         with account_scope(account_id), connections[current_role()].cursor() as cursor:
@@ -240,27 +252,24 @@ class RuleWorker:
             return list(running.order_by("id"))
 
     def _run_backfill(self, backfill: RuleBackfill) -> bool:
-        """Score the stored spans of a range, in the order in which they began; return whether more are left."""
+        """Score the stored spans or evaluations of a range, in the order of time; return whether more are left."""
         account_id = self._rule.account_id
         self._scorer.backfill = backfill
         while time.monotonic() < self._until:
-            where = Q(started_at__gte=backfill.starts_at, started_at__lt=backfill.ends_at)
-            if backfill.cursor_at is not None:
-                later = Q(started_at__gt=backfill.cursor_at)
-                where &= Q(started_at__gte=backfill.cursor_at)
-                where &= later | Q(started_at=backfill.cursor_at, id__gt=backfill.cursor_id)
             with account_scope(account_id):
-                refs = self._load_refs(where, ("started_at", "id"))
+                refs = self._source.load_range(backfill)
             self._score_refs(refs)
             is_full = len(refs) == PAGE
             changes: dict[str, Any] = {}
             if refs:
-                backfill.cursor_at, backfill.cursor_id = refs[-1].started_at, refs[-1].id
+                backfill.cursor_at, backfill.cursor_id = refs[-1].moment, refs[-1].id
                 changes = {"cursor_at": backfill.cursor_at, "cursor_id": backfill.cursor_id}
             if not is_full:
                 changes |= {"state": RuleBackfill.State.FINISHED, "finished_at": Now()}
             with account_scope(account_id):
                 RuleBackfill.objects.filter(account=account_id, pk=backfill.pk).update(**changes)
             if not is_full:
+                self._scorer.announce_probabilities()
                 return False
+        self._scorer.announce_probabilities()
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.db import connections, transaction
 from django.db.models import BigIntegerField, Func, Model
@@ -29,6 +29,11 @@ def id_at(moment: datetime, *, back_seconds: int = 0) -> int:
     """Return the lowest id that the database could have given at a moment."""
     milliseconds = int((moment - EPOCH).total_seconds() * 1000) - back_seconds * 1000
     return max(0, milliseconds) << 22
+
+
+def moment_at(id: int) -> datetime:
+    """Return the moment at which the database gave an id, to the millisecond."""
+    return EPOCH + timedelta(milliseconds=id >> 22)
 
 
 class RoleRouter:

@@ -129,6 +129,19 @@ def test_the_form_creates_a_rule(alice: Caller, editor: Visitor) -> None:
     assert (made["sampling"], made["cap_per_hour"]) == ({"rate": 0.25, "by": "session"}, 50)
 
 
+def test_the_form_sets_and_ends_a_budget(alice: Caller, editor: Visitor) -> None:
+    refused = editor.post("rules/new", **FORM | {"budget_per_day": "much"}).content.decode()
+    assert "Enter an amount of money." in refused and rules(alice) == []
+    editor.post("rules/new", **FORM | {"budget_per_day": "2.50"})
+    (made,) = rules(alice)
+    assert (made["budget_per_day"], made["spent_today"]) == (2.5, 0)
+    page = " ".join(re.sub("<[^>]+>", "", main_of(editor.text(f"rules/{made['id']}"))).split())
+    assert "at most 2.5 of money a day" in page and "Spent today" in page
+    assert 'name="budget_per_day" value="2.5"' in editor.text(f"rules/{made['id']}/edit")
+    editor.post(f"rules/{made['id']}/edit", **FORM)
+    assert rule(alice, made["id"])["budget_per_day"] is None
+
+
 def test_the_form_keeps_what_it_does_not_show(alice: Caller, editor: Visitor) -> None:
     inline = {"evaluator": "metrics", "profile_inline": {"metric": "bleu"}}
     wanted = {"kind": ["llm", "tool"], "attributes": {"tier": "gold"}, "app": "shop", "text": "refund"}
@@ -244,3 +257,42 @@ def test_pages_take_few_queries(alice: Caller, editor: Visitor, kind: str) -> No
     run(alice, made)
     for path in ("rules", f"rules/{made['id']}", f"rules/{made['id']}/edit", "rules/new"):
         assert editor.n_queries(path) <= 15, path
+
+
+def test_a_rule_on_evaluations_shows_what_it_reads_and_what_it_has_scored(
+    alice: Caller, reader: Visitor, editor: Visitor
+) -> None:
+    wanted = {"evaluator": "exact-match", "verdict": ["fail", "undecided"], "tags": {"lang": "de"}}
+    made = new_rule(alice, source="evaluations", filter=wanted)
+    body = {"evaluators": [{"evaluator": "exact-match"}], "app": "shop", "gold_answer": "Ada.", "tags": {"lang": "de"}}
+    (sent,) = ok(alice.post("/v1/evaluate", body | {"output": "Write to jo@example.com"}))["results"]
+    run(alice, made)
+    page = main_of(reader.text(f"rules/{made['id']}"))
+
+    assert "Newest evaluations" in page and "No score of these evaluations is an error." in page
+    conditions = re.sub("<[^>]+>", "", page)
+    assert "evaluator exact-match; verdict fail or undecided; tag lang de" in conditions
+    address = reader.at(f"evaluations/{sent['evaluation_result']['id']}")
+    assert page.count(f'href="{address}"') == 2 and "Write to jo@example.com" in page
+    assert "verdict fail or undecided" in main_of(reader.text("rules"))
+    shown = editor.text(f"rules/{made['id']}/edit")
+    assert 'value="lang=de"' in shown and "Which evaluations" in shown and "Sample by" not in shown
+
+
+def test_the_form_creates_a_rule_on_evaluations(alice: Caller, editor: Visitor) -> None:
+    form = editor.text("rules/new", source="evaluations")
+    assert 'name="verdict"' in form and 'name="kind"' not in form and editor.at("rules/new") in form
+    assert editor.at("rules/new") + "?source=evaluations" in editor.text("rules/new")
+    fields = {"name": "judged", "source": "evaluations", "evaluators": "pii", "rate": "0.05", "verdict": "fail"}
+    refused = editor.post("rules/new", **fields | {"tags": "lang"}).content.decode()
+    assert "Enter each tag as name=value." in refused and "Which evaluations" in refused and rules(alice) == []
+
+    editor.post("rules/new", **fields | {"evaluator": "exact-match, metrics", "tags": "lang=de, team = a"})
+    (made,) = rules(alice)
+    assert (made["source"], made["sampling"]) == ("evaluations", {"rate": 0.05, "by": "trace"})
+    wanted = {"evaluator": ["exact-match", "metrics"], "verdict": "fail", "tags": {"lang": "de", "team": "a"}}
+    assert made["filter"] == wanted
+    edited = {"name": "judged", "evaluators": "pii", "rate": "0.05", "tags": "lang=de, team=a", "verdict": "undecided"}
+    editor.post(f"rules/{made['id']}/edit", **edited)
+    after = rule(alice, made["id"])
+    assert (after["source"], after["filter"]) == ("evaluations", {"tags": wanted["tags"], "verdict": "undecided"})

@@ -10,7 +10,7 @@ from evalsvc.rules.models import RuleSpan
 from evalsvc.rules.sampling import draw_uniform
 from tests.conftest import Caller
 from tests.factories import ok
-from tests.rules.shapes import RULES, answered, new_rule, run, send
+from tests.rules.shapes import RULES, answered, backfill, new_rule, run, send
 from tests.telemetry.otlp import new_id
 
 MAIL, NOTHING = "Write to jo@example.com", "Ada."
@@ -72,3 +72,77 @@ def test_what_a_caller_sends_has_none(alice: Caller) -> None:
 
     (score,) = HistoryScore.objects.using("system").filter(account_id=alice.account.pk)
     assert score.probability is None
+
+
+def list_probabilities(caller: Caller) -> list[set[float | None]]:
+    """Those of the rows of rules, of the requests, and of the scores."""
+    rows = RuleSpan, EvaluationRequest, HistoryScore
+    return [
+        set(model.objects.using("system").filter(account_id=caller.account.pk).values_list("probability", flat=True))
+        for model in rows
+    ]
+
+
+def test_a_backfill_by_a_higher_rate_weighs_a_range_evenly(alice: Caller) -> None:
+    """Ten clean spans at .1, then the ninety that the lower rate has left out, which give an address."""
+    rule = new_rule(alice, sampling={"rate": 0.1})
+    key = int(rule["id"])
+    ids = [new_id() for _ in range(100)]
+    sent = {id: draw_uniform(key, f"trace:{id}") < 0.1 for id in ids}
+    send(alice, *(answered(NOTHING if is_drawn else MAIL, input=id, trace_id=id) for id, is_drawn in sent.items()))
+    n_drawn = sum(sent.values())
+    assert run(alice, rule)["n_scored"] == n_drawn > 0
+    assert ok(alice.get("/v1/history?evaluator=pii"))["pass_rate"] == 1
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 1}}))
+    assert backfill(alice, rule)["n_scored"] == 100
+
+    said = ok(alice.get("/v1/history?evaluator=pii"))
+    assert said["pass_rate"] == pytest.approx(n_drawn / 100)
+    assert not said["confidence_interval"]["rows"]["weighted"]
+    assert list_probabilities(alice) == [{1.0}] * 3
+
+
+def test_a_backfill_lowers_no_probability_and_leaves_what_matches_no_more(alice: Caller) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5})
+    send(alice, answered(NOTHING, trace_id=drawn_id(rule, 0.1)), answered(MAIL, trace_id=drawn_id(rule, 0.1)))
+    run(alice, rule)
+    path = f"{RULES}/{rule['id']}"
+    ok(alice.patch(path, {"sampling": {"rate": 0.2}}))
+    backfill(alice, rule)
+    assert list_probabilities(alice) == [{0.5}] * 3
+
+    ok(alice.patch(path, {"filter": {"text": "write"}, "sampling": {"rate": 0.8}}))
+    backfill(alice, rule)
+    scores = {row.probability: row.passed for row in HistoryScore.objects.using("system").filter(account=alice.account)}
+    assert scores == {0.5: True, 0.8: False}
+
+
+def test_what_another_hash_has_drawn_keeps_its_probability(alice: Caller) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5})
+    send(alice, answered(NOTHING, trace_id=drawn_id(rule, 0.5), session__id="s"))
+    run(alice, rule)
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 1, "by": "session"}}))
+    backfill(alice, rule)
+    assert list_probabilities(alice) == [{0.5}] * 3
+
+
+def test_a_verdict_that_comes_after_a_backfill_has_the_higher_probability(alice: Caller) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5})
+    send(alice, answered("word " * 5000, trace_id=drawn_id(rule, 0.5)))
+    run(alice, rule)
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 1}}))
+    backfill(alice, rule)
+    drain("probabilities")
+    assert list_probabilities(alice) == [{1.0}] * 3
+
+
+def test_strata_have_their_own_rates_in_a_backfill(alice: Caller) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5})
+    failed = answered(MAIL, trace_id=drawn_id(rule, 0.5), status={"code": 2})
+    send(alice, failed, answered(NOTHING, trace_id=drawn_id(rule, 0.5)))
+    run(alice, rule)
+    strata = [{"filter": {"status": "error"}, "rate": 1}]
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 0.5, "strata": strata}}))
+    backfill(alice, rule)
+    scores = {row.probability: row.passed for row in HistoryScore.objects.using("system").filter(account=alice.account)}
+    assert scores == {0.5: True, 1.0: False}

@@ -12,6 +12,7 @@ from django.db import connection
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS
 from evalsvc.rules import worker
+from evalsvc.rules.candidates import CandidateSpan
 from evalsvc.rules.models import Rule, RuleSpan
 from evalsvc.rules.samples import build_body
 from evalsvc.rules.sampling import draw_uniform
@@ -133,7 +134,7 @@ def test_what_cannot_be_scored_is_counted_with_its_reason(alice: Caller) -> None
     reasons = {row["reason"] for row in ok(alice.get(f"{RULES}/{rule['id']}/spans"))["spans"]}
 
     assert after["n_scored"] == 2
-    assert after["n_dropped"] == {"over_cap": 0, "no_output": 1, "unreadable": 1, "invalid": 0}
+    assert after["n_dropped"] == {"over_cap": 0, "budget": 0, "no_output": 1, "unreadable": 1, "invalid": 0}
     assert reasons == {None, "no_output", "unreadable"}
     (one,) = ok(alice.get(f"{RULES}/{rule['id']}/spans?reason=unreadable"))["spans"]
     assert "gen_ai.input.messages" in one["detail"]
@@ -302,9 +303,15 @@ def test_a_backfill_scores_what_an_earlier_mapping_dropped(alice: Caller) -> Non
         *(answered(text, pages=pages) for text in "ab"),
         answered(None, gen_ai__input__messages="{broken", pages=pages),
     )
-    assert run(alice, rule)["n_dropped"] == {"over_cap": 0, "no_output": 2, "unreadable": 1, "invalid": 0}
+    assert run(alice, rule)["n_dropped"] == {"over_cap": 0, "budget": 0, "no_output": 2, "unreadable": 1, "invalid": 0}
     ok(alice.patch(f"{RULES}/{rule['id']}", {"mapping": {"output": "/name", "contexts": "/attributes/pages"}}))
-    assert backfill(alice, rule)["n_dropped"] == {"over_cap": 0, "no_output": 0, "unreadable": 0, "invalid": 3}
+    assert backfill(alice, rule)["n_dropped"] == {
+        "over_cap": 0,
+        "budget": 0,
+        "no_output": 0,
+        "unreadable": 0,
+        "invalid": 3,
+    }
     ok(alice.patch(f"{RULES}/{rule['id']}", {"mapping": {"output": "/name"}}))
     for _ in range(2):
         after = backfill(alice, rule)
@@ -374,7 +381,8 @@ def test_a_span_that_the_database_refuses_is_invalid(
     record = Scorer.record
 
     def refuse(scorer: Scorer, outcomes: Sequence[SpanOutcome], *, strict: bool = False) -> None:
-        if strict and any(outcome.candidate.content.output == "bad" for outcome in outcomes):
+        candidates = [outcome.candidate for outcome in outcomes]
+        if strict and any(isinstance(row, CandidateSpan) and row.content.output == "bad" for row in candidates):
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1 / 0")
         record(scorer, outcomes, strict=strict)

@@ -1,4 +1,4 @@
-"""`evalsvc rules`: score live spans, and see what was scored."""
+"""`evalsvc rules`: score live spans, or evaluations again, and see what was scored."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ from evalsvc.client.service.evaluators import evaluator_label
 from evalsvc.digits import digits_text, percent_text
 
 MOST_BACKFILLS = 10
-ATTRIBUTE = "attributes."
-REASONS = ("over_cap", "no_output", "unreadable", "invalid")
+ATTRIBUTE, TAG = "attributes.", "tags."
+REASONS = ("over_cap", "budget", "no_output", "unreadable", "invalid")
 CREATE_EPILOG = """Examples:
 
 \b
 evalsvc rules create addresses -e pii --filter kind=llm --filter service_name=shop
 evalsvc rules create tone -e judge/polite --rate 0.1 --by session --cap-per-hour 500
 evalsvc rules create errors -e pii --rate 0.05 --stratum status=error:1
+evalsvc rules create second -e judge/polite --source evaluations --filter verdict=fail
 """
 DATASET_EPILOG = """Examples:
 
@@ -50,10 +51,10 @@ def span_options(command: Command) -> Command:
     """Add the options for which spans match and what is read of them, and pass those that were given as `parts`."""
 
     @click.option("--filter", "conditions", multiple=True, metavar="FIELD=VALUE",
-                  help="Which spans, such as kind=llm or attributes.tier=gold. All fields must hold; of a field that is"
-                  " repeated, one value.")  # fmt: skip
+                  help="Which spans, such as kind=llm or attributes.tier=gold; of evaluations, verdict=fail or"
+                  " tags.lang=de. All fields must hold; of a field that is repeated, one value.")  # fmt: skip
     @click.option("--map", "mapped", multiple=True, metavar="FIELD=POINTER",
-                  help="Where a span has a field, such as input=/attributes/question.")  # fmt: skip
+                  help="Where a field is, such as input=/attributes/question.")  # fmt: skip
     @functools.wraps(command)
     def wrapper(*args: Any, conditions: tuple[str, ...], mapped: tuple[str, ...], **kwargs: Any) -> Any:
         parts = drop_none(filter=_build_filter(conditions) or None, mapping=read_key_values(mapped, "--map") or None)
@@ -94,6 +95,7 @@ def score_options(command: Command) -> Command:
 
     @draw_options
     @click.option("--cap-per-hour", type=click.IntRange(1), help="Spans in an hour at most.")
+    @click.option("--budget-per-day", type=click.FloatRange(0, min_open=True), help="Money for its judges a day.")
     @click.option("--app", help="App of the scores; by default the span's own.")
     @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Tag of the scores.")
     @functools.wraps(command)
@@ -101,6 +103,7 @@ def score_options(command: Command) -> Command:
         settings = drop_none(
             sampling=sampling or None,
             cap_per_hour=kwargs.pop("cap_per_hour"),
+            budget_per_day=kwargs.pop("budget_per_day"),
             app=kwargs.pop("app"),
             tags=read_key_values(tags, "--tag") or None,
         )
@@ -109,9 +112,14 @@ def score_options(command: Command) -> Command:
     return wrapper  # type: ignore[return-value]  # as above
 
 
+source_option = click.option(
+    "--source", type=click.Choice(["spans", "evaluations"]), help="What is scored; by default spans."
+)
+
+
 @click.group("rules")
 def rules_group() -> None:
-    """Score live spans, without a change of the application."""
+    """Score live spans, or evaluations again, without a change of the application."""
 
 
 @rules_group.command("list", epilog="Example: evalsvc rules list --limit 5")
@@ -138,18 +146,21 @@ def rules_show(rule: str, report: Report, client: Client) -> None:
 
 @rules_group.command("create", epilog=CREATE_EPILOG)
 @click.argument("name")
+@source_option
 @part_options
 @score_options
 @click.option("--paused", is_flag=True, help="Score nothing until it is resumed.")
 @report_options
 @client_options
 def rules_create(
-    *, name: str, parts: dict[str, Any], settings: dict[str, Any], paused: bool, report: Report, client: Client
-) -> None:
-    """Create a rule NAME, which scores the matching spans that arrive from now on, each once."""
+    *, name: str, source: str | None, parts: dict[str, Any], settings: dict[str, Any], paused: bool, report: Report,
+    client: Client,
+) -> None:  # fmt: skip
+    """Create a rule NAME, which scores what arrives from now on and matches, each once."""
     if "evaluators" not in parts:
-        raise CommandError("What scores the spans? Pass -e EVALUATOR, or several.")
-    record = client.rules.create(name, **parts, **settings, **drop_none(state="paused" if paused else None))
+        raise CommandError("What scores? Pass -e EVALUATOR, or several.")
+    options = drop_none(source=source, state="paused" if paused else None)
+    record = client.rules.create(name, **parts, **settings, **options)
     report.finish({"rule": record.raw}, rule_lines(record))
 
 
@@ -159,16 +170,20 @@ def rules_create(
 @part_options
 @score_options
 @click.option("--no-cap", is_flag=True, help="End the cap per hour.")
+@click.option("--no-budget", is_flag=True, help="End the budget per day.")
 @report_options
 @client_options
 def rules_update(
-    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], no_cap: bool, report: Report,
-    client: Client,
+    *, rule: str, name: str | None, parts: dict[str, Any], settings: dict[str, Any], no_cap: bool, no_budget: bool,
+    report: Report, client: Client,
 ) -> None:  # fmt: skip
     """Change RULE, by id or name. What is given replaces what it has, such as all of its filter; the rest stays."""
     if no_cap and "cap_per_hour" in settings:
         raise CommandError("Pass --cap-per-hour, or --no-cap.")
+    if no_budget and "budget_per_day" in settings:
+        raise CommandError("Pass --budget-per-day, or --no-budget.")
     settings |= {"cap_per_hour": None} if no_cap else {}
+    settings |= {"budget_per_day": None} if no_budget else {}
     id = _find(client, rule)
     if "sampling" in settings:
         settings["sampling"] = {**client.rules.get(id).sampling, **settings["sampling"]}
@@ -190,7 +205,7 @@ def rules_pause(rule: str, report: Report, client: Client) -> None:
 @report_options
 @client_options
 def rules_resume(rule: str, report: Report, client: Client) -> None:
-    """Resume RULE, by id or name, with the spans that arrive from now on."""
+    """Resume RULE, by id or name, with what arrives from now on."""
     _set_state(client, rule, "active", report)
 
 
@@ -199,20 +214,21 @@ def rules_resume(rule: str, report: Report, client: Client) -> None:
 @report_options
 @client_options
 def rules_delete(rule: str, report: Report, client: Client) -> None:
-    """Delete RULE, by id or name, with the list of its spans; its scores stay."""
+    """Delete RULE, by id or name, with the list of what it has drawn; its scores stay."""
     id = _find(client, rule)
     client.rules.delete(id)
     report.finish({"rule_id": id, "deleted": True}, [f"Rule {id} is deleted; its scores stay."])
 
 
 @rules_group.command("preview", epilog="Example: evalsvc rules preview --filter kind=llm -e pii")
+@source_option
 @part_options
 @report_options
 @client_options
-def rules_preview(parts: dict[str, Any], report: Report, client: Client) -> None:
-    """Print the newest ten spans that match, with what evaluators would read. Nothing is stored."""
-    preview = client.rules.preview(**parts)
-    lines = [*map(_preview_line, preview.spans)] or [f"No span matches; {preview.n_read} were read."]
+def rules_preview(source: str | None, parts: dict[str, Any], report: Report, client: Client) -> None:
+    """Print the newest ten spans or evaluations that match, with what evaluators would read. Nothing is stored."""
+    preview = client.rules.preview(**parts, source=source)
+    lines = [*map(_preview_line, preview.spans)] or [f"Nothing matches; {preview.n_read} were read."]
     report.finish(preview.raw, lines)
 
 
@@ -220,12 +236,12 @@ def rules_preview(parts: dict[str, Any], report: Report, client: Client) -> None
     "backfill", epilog="Example: evalsvc rules backfill addresses --since 2026-11-01T00:00Z --until 2026-11-08T00:00Z"
 )
 @click.argument("rule")
-@click.option("--since", required=True, type=TIME, help="Spans that began then or later.")
-@click.option("--until", required=True, type=TIME, help="Spans that began before.")
+@click.option("--since", required=True, type=TIME, help="Spans that began, or evaluations that ended, then or later.")
+@click.option("--until", required=True, type=TIME, help="Those of before.")
 @report_options
 @client_options
 def rules_backfill(rule: str, since: datetime, until: datetime, report: Report, client: Client) -> None:
-    """Score stored spans by RULE, by id or name, each once; `evalsvc rules show` says how far it has come."""
+    """Score what is stored by RULE, by id or name, each once; `evalsvc rules show` says how far it has come."""
     backfill = client.rules.backfill(_find(client, rule), since, until)
     report.finish({"backfill": backfill.raw}, [backfill_line(backfill)])
 
@@ -237,7 +253,7 @@ def rules_backfill(rule: str, since: datetime, until: datetime, report: Report, 
 @report_options
 @client_options
 def rules_spans(rule: str, reason: str | None, limit: int | None, report: Report, client: Client) -> None:
-    """List the spans that RULE, by id or name, has drawn, newest first: scored, or dropped with the reason."""
+    """List what RULE, by id or name, has drawn, newest first: scored, or dropped with the reason."""
     spans = [*islice(client.rules.spans(_find(client, rule), reason), limit)]
     report.finish({"spans": [span.raw for span in spans]}, map(_span_line, spans))
 
@@ -262,6 +278,8 @@ def rules_dataset(
         if parts:
             raise CommandError("Pass --rule, or --filter and --map.")
         record = client.rules.get(_find(client, rule))
+        if record.source != "spans":
+            raise CommandError("A dataset of spans takes a rule on spans.")
         parts = {"filter": record.filter, "mapping": record.mapping}
     options = drop_none(sampling=sampling or None, cursor=cursor)
     added = client.datasets.add_spans(dataset, **parts, since=since, until=until, limit=limit, **options)
@@ -288,7 +306,8 @@ def _build_filter(texts: tuple[str, ...]) -> dict[str, Any]:
             values.setdefault(name, []).append(value)
     fields: dict[str, Any] = {name: found[0] if len(found) == 1 else found for name, found in values.items()}
     attributes = {name.removeprefix(ATTRIBUTE): fields.pop(name) for name in values if name.startswith(ATTRIBUTE)}
-    return fields | ({"attributes": attributes} if attributes else {})
+    tags = {name.removeprefix(TAG): fields.pop(name) for name in values if name.startswith(TAG)}
+    return fields | drop_none(attributes=attributes or None, tags=tags or None)
 
 
 def _build_stratum(text: str) -> dict[str, Any]:
@@ -312,7 +331,9 @@ def rule_lines(rule: ScoringRuleRecord) -> Iterator[str]:
     yield rule_line(rule)
     spans = json.dumps(rule.filter, ensure_ascii=False) if rule.filter else "all"
     cap = f", {rule.cap_per_hour} an hour at most" if rule.cap_per_hour else ""
-    yield f"  spans: {spans}; {percent_text(rule.sampling['rate'])} of the {rule.sampling['by']}s{cap}"
+    if rule.budget_per_day is not None:
+        cap += f", {rule.budget_per_day:g} of money a day at most ({rule.spent_today or 0:.6g} today)"
+    yield f"  {rule.source}: {spans}; {percent_text(rule.sampling['rate'])} of the {rule.sampling['by']}s{cap}"
     for stratum in rule.sampling.get("strata", ()):
         yield f"    {json.dumps(stratum['filter'], ensure_ascii=False)}: {percent_text(stratum['rate'])}"
     yield f"  evaluators: {', '.join(map(evaluator_label, rule.evaluators))}"
@@ -336,6 +357,8 @@ def _span_line(span: RuleSpanRecord) -> str:
 
 
 def _span_label(span: Mapping[str, Any]) -> str:
+    if span.get("evaluated_request_id"):
+        return f"evaluation {span['evaluated_request_id']}"
     return f"trace {span['trace_id']}, span {span['span_id']}"
 
 

@@ -1,4 +1,4 @@
-"""`client.rules`: rules that score live spans."""
+"""`client.rules`: rules that score live spans, or evaluations again."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ ROWS_A_PAGE = 200
 
 @dataclass(frozen=True, kw_only=True)
 class ScoringRuleRecord(ServiceObject):
-    """A rule for live spans, and how many it has scored and dropped."""
+    """A rule for live spans or evaluations, and how many it has scored and dropped."""
 
     id: str
     name: str
     state: str
     revision: int
+    source: str = "spans"
     filter: Mapping[str, Any] = field(default_factory=dict)
     mapping: Mapping[str, Any] = field(default_factory=dict)
     evaluators: Sequence[Mapping[str, Any]] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)
     cap_per_hour: int | None = None
+    budget_per_day: float | None = None
+    spent_today: float | None = None
     app: str | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
     n_scored: int = 0
@@ -40,7 +43,7 @@ class ScoringRuleRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class RulePreviewRecord(ServiceObject):
-    """The newest spans that a filter matches: each with its `sample`, or with the `reason` why it has none."""
+    """The newest spans or evaluations that match: each with its `sample`, or with the `reason` why it has none."""
 
     spans: Sequence[Mapping[str, Any]] = ()
     n_read: int = 0
@@ -48,12 +51,16 @@ class RulePreviewRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class RuleSpanRecord(ServiceObject):
-    """A span that a rule has drawn. Its evaluations have the `request_id`; without one, `reason` says why."""
+    """A span or evaluation that a rule has drawn. Its scores have the `request_id`; without one, `reason` says why.
 
-    trace_id: str
-    span_id: str
+    An evaluation is known by `evaluated_request_id`, a span by `trace_id` and `span_id`.
+    """
+
     revision: int
     probability: float
+    trace_id: str | None = None
+    span_id: str | None = None
+    evaluated_request_id: str | None = None
     request_id: str | None = None
     reason: str | None = None
     detail: str | None = None
@@ -62,7 +69,7 @@ class RuleSpanRecord(ServiceObject):
 
 @dataclass(frozen=True, kw_only=True)
 class BackfillRecord(ServiceObject):
-    """A rule on the stored spans that began from `since` up to `until`."""
+    """A rule on the spans that began, or evaluations that were finished, from `since` up to `until`."""
 
     id: str
     state: str
@@ -83,9 +90,10 @@ class RulesApi:
     def create(
         self, name: str, evaluators: Evaluators, *, filter: Mapping[str, object] | None = None, **options: object
     ) -> ScoringRuleRecord:
-        """Create a rule for spans that arrive from now on and match the filter.
+        """Create a rule for spans that arrive, or evaluations that are finished, from now on and match the filter.
 
-        `options` are `mapping`, `sampling`, `cap_per_hour`, `app`, `tags` and `state`, as in the API.
+        `options` are `source`, `mapping`, `sampling`, `cap_per_hour`, `budget_per_day`, `app`,
+        `tags` and `state`, as in the API.
         """
         body = {"name": name, **_build_parts(evaluators, filter), **to_json_object(options)}
         return _rule(self._transport.post(PATH, body))
@@ -109,13 +117,13 @@ class RulesApi:
     ) -> ScoringRuleRecord:
         """Change a rule; `state="paused"` pauses it, and `"active"` resumes it. What is left out stays.
 
-        `cap_per_hour=None` ends the cap.
+        `cap_per_hour=None` ends the cap, and `budget_per_day=None` the budget.
         """
         body = {**_build_parts(evaluators, filter), **to_json_object(changes)}
         return _rule(self._transport.patch(f"{PATH}/{get_id(rule)}", body))
 
     def delete(self, rule: str | ScoringRuleRecord) -> None:
-        """Delete a rule with the list of its spans; its scores stay."""
+        """Delete a rule with the list of what it has drawn; its scores stay."""
         self._transport.call("DELETE", f"{PATH}/{get_id(rule)}")
 
     def preview(
@@ -124,14 +132,19 @@ class RulesApi:
         *,
         evaluators: Evaluators | None = None,
         mapping: Mapping[str, object] | None = None,
+        source: str | None = None,
     ) -> RulePreviewRecord:
-        """Return the newest ten spans that a filter matches, with what evaluators would read. Nothing is stored."""
+        """Return the newest ten spans or evaluations that match, with what evaluators would read. Nothing is stored."""
         body = _build_parts(evaluators, filter)
         body |= {} if mapping is None else {"mapping": to_json_object(mapping)}
+        body |= {} if source is None else {"source": source}
         return RulePreviewRecord.read(self._transport.post(f"{PATH}/preview", body))
 
     def backfill(self, rule: str | ScoringRuleRecord, since: str | datetime, until: str | datetime) -> BackfillRecord:
-        """Start to score the stored spans that began from `since` up to `until`, which have a time zone."""
+        """Start to score what is stored from `since` up to `until`, which have a time zone.
+
+        Spans count by their begin, evaluations by their end.
+        """
         body = {"since": to_iso(since), "until": to_iso(until)}
         return BackfillRecord.read(self._transport.post(f"{PATH}/{get_id(rule)}/backfill", body)["backfill"])
 
@@ -141,7 +154,7 @@ class RulesApi:
         return Listing(lambda: map(BackfillRecord.read, self._transport.pages(path, "backfills", params)))
 
     def spans(self, rule: str | ScoringRuleRecord, reason: str | None = None) -> Listing[RuleSpanRecord]:
-        """Return the spans that a rule has drawn, newest first: all, or those that were dropped for a `reason`."""
+        """Return what a rule has drawn, newest first: all, or what was dropped for a `reason`."""
         path, params = f"{PATH}/{get_id(rule)}/spans", {"reason": reason, "limit": ROWS_A_PAGE}
         return Listing(lambda: map(RuleSpanRecord.read, self._transport.pages(path, "spans", params)))
 

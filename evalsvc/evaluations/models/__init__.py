@@ -2,6 +2,7 @@
 
 from evalsvc.evaluations.models.evaluations import (
     EXTERNAL_PREFIX,
+    SENT,
     Evaluation,
     EvaluationRequest,
     EvaluationTag,
@@ -13,6 +14,7 @@ from evalsvc.evaluations.models.searches import SavedSearch
 
 __all__ = [
     "EXTERNAL_PREFIX",
+    "SENT",
     "DailyRollup",
     "Evaluation",
     "EvaluationRequest",

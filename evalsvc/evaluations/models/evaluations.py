@@ -15,6 +15,8 @@ from evalsvc.tenancy.fields import CurrentXact, XactField
 from evalsvc.tenancy.scope import NextId
 
 CAPTURED = Q(captured=True)
+SENT = Q(capture="all", probability=None, experiment_id=None, completed_at__isnull=False)
+"""Finished requests that neither a rule nor an experiment has made."""
 
 EXTERNAL_PREFIX = "external:"
 """Of the id of an evaluator that an account runs itself."""
@@ -73,6 +75,8 @@ class EvaluationRequest(models.Model):
             models.Index(
                 fields=["completed_at"], name="ix_request_to_purge", condition=~Q(capture="all") & Q(purged=False)
             ),
+            # What rules read.
+            models.Index(fields=["account", "completed_at"], name="ix_request_finished", condition=SENT),
         )
 
     def __str__(self) -> str:

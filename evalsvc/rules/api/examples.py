@@ -16,13 +16,15 @@ from evalsvc.datasets.api.shapes import VersionOut, version_out
 from evalsvc.datasets.models import Dataset
 from evalsvc.datasets.selectors import get_dataset
 from evalsvc.rest.answering.pagination import read_time_cursor, write_time_cursor
-from evalsvc.rest.answering.shapes import AnswerShape, answers_with, build_shape, reference
+from evalsvc.rest.answering.shapes import AnswerShape, answers_with, reference
 from evalsvc.rest.bodies.parsers import decode, read_body
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.answers import Word
 from evalsvc.rules.bodies import Sampling, SpanExamplesBody, SpanFilter, SpanMapping
 from evalsvc.rules.examples import SpanAdditions, SpanQuery, add_matching_spans
 from evalsvc.rules.samples import check_mapping
+from evalsvc.rules.selectors import PreviewedSpan
+from evalsvc.rules.services import check_source
 
 SHOWN = 20
 _decoder = msgspec.json.Decoder(SpanExamplesBody)
@@ -90,6 +92,7 @@ def _build_query(body: SpanExamplesBody, of: str) -> SpanQuery:
     if body.since is not None and body.until is not None and body.until <= body.since:
         raise Invalid(FieldError("/until", "Must be later than `since`."))
     check_mapping(body.mapping or SpanMapping())
+    check_source("spans", body.filter, body.sampling)
     return SpanQuery(
         body.filter or SpanFilter(),
         body.mapping or SpanMapping(),
@@ -111,10 +114,12 @@ def _build_answer(
         n_added=len(additions.records),
         n_unchanged=additions.n_unchanged,
         n_left_out=additions.count_left_out(),
-        left_out=[
-            build_shape(row.span, LeftOutSpan, reason=row.reason, detail=row.detail)
-            for row in additions.left_out[:SHOWN]
-        ],
+        left_out=[_build_left_out(row) for row in additions.left_out[:SHOWN]],
         n_read=additions.n_read,
         next_cursor=cursor,
     )
+
+
+def _build_left_out(row: PreviewedSpan) -> LeftOutSpan:
+    trace_id, span_id = row.candidate.key
+    return LeftOutSpan(trace_id=trace_id, span_id=span_id, reason=str(row.reason), detail=row.detail)

@@ -26,15 +26,16 @@ from evalsvc.rules.answers import (
     build_preview_span,
     build_rule,
     build_rule_span,
+    build_rules,
 )
 from evalsvc.rules.bodies import (
     BackfillBody,
     PreviewBody,
     RuleBody,
     RuleChange,
+    RuleFilter,
     RuleSpansQuery,
     RulesQuery,
-    SpanFilter,
     SpanMapping,
 )
 from evalsvc.rules.samples import check_mapping
@@ -61,7 +62,7 @@ class RulesView(AccountView):
         query = validate_strict(RulesQuery(data=get_query_params(request)))
         rows = list_rules(account=self.account)
         rules, cursor = page(rows, limit=query["limit"], cursor=query.get("cursor"), of=f"rules:{self.account.pk}")
-        return Response(RulePage(rules=[build_rule(rule) for rule in rules], next_cursor=cursor))
+        return Response(RulePage(rules=build_rules(rules), next_cursor=cursor))
 
     @extend_schema(
         operation_id="create_rule",
@@ -70,9 +71,10 @@ class RulesView(AccountView):
         responses={201: answer_with(RuleAnswer)},
     )
     def post(self, request: Request) -> Response:
-        """Create a rule: spans that arrive from now on and match its filter are scored by its evaluators.
+        """Create a rule: what arrives from now on and matches its filter is scored by its evaluators, each once.
 
-        Each is scored once. The scores have `trace_id`, `span_id`, the app, and a tag `rule` with the rule's name.
+        That is spans, or evaluations that are finished. The scores have `trace_id`, `span_id`, the app, and a tag
+        `rule` with the rule's name.
         """
         body = _read(request, RuleBody)
         rule = services.create_rule(
@@ -93,15 +95,17 @@ class RulePreviewView(AccountView):
         responses=answers_with(RulePreview),
     )
     def post(self, request: Request) -> Response:
-        """Show the newest ten spans that a filter matches, with what evaluators would be sent of each, or why not."""
+        """Show the newest ten spans or evaluations that match, with what evaluators would be sent, or why not."""
         body = _read(request, PreviewBody)
         check_mapping(body.mapping or SpanMapping())
+        services.check_source(body.source, body.filter, None)
         evaluators = None
         if body.evaluators is not None:
             evaluators = services.check_evaluators(self.account, self.caller.admission.epoch, body.evaluators)
         spans, n_read = preview_rule(
             account=self.account,
-            wanted=body.filter or SpanFilter(),
+            source=body.source,
+            wanted=body.filter or RuleFilter(),
             mapping=body.mapping or SpanMapping(),
             evaluators=evaluators,
         )
@@ -148,7 +152,7 @@ class RuleSpansView(AccountView):
         operation_id="list_rule_spans", tags=TAGS, parameters=[RuleSpansQuery], responses=answers_with(RuleSpanPage)
     )
     def get(self, request: Request, id: int) -> Response:
-        """List the spans that a rule has scored, with the probability of each, or dropped, with the reason."""
+        """List what a rule has scored, with the probability of each, or dropped, with the reason."""
         rule = get_rule(account=self.account, id=id)
         query = validate_strict(RuleSpansQuery(data=get_query_params(request)))
         rows = list_rule_spans(account=self.account, rule=rule, reason=query.get("reason"))
@@ -179,9 +183,10 @@ class RuleBackfillView(AccountView):
         responses={202: answer_with(BackfillAnswer)},
     )
     def post(self, request: Request, id: int) -> Response:
-        """Score the stored spans that began in a range of time, each once: what the rule has scored is left out.
+        """Score the stored spans that began, or the evaluations that were finished, in a range of time, each once.
 
-        The cap of the rule does not apply. A rule that is paused runs its backfills.
+        What the rule has scored is left out. The cap of the rule does not apply, the budget does.
+        A rule that is paused runs its backfills.
         """
         get_rule(account=self.account, id=id)
         body = _read(request, BackfillBody)

@@ -25,9 +25,14 @@ from evalsvc.rules.models import Rule
 from evalsvc.rules.selectors import get_rule
 from evalsvc.rules.services import change_rule, create_rule
 
-FILTERED = ("service_name", "span_name", "kind", "model", "status", "text")
-LISTED = ("service_name", "span_name", "kind", "model", "status")
-"""Filters that take several values, with commas between."""
+FILTERED = {
+    "spans": ("service_name", "span_name", "kind", "model", "status", "text"),
+    "evaluations": ("app", "evaluator", "criteria", "verdict", "tags", "text"),
+}
+"""Conditions that the form shows, by source."""
+SINGLE = ("tags", "text")
+"""Conditions that do not take several values with commas between."""
+VERDICTS = ("pass", "fail", "undecided")
 STATUSES = ("ok", "error", "unset")
 EXAMPLE = {"name": "Addresses", "filter": {"kind": "llm"}, "evaluators": [{"evaluator": "pii"}]}
 
@@ -35,17 +40,18 @@ EXAMPLE = {"name": "Addresses", "filter": {"kind": "llm"}, "evaluators": [{"eval
 @require_http_methods(["GET", "POST"])
 @console_page(role=EDITOR, once=SENT_TWICE)
 def new_rule(request: PageRequest) -> HttpResponse:
-    """Create a rule for spans that arrive from now on."""
+    """Create a rule for spans that arrive, or evaluations that are finished, from now on."""
     visitor = request.visitor
     if request.method != "POST":
-        return _render(request, None, {"kind": "llm", "rate": "1", "by": "trace"})
+        source = "evaluations" if request.GET.get("source") == "evaluations" else "spans"
+        return _render(request, None, {"source": source, "kind": "llm", "rate": "1", "by": "trace"})
     values = read_fields(request)
     try:
         body = _convert(_read_form(values, None), RuleBody)
         rule = create_rule(account=visitor.account, epoch=None, body=body, actor=visitor.actor)
     except Problem as problem:
         return _render(request, None, values, errors_at(problem, _get_field), status=422)
-    messages.success(request, f"Rule {rule.name} created. It scores spans that arrive from now on.")
+    messages.success(request, f"Rule {rule.name} created. It scores what arrives from now on.")
     return redirect(page_address("console_rule", rule.pk))
 
 
@@ -69,14 +75,26 @@ def edit_rule(request: PageRequest, id: int) -> HttpResponse:
 
 def _show_rule(rule: Rule) -> dict[str, str]:
     """Return the fields of a stored rule."""
-    stored = {name: rule.filter.get(name, "") for name in FILTERED}
-    return {name: ", ".join(value) if isinstance(value, list) else str(value) for name, value in stored.items()} | {
+    stored = {name: rule.filter.get(name, "") for name in FILTERED[rule.source]}
+    return {name: _show_condition(value) for name, value in stored.items()} | {
+        "source": rule.source,
         "name": rule.name,
         "evaluators": "\n".join(format_entries(rule.evaluators)),
         "rate": f"{rule.rate:g}",
         "by": rule.sample_by,
         "cap_per_hour": str(rule.cap_per_hour or ""),
+        "budget_per_day": "" if rule.budget_per_day is None else f"{rule.budget_per_day.normalize():f}",
     }
+
+
+def _show_condition(value: Any) -> str:
+    if isinstance(value, dict):
+        value = [f"{name}={text}" for name, text in value.items()]
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def _get_source(values: Mapping[str, str]) -> str:
+    return "evaluations" if values.get("source") == "evaluations" else "spans"
 
 
 def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
@@ -86,20 +104,24 @@ def _read_form(values: Mapping[str, str], rule: Rule | None) -> dict[str, Any]:
     """
     texts = {name: text.strip() for name, text in values.items()}
     stored, same = ({}, set[str]()) if rule is None else (rule.filter, _find_untouched(values, rule))
-    touched = [name for name in FILTERED if texts.get(name) and name not in same]
+    source = _get_source(texts) if rule is None else rule.source
+    filtered = FILTERED[source]
+    touched = [name for name in filtered if texts.get(name) and name not in same]
     conditions = {name: _read_condition(name, texts[name]) for name in touched}
     rate, evaluators = texts.get("rate", ""), texts.get("evaluators", "")
     return {
         "name": texts.get("name", ""),
-        "filter": {name: stored[name] for name in stored if name not in FILTERED or name in same} | conditions,
+        **({"source": source} if rule is None else {}),
+        "filter": {name: stored[name] for name in stored if name not in filtered or name in same} | conditions,
         "evaluators": rule.evaluators if rule and "evaluators" in same else _read_evaluators(evaluators, rule),
         "sampling": {
             "rate": rule.rate if rule and "rate" in same else _read_rate(rate),
-            "by": texts.get("by") or "trace",
+            "by": (source == "spans" and texts.get("by")) or "trace",
             # The form does not show them.
             **({"strata": rule.strata} if rule and rule.strata else {}),
         },
         "cap_per_hour": _read_number("cap_per_hour", texts.get("cap_per_hour", "")),
+        "budget_per_day": _read_money(texts.get("budget_per_day", "")),
     }
 
 
@@ -113,9 +135,14 @@ def _join_lines(name: str, text: str) -> str:
     return ("\n" if name == "evaluators" else "").join(text.splitlines()).strip()
 
 
-def _read_condition(name: str, text: str) -> str | list[str]:
-    parts = [part.strip() for part in text.split(",") if part.strip()] if name in LISTED else [text]
-    return parts if len(parts) > 1 else text
+def _read_condition(name: str, text: str) -> str | list[str] | dict[str, str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if name == "tags":
+        pairs = [part.partition("=") for part in parts]
+        if not all(key and sign for key, sign, _ in pairs):
+            raise Invalid(FieldError("/filter/tags", "Enter each tag as name=value."))
+        return {key.strip(): value.strip() for key, _, value in pairs}
+    return parts if len(parts) > 1 and name not in SINGLE else text
 
 
 def _read_evaluators(text: str, rule: Rule | None) -> list[dict[str, Any]]:
@@ -145,6 +172,13 @@ def _read_number(name: str, text: str) -> int | None:
     return int(text) if text else None
 
 
+def _read_money(text: str) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise Invalid(FieldError("/budget_per_day", "Enter an amount of money.")) from None
+
+
 def _convert(body: dict[str, Any], kind: Any) -> Any:
     try:
         return msgspec.convert(body, kind)
@@ -156,7 +190,17 @@ def _get_field(pointer: str) -> str:
     """Return the field of the form that a pointer of the API is about."""
     parts = pointer.strip("/").split("/")
     name = parts[1] if parts[0] in ("filter", "sampling") and len(parts) > 1 else parts[0]
-    return name if name in (*FILTERED, "name", "evaluators", "rate", "by", "cap_per_hour") else ""
+    known = (
+        *FILTERED["spans"],
+        *FILTERED["evaluations"],
+        "name",
+        "evaluators",
+        "rate",
+        "by",
+        "cap_per_hour",
+        "budget_per_day",
+    )
+    return name if name in known else ""
 
 
 def _render(
@@ -170,20 +214,33 @@ def _render(
     call = ApiCall("POST", "/v1/rules", body=EXAMPLE)
     if rule is not None:
         call = ApiCall("PATCH", f"/v1/rules/{rule.pk}", body={"filter": rule.filter})
+    source = _get_source(values)
     context = {
         "rule": rule,
+        "source": source,
         "refused": (errors or {}).get("", ""),
-        "which": populate_fields(_build_filter_fields(values), values, errors),
-        "how": populate_fields(_build_score_fields(), values, errors),
+        "which": populate_fields(_build_filter_fields(source, values), values, errors),
+        "how": populate_fields(_build_score_fields(source), values, errors),
         "call": call,
     }
     return render(request, "console/rules/form.html", context, status=status)
 
 
-def _build_filter_fields(values: Mapping[str, str]) -> list[FormField]:
+def _build_filter_fields(source: str, values: Mapping[str, str]) -> list[FormField]:
     several = "Several with commas between; empty: any."
+    name = FormField("name", "Name", help="Its scores have it as the tag rule.", is_required=True)
+    if source == "evaluations":
+        return [
+            name,
+            FormField("app", "App", help=several),
+            FormField("evaluator", "Evaluator", help=several),
+            FormField("criteria", "Profile", help=several),
+            FormField("verdict", "Verdict", "select", options=_build_options(VERDICTS, values.get("verdict", ""))),
+            FormField("tags", "Tags", help="As name=value, with commas between; all must hold."),
+            FormField("text", "Input or output contains"),
+        ]
     return [
-        FormField("name", "Name", help="Its scores have it as the tag rule.", is_required=True),
+        name,
         FormField("service_name", "Service", help=several),
         FormField("span_name", "Span name", help=several),
         FormField("kind", "Kind", "select", options=_build_options(sorted(KINDS), values.get("kind", ""))),
@@ -199,7 +256,8 @@ def _build_options(names: Any, chosen: str) -> list[tuple[str, str]]:
     return [("", "any"), *several, *((name, name) for name in names)]
 
 
-def _build_score_fields() -> list[FormField]:
+def _build_score_fields(source: str) -> list[FormField]:
+    by = FormField("by", "Sample by", "select", "trace", [("trace", "trace"), ("session", "session")])
     return [
         FormField(
             "evaluators",
@@ -210,6 +268,7 @@ def _build_score_fields() -> list[FormField]:
             is_required=True,
         ),
         FormField("rate", "Rate", "number", "1", help="Share of the traces or sessions that are scored, up to 1."),
-        FormField("by", "Sample by", "select", "trace", [("trace", "trace"), ("session", "session")]),
-        FormField("cap_per_hour", "Cap per hour", "number", help="Spans at most; empty: no cap."),
+        *([by] if source == "spans" else []),
+        FormField("cap_per_hour", "Cap per hour", "number", help="Scored at most; empty: no cap."),
+        FormField("budget_per_day", "Budget per day", "number", help="Money for its judges; empty: no budget."),
     ]

@@ -29,7 +29,7 @@ COLUMNS = (
     Column("Rate"),
     Column("Scored", kind="figure"),
     Column("Dropped", kind="wide"),
-    Column("Last span"),
+    Column("Last drawn"),
 )
 
 
@@ -56,7 +56,7 @@ def _build_row(rule: Rule, now: datetime) -> TableRow:
     cells = (
         element("bdi", rule.name),
         element("span", rule.state, class_="badge good" if is_active else "badge"),
-        summarize_filter(rule.filter),
+        summarize_filter(rule.filter, rule.source),
         ", ".join(format_entries(rule.evaluators)),
         f"{percent_text(rule.rate)} of {rule.sample_by}s" + (", other rates" if rule.strata else ""),
         rule.n_scored,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Q
@@ -19,9 +20,14 @@ from evalsvc.console.pages.rules.words import REASONS, count_dropped, describe_f
 from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.calls import ApiCall
 from evalsvc.console.parts.forms.fields import search_refusal
+from evalsvc.evaluations.database.partitions import lookups_for_requests
+from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.search.pages import search_evaluations
 from evalsvc.evaluations.search.samples import VERDICT_COLUMNS
 from evalsvc.rest.problems import Problem
+from evalsvc.rules.budget import sum_spend
+from evalsvc.rules.candidates import CandidateSpan
+from evalsvc.rules.evaluations import CandidateEvaluation
 from evalsvc.rules.models import Rule, RuleSpan
 from evalsvc.rules.readers import read_parts
 from evalsvc.rules.samples import RULE_TAG
@@ -32,9 +38,10 @@ NEWEST, MAX_VERDICTS = 20, 400
 
 @dataclass(frozen=True, slots=True)
 class PreviewRow:
-    """A span of the preview: its sample, or why it has none."""
+    """A span or evaluation of the preview: its sample, or why it has none."""
 
-    span: Any
+    name: str
+    started_at: datetime
     href: str
     sample: dict[str, Any] | None
     reason: str
@@ -42,9 +49,10 @@ class PreviewRow:
 
 @dataclass(frozen=True, slots=True)
 class SpanRow:
-    """A span that the rule has drawn: its verdicts, or why it was dropped."""
+    """What the rule has drawn: its verdicts, or why it was dropped."""
 
     span: RuleSpan
+    name: str
     href: str
     chips: Sequence[SafeString]
     reason: str
@@ -61,9 +69,11 @@ def rule_page(request: PageRequest, id: int) -> HttpResponse:
     context = {
         "rule": rule,
         "conditions": describe_filter(rule.filter),
+        "every": f"every {rule.source[:-1]}",
         "mapping": list(rule.mapping.items()),
         "evaluators": format_entries(rule.evaluators),
         "share": describe_share(rule),
+        "spent": sum_spend([rule.pk]).get(rule.pk, 0.0) if rule.budget_per_day is not None else None,
         "dropped": count_dropped(rule),
         "spans": spans,
         "n_errors": n_errors,
@@ -81,16 +91,41 @@ def _preview(account: Account, rule: Rule) -> tuple[list[PreviewRow], int, str]:
     parts = read_parts(rule)
     try:
         found, n_read = preview_rule(
-            account=account, wanted=parts.filter, mapping=parts.mapping, evaluators=list(parts.evaluators)
+            account=account,
+            source=rule.source,
+            wanted=parts.filter,
+            mapping=parts.mapping,
+            evaluators=list(parts.evaluators),
         )
     except Problem as problem:
         return [], 0, search_refusal(problem)
-    return [_build_preview_row(row) for row in found], n_read, ""
+    candidates = [row.candidate for row in found]
+    ids = [candidate.request.pk for candidate in candidates if isinstance(candidate, CandidateEvaluation)]
+    evaluations = _find_evaluations(account, ids)
+    return [_build_preview_row(row, evaluations) for row in found], n_read, ""
 
 
-def _build_preview_row(row: PreviewedSpan) -> PreviewRow:
+def _build_preview_row(row: PreviewedSpan, evaluations: Mapping[int, int]) -> PreviewRow:
     reason = f"{REASONS[RuleSpan.Reason(row.reason)]}: {row.detail}" if row.reason else ""
-    return PreviewRow(row.span, _span_address(row.span.trace_id, row.span.span_id), row.sample, reason)
+    candidate = row.candidate
+    if isinstance(candidate, CandidateSpan):
+        span = candidate.span
+        return PreviewRow(span.name, span.started_at, _span_address(*candidate.key), row.sample, reason)
+    request = candidate.request
+    href = _evaluation_address(request.pk, evaluations)
+    return PreviewRow(candidate.name, request.created_at, href, row.sample, reason)
+
+
+def _find_evaluations(account: Account, request_ids: Sequence[int]) -> dict[int, int]:
+    """Return the first evaluation of each call, which has the page of the sample."""
+    if not request_ids:
+        return {}
+    rows = Evaluation.objects.filter(account=account, position=0, **lookups_for_requests(request_ids))
+    return dict(rows.values_list("request_id", "id"))
+
+
+def _evaluation_address(request_id: int, evaluations: Mapping[int, int]) -> str:
+    return page_address("console_evaluation", evaluations[request_id]) if request_id in evaluations else ""
 
 
 def _span_address(trace_id: str, span_id: str) -> str:
@@ -108,11 +143,15 @@ def _list_newest(account: Account, rule: Rule) -> tuple[list[SpanRow], int]:
         for verdict in found.rows:
             verdicts.setdefault(verdict.request_id, []).append(verdict)
     n_errors = sum(outcome_word(verdict) == "error" for rows in verdicts.values() for verdict in rows)
-    return [_build_span_row(span, verdicts.get(span.request_id or 0, [])) for span in spans], n_errors
+    evaluations = _find_evaluations(account, [int(id) for span in spans if (id := span.evaluated_request_id)])
+    return [_build_span_row(span, verdicts.get(span.request_id or 0, []), evaluations) for span in spans], n_errors
 
 
-def _build_span_row(span: RuleSpan, verdicts: Sequence[Any]) -> SpanRow:
+def _build_span_row(span: RuleSpan, verdicts: Sequence[Any], evaluations: Mapping[int, int]) -> SpanRow:
     words = REASONS[RuleSpan.Reason(span.reason)] if span.reason else ""
     reason = f"{words}: {span.detail}" if span.detail else words
-    href = _span_address(span.trace_id, span.span_id)
-    return SpanRow(span, href, [verdict_chip(verdict) for verdict in verdicts], reason)
+    request_id = span.evaluated_request_id
+    chips = [verdict_chip(verdict) for verdict in verdicts]
+    if request_id is None:
+        return SpanRow(span, span.trace_id[:8], _span_address(span.trace_id, span.span_id), chips, reason)
+    return SpanRow(span, request_id, _evaluation_address(int(request_id), evaluations), chips, reason)

@@ -1,0 +1,160 @@
+"""What the judges of a rule cost: set aside before a score is stored, and corrected by what was charged.
+
+What a day has spent is in the rows of the rule, which whoever holds its lease writes, in one transaction with the
+scores: two workers cannot spend the same money, and nothing is lost with a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db import connections
+
+from evalsvc.catalog.resolve import ResolvedEvaluator
+from evalsvc.catalog.runnable import WEBHOOK
+from evalsvc.evaluations.evaluate.rows import PlannedEvaluation
+from evalsvc.judges.calls.estimates import DEFAULT_ANSWER_TOKENS, text_tokens
+from evalsvc.judges.failures import UnusableConnection
+from evalsvc.judges.models import Connection
+from evalsvc.judges.selectors import choose_connection
+from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.tenancy.scope import current_role
+from evaluators.base import Lane
+from evaluators.cascade import get_cascade, remove_cascade
+
+NEWEST = 100
+"""Scores of a rule whose costs tell what the next one may cost."""
+DAY = (
+    "greatest(0, floor(extract(epoch FROM date_trunc('day', now(), 'UTC') - timestamptz '2026-01-01 00:00+00') * 1000))"
+    "::bigint << 22"
+)
+# A score by connections without prices, which may lose them, costs what was set aside for it.
+SETTLE = f"""
+UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM (
+  SELECT d.id, CASE WHEN bool_or(e.extra->'judge'->'cost' = 'null'::jsonb) THEN d.cost ELSE
+    sum(coalesce((e.extra->'judge'->>'cost')::double precision, 0)
+      + coalesce((e.extra->'answered'->>'cost')::double precision, 0)) END AS cost
+  FROM rules_rulespan d
+  JOIN evaluations_evaluationrequest q ON q.account_id = d.account_id AND q.id = d.request_id
+    AND q.completed_at IS NOT NULL
+  JOIN evaluations_evaluation e ON e.account_id = d.account_id AND e.request_id = d.request_id
+    AND e.id >= ids_from(d.request_id) AND e.id < ids_until(d.request_id)
+  WHERE d.rule_id = %s AND NOT d.is_settled AND d.id >= {DAY}
+  GROUP BY d.id, d.cost
+) c WHERE r.id = c.id
+"""  # noqa: S608  an expression of ours
+SPENT = f"""
+SELECT rule_id, sum(cost) FROM rules_rulespan
+WHERE rule_id = ANY(%s) AND request_id IS NOT NULL AND id >= {DAY} GROUP BY rule_id
+"""  # noqa: S608  an expression of ours
+DEAREST = """
+SELECT coalesce(max(cost), 0) FROM (
+  SELECT cost FROM rules_rulespan WHERE rule_id = %s AND request_id IS NOT NULL AND is_settled ORDER BY id DESC LIMIT %s
+) newest
+"""
+
+
+class OverBudget(Exception):
+    """A score whose judges may cost more than is left of the day's budget, or what cannot be counted."""
+
+
+def sum_spend(rule_ids: Sequence[int]) -> dict[int, float]:
+    """Return what rules have spent and set aside today (UTC). Within the account's scope."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SPENT, [list(rule_ids)])
+        return {rule_id: float(cost or 0) for rule_id, cost in cursor.fetchall()}
+
+
+def read_budget(account_id: int, rule_id: int, budget: float) -> DayBudget:
+    """Return what is left of today's budget, after what was set aside is corrected by what was charged.
+
+    Within the account's scope.
+    """
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(SETTLE, [rule_id])
+        cursor.execute(DEAREST, [rule_id, NEWEST])
+        dearest = float(cursor.fetchone()[0])
+    return DayBudget(Prices(account_id), budget - sum_spend([rule_id]).get(rule_id, 0.0), dearest)
+
+
+@dataclass(slots=True)
+class DayBudget:
+    """The money that is left, and what is reserved of it by index."""
+
+    prices: Prices
+    left: float
+    dearest: float
+    reserved: dict[int, float] = field(default_factory=dict)
+
+    def reserve(self, index: int, entries: Iterable[PlannedEvaluation], body: bytes) -> None:
+        """Set aside what a score may cost, at least what the dearest of the newest did. Raises OverBudget."""
+        estimated = self.prices.estimate(entries, body)
+        if not estimated:
+            return
+        cost = max(estimated, self.dearest)
+        if cost > self.left:
+            raise OverBudget(
+                f"{max(0.0, self.left):.6g} is left of the budget of the day, and the score may cost {cost:.6g}."
+            )
+        self.left -= cost
+        self.reserved[index] = cost
+
+
+class Prices:
+    """The prices of an account's connections, each read once."""
+
+    def __init__(self, account_id: int) -> None:
+        self._account_id = account_id
+        self._found: dict[str | None, Connection | None] = {}
+
+    def estimate(self, entries: Iterable[PlannedEvaluation], body: bytes) -> float:
+        """Return what the judges that a score waits for may cost: a call each. Raises OverBudget without a price."""
+        waiting = [row.resolved for row in entries if row.lane == Lane.JUDGE and row.verdict.status == "pending"]
+        used = [connection for run in waiting if run is not None for connection in self.list_connections(run)]
+        return sum(_estimate_call(connection, body) for connection in used)
+
+    def list_connections(self, run: ResolvedEvaluator) -> list[Connection]:
+        """Return the connections that an evaluator asks, its own and that of its cascade; without unusable ones."""
+        asked = [run.settings] if run.family.lane_of(remove_cascade(run.settings)) is Lane.JUDGE else []
+        if (cascade := get_cascade(run.settings)) is not None:
+            asked.append(cascade.settings)
+        if run.family.name == WEBHOOK:
+            return []
+        found = [self._find_connection(settings.get("connection")) for settings in asked]
+        return [connection for connection in found if connection is not None]
+
+    def _find_connection(self, named: object) -> Connection | None:
+        ref = named if isinstance(named, str) and named else None
+        if ref not in self._found:
+            try:
+                self._found[ref] = choose_connection(account_id=self._account_id, ref=ref)
+            except UnusableConnection:
+                # The score is an error, and nothing is sent.
+                self._found[ref] = None
+        return self._found[ref]
+
+
+def _estimate_call(connection: Connection, body: bytes) -> float:
+    prices = [connection.price_input_per_million, connection.price_output_per_million]
+    known = [price for price in prices if price is not None]
+    if len(known) < len(prices):
+        raise OverBudget(f"The connection {connection.name} has no prices.")
+    tokens = text_tokens(body.decode()) + (connection.max_output_tokens or DEFAULT_ANSWER_TOKENS)
+    return float(tokens * max(known) / 1_000_000)
+
+
+def check_budget(account_id: int, runs: Iterable[ResolvedEvaluator]) -> None:
+    """Raise Invalid where the judges of a rule have no prices, or prices in several currencies."""
+    prices = Prices(account_id)
+    used = {connection.pk: connection for run in runs for connection in prices.list_connections(run)}.values()
+    for connection in used:
+        if connection.price_input_per_million is None or connection.price_output_per_million is None:
+            detail = f"A budget needs both prices of the connection {connection.name}: without them nothing is counted."
+            raise Invalid(FieldError("/budget_per_day", detail))
+    currencies: set[Any] = {connection.currency or settings.CURRENCY for connection in used}
+    if len(currencies) > 1:
+        detail = f"The connections of its judges have several currencies: {', '.join(sorted(currencies))}."
+        raise Invalid(FieldError("/budget_per_day", detail))
