@@ -111,5 +111,5 @@ def test_evaluators_are_compared_on_the_labels_in_common(alice: Caller, reader: 
     other = next(one for one in truth["evaluators"] if one["evaluator_id"] == "external:other")
     difference = other["difference"]
     assert "Agreement with people, by evaluator" in page and "On the 60 labels" in page
-    assert f"[{number_text(difference['lower'])}, {number_text(difference['upper'])}]" in page
+    assert interval_text(difference) in page
     assert "the best" in page and "worse" in page and "not distinguishable" in page
