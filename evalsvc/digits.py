@@ -6,9 +6,11 @@ import math
 import re
 from decimal import Decimal
 
-_PLAIN_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_PLAIN_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")
 LARGEST, SMALLEST = 1e7, 1e-7
 """Beyond these a power of ten says more than digits do."""
+LONGEST, MOST_PLACES = 1e15, 12
+"""What is written with the decimals of an interval lies below, and has no more decimals."""
 NOISE = 1e-12
 """What is left of sums that should be zero."""
 
@@ -26,6 +28,8 @@ def digits_text(value: float, digits: int = 4) -> str:
     size = abs(value)
     if isinstance(value, int):
         return str(value)
+    if not math.isfinite(value):
+        return "?" if math.isnan(value) else "∞" if value > 0.0 else "-∞"
     if 0.5 < size < 1.0:
         return _below_one(value, digits).rstrip("0")
     if 10.0**digits <= round(size) < LARGEST:
@@ -40,13 +44,20 @@ def _short(value: float, digits: int, sign: str = "") -> str:
 
 
 def estimate_texts(
-    value: float | None, lower: float | None, upper: float | None, *, signed: bool = False, thousands: str = ""
+    value: float | None,
+    lower: float | None,
+    upper: float | None,
+    *,
+    signed: bool = False,
+    thousands: str = "",
+    limit: float | None = None,
 ) -> tuple[str, str]:
     """Return an estimate and its interval in brackets, with the decimals that the interval supports.
 
     These are as many as give half of the width two significant digits, as the GUM (JCGM 100:2008, 7.2.6) writes
-    uncertainties. An end that is not 0 or 1 is not rounded to it. An end that is None is open; without both the
-    interval is empty, and the estimate has four significant digits. An estimate of None is a question mark.
+    uncertainties, and more where an end would be written as the `limit` that it is compared with. Nothing between 0
+    and 1 is written as either. An end that is None is open; without both the interval is empty, and the estimate has
+    four significant digits. An estimate of None is a question mark.
 
     Examples
     --------
@@ -54,16 +65,20 @@ def estimate_texts(
     (('0.820', '[0.790, 0.847]'), ('1.00', '[0.51, 1.00]'))
     >>> estimate_texts(1358.4, 1266.9, 1448.1), estimate_texts(0.75, None, None)
     (('1358', '[1267, 1448]'), ('0.75', ''))
+    >>> estimate_texts(0.82, 0.7996, 0.84, limit=0.8)
+    ('0.8200', '[0.7996, 0.8400]')
     """
     places = count_places(value, lower, upper)
+    if places is not None and limit is not None:
+        near = [end for end in (lower, upper) if end is not None and end != limit]
+        while places < MOST_PLACES and any(round(end, places) == round(limit, places) for end in near):
+            places += 1
 
     def text(number: float) -> str:
-        if not math.isfinite(number):
-            return "∞" if number > 0.0 else "-∞"
-        if places is None:
-            return ("+" if signed and number >= 0.0 else "") + digits_text(number)
+        if places is None or not abs(number) < LONGEST:
+            return ("+" if signed and math.isfinite(number) and number >= 0.0 else "") + digits_text(number)
         written = format_places(number, places, signed=signed)
-        return f"{int(written):,}".replace(",", thousands) if thousands and places == 0 else written
+        return f"{Decimal(written):,f}".replace(",", thousands) if thousands and abs(number) >= 1000.0 else written
 
     estimate = "?" if value is None else text(value)
     if lower is None and upper is None:
@@ -94,7 +109,7 @@ def count_places(value: float | None, lower: float | None, upper: float | None) 
         ends.append(2.0 * value - ends[0])
     half = abs(ends[1] - ends[0]) / 2.0 if len(ends) == 2 else 0.0
     # Decimal fractions miss powers of ten by a little.
-    return max(0, 1 - math.floor(math.log10(half) + NOISE)) if half > NOISE else None
+    return max(0, 1 - math.floor(math.log10(half) + NOISE)) if NOISE < half < math.inf else None
 
 
 def format_places(value: float, places: int = 3, *, signed: bool = False) -> str:
@@ -106,7 +121,7 @@ def format_places(value: float, places: int = 3, *, signed: bool = False) -> str
     ('0.500', '0.99995', '0.00012', '-0.250')
     """
     sign, size = "+" if signed else "", abs(value)
-    if NOISE < size < 0.5 * 10.0**-places:
+    if NOISE < size <= 0.5 * 10.0**-places:
         return _short(value, 2, sign)
     if 0.5 < size < 1.0:
         return _below_one(value, places, sign)

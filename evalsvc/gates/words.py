@@ -113,7 +113,7 @@ def interval_words(rule: RuleResult) -> str:
     """Return the estimate with its ends."""
     if rule.lower is None and rule.upper is None:
         return f"{number_words(rule.estimate)} (no interval)"
-    estimate, interval = estimate_texts(rule.estimate, rule.lower, rule.upper)
+    estimate, interval = estimate_texts(rule.estimate, rule.lower, rule.upper, limit=rule.limit)
     return f"{estimate} ({interval[1:-1].replace(', ', ' to ')})"
 
 

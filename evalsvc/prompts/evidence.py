@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.digits import digits_text, level_text
+from evalsvc.digits import estimate_texts, level_text
 from evalsvc.rest.answering.shapes import AnswerShape, Json, WrittenMoment
 
 
@@ -79,13 +79,9 @@ def evidence_from(kept: Mapping[str, Any]) -> LabelEvidence:
 def format_evidence(evidence: LabelEvidence) -> str:
     """Return evidence as a sentence for people."""
     place = "the winner" if evidence.is_winner else f"not a winner ({evidence.winner or 'nobody'} led)"
+    value, ends = estimate_texts(evidence.value, evidence.lower, evidence.upper)
     return (
         f"{evidence.config} of {evidence.experiment} ({evidence.experiment_id}, {evidence.state}), {place}: "
-        f"{evidence.metric} {_number(evidence.value)}, {level_text(evidence.level)} interval "
-        f"{_number(evidence.lower)} to {_number(evidence.upper)}, "
+        f"{evidence.metric} {value}, {level_text(evidence.level)} interval {ends or '-'}, "
         f"n {evidence.n} of {evidence.N}; set by {evidence.by} at {evidence.at}"
     )
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else digits_text(value)

@@ -38,7 +38,7 @@ def number_text(value: Any, digits: int = 4) -> str:
         return NOTHING
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
-    if isinstance(value, int) or (value == int(value) and abs(value) < WHOLE):
+    if isinstance(value, int) or (value.is_integer() and abs(value) < WHOLE):
         return f"{value or 0:,.0f}".replace(",", NARROW_SPACE)
     text = digits_text(value, digits)
     return f"{int(text):,}".replace(",", NARROW_SPACE) if text.lstrip("-").isdigit() else text

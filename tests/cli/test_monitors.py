@@ -165,7 +165,7 @@ def test_stored_spans_are_previewed_scored_and_listed(shell: dict[str, str], ali
     assert sorted("request " in line for line in spans) == [False, True]
     assert [span["reason"] for span in dropped] == ["no_output"]
     nothing = invoke("rules", "preview", "--filter", "service_name=elsewhere", env=shell).stdout
-    assert nothing.startswith("No span matches; ")
+    assert nothing.startswith("Nothing matches; ")
 
 
 def test_a_monitor_is_previewed_created_and_steered(shell: dict[str, str], alice: Caller) -> None:

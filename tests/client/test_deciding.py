@@ -44,7 +44,7 @@ def test_a_gate_decides_and_is_kept(client: Client, candidate: EvaluationResult,
 
     assert (gate.outcome, gate.passed, [one.outcome for one in gate.rules]) == ("pass", True, ["pass", "pass"])
     assert (gate.rules[0].n_improved, gate.rules[0].n_regressed) == (30, 0)
-    assert str(gate).startswith("PASS\npass: exact-match not_worse_by 0.02: 0.5 [")
+    assert str(gate).startswith("PASS\npass: exact-match not_worse_by 0.02: 0.50 [")
     assert client.gates.get(gate) == gate
     assert [one.id for one in client.gates.list(outcome="pass")] == [gate.id]
     assert "release" in client.gates.report(gate)

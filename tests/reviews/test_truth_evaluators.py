@@ -156,6 +156,8 @@ def test_the_client_reads_evaluators(alice: Caller, logs: list[str]) -> None:
 
     assert truth is not None and truth.n_common == N
     lines = [str(one) for one in truth.evaluators]
-    assert lines[0].startswith("external:judge: agrees 1 [0.94, 1], kappa 1 [") and lines[0].endswith("; the best")
-    assert "external:other: agrees 0.667 [0.533, 0.783]" in lines[1] and lines[1].endswith("from the best: worse")
+    assert lines[0].startswith("external:judge: agrees 1.000 [0.940, 1.000], kappa 1.000 [") and lines[0].endswith(
+        "; the best"
+    )
+    assert "external:other: agrees 0.67 [0.53, 0.78]" in lines[1] and lines[1].endswith("from the best: worse")
     assert lines[2] == "external:few: not compared, 5 labels (few_in_common)"

@@ -12,6 +12,7 @@ from evalsvc.client.showing.charts import Cell, DrawnInterval, Plottable, render
 from evalsvc.client.showing.frames import build_frame
 from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonValue, to_json, to_json_object
+from evalsvc.digits import estimate_texts
 
 if TYPE_CHECKING:
     import pandas
@@ -45,9 +46,9 @@ class RuleRecord(ServiceObject):
 
     def __str__(self) -> str:
         noun = "examples" if self.truth is None else "labels"
-        ends = "" if self.lower is None and self.upper is None else f" [{_end(self.lower)}, {_end(self.upper)}]"
+        value, ends = estimate_texts(self.estimate, self.lower, self.upper, limit=self.limit)
         clusters = f" in {self.n_clusters} clusters" if self.n_clusters is not None else ""
-        estimate = "?" if self.estimate is None else f"{self.estimate:.3g}{ends}, n = {self.n}{clusters}"
+        estimate = "?" if self.estimate is None else f"{value} {ends}".rstrip() + f", n = {self.n}{clusters}"
         n_more = self.about_n_more
         needed = f"; about {n_more} more {noun} would settle it" if n_more else ""
         newer = "" if self.truth is None else describe_newer(self.truth["n_since"], self.truth.get("share_since"))
@@ -118,10 +119,6 @@ class GateRecord(ServiceObject, Plottable):
             for example in self.regressions
         ]
         return table + (render_table(columns, worse, caption="Worse than the baseline") if worse else "")
-
-
-def _end(value: float | None) -> str:
-    return "…" if value is None else f"{value:.3g}"
 
 
 class GatesApi:

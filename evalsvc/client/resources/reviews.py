@@ -13,6 +13,7 @@ from evalsvc.client.service.transport import Transport, add_params
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.records import Listing, ServiceObject, get_id
 from evalsvc.client.values import JsonObject, to_json_object
+from evalsvc.digits import estimate_texts
 
 PATH = "/v1/reviews"
 ITEMS_A_PAGE = 200
@@ -72,8 +73,7 @@ def _alpha(body: Mapping[str, Any]) -> DrawnInterval:
 
 def _build_interval(name: str, value: float | None, ends: Mapping[str, Any], n: int) -> DrawnInterval:
     lower, upper = ends.get("lower"), ends.get("upper")
-    bounds = "" if lower is None else f" [{lower:.3g}, {upper:.3g}]"
-    text = f"{name} {'?' if value is None else f'{value:.3g}'}{bounds}, n = {n}"
+    text = f"{name} {' '.join(estimate_texts(value, lower, upper)).rstrip()}, n = {n}"
     return DrawnInterval(name, value, lower, upper, text, scale=name)
 
 

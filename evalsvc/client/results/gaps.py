@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
+from evalsvc.digits import estimate_texts
 
 if TYPE_CHECKING:
     import pandas
@@ -61,9 +62,9 @@ class Gap:
         """Return it in words after a label."""
         if self.value is None or self.integrated is None or self.isolated is None:
             return f"{label}: no example in both modes"
-        bounds = "" if self.lower is None else f" [{self.lower:+.3g}, {self.upper:+.3g}] new data"
+        gap, ends = estimate_texts(self.value, self.lower, self.upper, signed=True)
         scores = f"integrated {self.integrated:.3g}, isolated {self.isolated:.3g}"
-        return f"{label}: {scores}, gap {self.value:+.3g}{bounds}, n = {self.n}"
+        return f"{label}: {scores}, gap {gap}{ends and f' {ends} new data'}, n = {self.n}"
 
     def cells(self) -> dict[str, object]:
         """Return it as a row of a table."""

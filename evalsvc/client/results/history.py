@@ -10,7 +10,7 @@ from evalsvc.client.results.bodies import HistoryBody
 from evalsvc.client.results.verdicts import Interval, read_bounds
 from evalsvc.client.showing.charts import DrawnInterval, Plottable, render_table
 from evalsvc.client.showing.frames import build_frame
-from evalsvc.digits import format_places
+from evalsvc.digits import estimate_texts, format_places
 
 if TYPE_CHECKING:
     import pandas
@@ -126,7 +126,7 @@ class TruthEvaluator:
 def _describe_figure(figure: Mapping[str, Any]) -> str:
     if figure["value"] is None:
         return "?"
-    return f"{figure['value']:.3g} [{figure['lower']:.3g}, {figure['upper']:.3g}]"
+    return " ".join(estimate_texts(figure["value"], figure["lower"], figure["upper"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def _describe_people(found: Truth | TruthSlice) -> str:
     if found.estimate is None or found.lower is None or found.upper is None:
         more = f", {found.n_more} more needed" if found.n_more else f" ({found.reason})"
         return f"no interval yet, {of}{more}"
-    return f"{found.estimate:.3g} [{found.lower:.3g}, {found.upper:.3g}], {of}"
+    return f"{' '.join(estimate_texts(found.estimate, found.lower, found.upper))}, {of}"
 
 
 @dataclass(frozen=True, slots=True)
