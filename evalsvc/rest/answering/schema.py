@@ -49,7 +49,11 @@ ANSWERS = {
     "503": "A part of the service is down; retry.",
 }
 BODY_ONLY = {"413", "415"}
-WITH_IDS_IN_QUERY = {("get", "/v1/compare"), ("delete", "/v1/prompt-definitions")}
+WITH_IDS_ELSEWHERE = {
+    *(("get", "/v1/compare"), ("delete", "/v1/prompt-definitions")),
+    *(("post", "/v1/datasets/conversations"), ("post", "/v1/datasets/spans")),
+}
+"""Operations with ids in the query or the body, which may be of nothing."""
 WITH_BODY = {"post", "put", "patch"}
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -103,7 +107,7 @@ def applies(status: str, path: str, method: str) -> bool:
         return method == "post"
     if status in BODY_ONLY:
         return method in WITH_BODY
-    return status != "404" or "{" in path or (method, path) in WITH_IDS_IN_QUERY
+    return status != "404" or "{" in path or (method, path) in WITH_IDS_ELSEWHERE
 
 
 def problem_answer(description: str) -> dict[str, object]:
