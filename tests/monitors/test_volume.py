@@ -46,8 +46,9 @@ def no_margin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def noon() -> datetime:
-    """Return the beginning of an hour of yesterday: quarters of it are over."""
-    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=30)
+    """Return a noon or midnight at least 30 hours ago: windows of up to 12 hours begin then, and are over."""
+    half_day = timedelta(hours=12)
+    return EPOCH + (datetime.now(UTC) - timedelta(hours=30) - EPOCH) // half_day * half_day
 
 
 def settle() -> None:
