@@ -29,7 +29,7 @@ from evalsvc.monitors.scores import (
 )
 from evalsvc.monitors.silence import count_silence
 from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
-from evalsvc.monitors.volume import advance_volume, start_counts
+from evalsvc.monitors.volume import advance_volume, get_counted_end, start_counts
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 PORTION = 2000
@@ -84,7 +84,8 @@ def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = P
             restart(monitor, get_start(monitor))
         end = find_end(monitor, horizon)
         if monitor.is_of_volume:
-            mark, n = end, advance_volume(monitor, end, now)
+            n = advance_volume(monitor, end, now)
+            mark = get_counted_end(monitor, end.xact)
         else:
             scores = read_news(monitor, end, limit=portion)
             _read(monitor, scores, now)

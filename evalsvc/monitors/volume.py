@@ -57,6 +57,11 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
     return sum(counts)
 
 
+def get_counted_end(monitor: Monitor, xact: str) -> Position:
+    """Return the position up to which quarters are counted: what fails behind it may still be tried again."""
+    return Position(xact, id_at(_find_moment(monitor, monitor.progress[COUNTS]["next"])) - 1)
+
+
 def _count(monitor: Monitor, first: int, behind: int) -> list[int]:
     """Return the number of evaluations of each quarter, from one to before another."""
     start, stop = (_find_moment(monitor, number) for number in (first, behind))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.models import Evaluation
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.events.models import OutboxEvent
 from evalsvc.monitors import volume
 from evalsvc.monitors.answers import describe_period
@@ -36,6 +36,8 @@ from tests.monitors.shapes import (
 )
 
 VOLUME = {"estimand": "volume", "limit": 10, "period_minutes": 60}
+PENDING = {"status": "pending", "score": None, "passed": None, "in_history": False, "captured": None}
+FAILED = {"status": "error", "score": None, "passed": None, "in_history": False, "captured": True}
 
 
 @pytest.fixture(autouse=True)
@@ -147,6 +149,47 @@ def test_failed_evaluations_arrive_too_and_pending_ones_are_waited_for(alice: Ca
     settle()
     assert monitor(alice, made["id"])["n_scores"] == 13
     assert alarms(alice)[0]["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 30, 90)
+
+
+@pytest.mark.parametrize("place", ["another app", "an experiment", "a call that keeps nothing"])
+def test_what_is_pending_elsewhere_is_not_waited_for(alice: Caller, noon: datetime, place: str) -> None:
+    arrive(alice, [*each(noon, 4, 30), noon + timedelta(minutes=119)], app="shop")
+    (slow,) = list_rows(alice).filter(id__gte=id_at(noon + timedelta(minutes=119)))
+    elsewhere = {"another app": {"app": "other"}, "an experiment": {"experiment_id": 77}}
+    list_rows(alice).filter(id=slow.pk).update(**PENDING, **elsewhere.get(place, {}))
+    if place == "a call that keeps nothing":
+        EvaluationRequest.objects.using(SYSTEM).filter(id=slow.request_id).update(capture="none")
+    made = new_monitor(alice, **VOLUME, scope={"app": "shop"})
+    begin_at(made["id"], noon)
+    settle()
+    (alarm,) = alarms(alice)
+    assert alarm["summary"].startswith("Fewer than 10 evaluations in 1 hour: 7 ")
+
+
+def test_what_has_failed_is_counted_once_it_is_retried(alice: Caller, noon: datetime) -> None:
+    """A retry lets a failed evaluation pend again, while another one is waited for."""
+    arrive(alice, each(noon, 1.25, 120))
+    ids = ids_of(alice)
+    retried, slow = (list_rows(alice).filter(id__in=some) for some in (ids[36:46], ids[47:48]))
+    retried.update(**FAILED)
+    slow.update(**PENDING)
+    made = new_monitor(alice, **VOLUME | {"limit": 40})
+    begin_at(made["id"], noon)
+    settle()
+    retried.update(**PENDING)
+    slow.update(**FAILED)
+    settle()
+    assert monitor(alice, made["id"])["n_scores"] == 36
+    retried.update(**FAILED)
+    settle()
+    assert monitor(alice, made["id"])["n_scores"] == 120
+    # Each hour of the traffic has 48.
+    (alarm,) = alarms(alice)
+    assert alarm["summary"] == describe_window("Fewer than 40 evaluations in 1 hour: 36", noon, 105, 165)
+
+
+def list_rows(caller: Caller) -> Any:
+    return Evaluation.objects.using(SYSTEM).filter(account_id=caller.account.pk)
 
 
 def ids_of(caller: Caller) -> list[int]:
