@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import BigIntegerField, Count, ExpressionWrapper, F
 
+from evalsvc.evaluations.models import Pruned
 from evalsvc.monitors.alarms import close_alarm, find_open_alarm, open_alarm
 from evalsvc.monitors.evidence import MOST_EXAMPLES, write_moment
 from evalsvc.monitors.models import WATCHED, Alarm, Monitor
@@ -38,6 +39,11 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
     if behind <= first:
         return 0
     counts = _count(monitor, first, behind)
+    pruned = Pruned.objects.filter(account_id=monitor.account_id).values_list("evaluations_until", flat=True).first()
+    if pruned is not None and (pruned >> 22) // quarter >= first:
+        # Evaluations have expired before they were counted: what is left of their quarters says nothing.
+        monitor.progress = monitor.progress | start_counts(monitor, Position(end.xact, pruned))
+        return 0
     series, begin = [*earlier, *counts], 0
     direction: Direction = "rise" if monitor.direction == Monitor.Direction.RISE else "drop"
     limit, is_alarmed = round(monitor.limit or 0), find_open_alarm(monitor) is not None

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.accounts.services import change_retention
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest, Pruned
 from evalsvc.events.models import OutboxEvent
 from evalsvc.monitors import volume
 from evalsvc.monitors.answers import describe_period
@@ -186,6 +187,30 @@ def test_what_has_failed_is_counted_once_it_is_retried(alice: Caller, noon: date
     # Each hour of the traffic has 48.
     (alarm,) = alarms(alice)
     assert alarm["summary"] == describe_window("Fewer than 40 evaluations in 1 hour: 36", noon, 105, 165)
+
+
+def test_what_has_expired_before_it_was_counted_is_no_alarm(alice: Caller, noon: datetime) -> None:
+    arrive(alice, each(noon, 4, 60))
+    expired = id_at(noon + timedelta(minutes=130))
+    list_rows(alice).filter(id__lt=expired).delete()
+    Pruned.objects.using(SYSTEM).update_or_create(account_id=alice.account.pk, defaults={"evaluations_until": expired})
+    made = new_monitor(alice, **VOLUME)
+    begin_at(made["id"], noon)
+    settle()
+    # It counts from the next quarter on, and nothing arrives after four hours.
+    assert monitor(alice, made["id"])["n_scores"] == 26
+    (alarm,) = alarms(alice)
+    assert alarm["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 210, 270)
+
+
+def test_a_quarter_of_a_window_must_be_over_before_its_evaluations_expire(alice: Caller) -> None:
+    change_retention(account=alice.account, retention_days=1, retention_history_days=0, actor="tests")
+    response = alice.post(MONITORS, BODY | VOLUME | {"period_minutes": 4 * 1440})
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == "/period_minutes"
+    assert error["detail"] == "Less than 5760: a quarter of it must be over before evaluations expire, after 1 day."
+    new_monitor(alice, **VOLUME | {"period_minutes": 4 * 1440 - 1})
 
 
 def list_rows(caller: Caller) -> Any:
