@@ -133,12 +133,12 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
             close_alarm(monitor, Alarm.Reason.RECOVERED, now=now)
             _start_run(monitor, unit.score.position)
         else:
-            _raise_alarm(monitor, unit)
+            _raise_alarm(monitor, unit, now)
         is_alarmed = not is_alarmed
     monitor.progress = monitor.progress | {BUFFER: buffer.dump()}
 
 
-def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
+def _raise_alarm(monitor: Monitor, alarmed: UnitValue, now: datetime) -> None:
     """Open an alarm with its evidence, from the scores that the engine has read; it looks for the recovery then."""
     scores = read_run(monitor, alarmed.score.position, limit=LOOK_BACK)
     units = list(UnitBuffer(monitor.unit).add(scores)) or [alarmed]
@@ -158,5 +158,5 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
         "watched": {name: getattr(monitor, name) for name in WATCHED},
         "is_from_start": change.lower == 0,
     }
-    open_alarm(monitor, score_id=alarmed.score.id, evidence=evidence)
+    open_alarm(monitor, score_id=alarmed.score.id, evidence=evidence, now=now)
     engine.expect_recovery(monitor, change.before, change.after)

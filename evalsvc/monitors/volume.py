@@ -53,7 +53,7 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
             close_alarm(monitor, Alarm.Reason.RECOVERED, now=now)
         else:
             n = sum(series[last - PARTS + 1 : last + 1])
-            _raise_alarm(monitor, _find_moment(monitor, first - len(earlier) + last + 1), n)
+            _raise_alarm(monitor, _find_moment(monitor, first - len(earlier) + last + 1), n, now)
         is_alarmed = not is_alarmed
         # The next window ends a quarter later.
         begin = last - PARTS + 2
@@ -80,7 +80,7 @@ def _count(monitor: Monitor, first: int, behind: int) -> list[int]:
     return [found.get(quarter, 0) for quarter in range(first, behind)]
 
 
-def _raise_alarm(monitor: Monitor, stop: datetime, n: int) -> None:
+def _raise_alarm(monitor: Monitor, stop: datetime, n: int, now: datetime) -> None:
     start = stop - timedelta(minutes=monitor.period_minutes or 0)
     ends = {
         name: {"score_id": None, "created_at": write_moment(moment)}
@@ -97,7 +97,7 @@ def _raise_alarm(monitor: Monitor, stop: datetime, n: int) -> None:
         "examples": [str(id) for id in newest.values_list("id", flat=True)[:MOST_EXAMPLES]],
         "watched": {name: getattr(monitor, name) for name in WATCHED},
     }
-    open_alarm(monitor, score_id=None, evidence=evidence)
+    open_alarm(monitor, score_id=None, evidence=evidence, now=now)
 
 
 def _find_moment(monitor: Monitor, number: int) -> datetime:

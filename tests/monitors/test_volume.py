@@ -80,6 +80,8 @@ def test_too_few_evaluations_are_an_alarm_until_enough_arrive(
     assert first["lower"] == {"score_id": None, "created_at": write(noon + timedelta(minutes=90))}
     assert (first["score_id"], first["slices"], len(first["examples"])) == (None, [], 5)
     assert (first["state"], first["reason"]) == ("resolved", "recovered")
+    # Both were seen in one round.
+    assert first["opened_at"] == first["resolved_at"] == last["opened_at"]
     # After the last evaluation nothing arrives any more.
     assert last["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 390, 450)
     assert (last["state"], last["id"]) == ("open", monitor(alice, made["id"])["alarm_id"])
