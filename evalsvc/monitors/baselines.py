@@ -122,4 +122,7 @@ def _check_values(monitor: Monitor, rows: Sequence[ScoreRow], value_range: tuple
 
 def _describe_missing(n_scores: int, n_values: int, unit: str, missing: NotEnough) -> str:
     has = f"the history has {n_scores} scores" + ("" if unit == Monitor.Unit.SCORE else f" in {n_values} {unit}s")
+    if missing.n_units < n_values:
+        # They resemble their neighbours, or rules drew them with unequal probabilities.
+        has += f", worth {missing.n_units} independent ones"
     return f"A baseline needs at least {LEAST_UNITS} independent {unit}s; {has}. {missing.missing} more are needed."

@@ -75,7 +75,7 @@ def test_too_few_evaluations_are_an_alarm_until_enough_arrive(
     settle()
 
     last, first = alarms(alice)
-    assert first["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 8", noon, 90, 150)
+    assert first["summary"] == describe_window("Fewer than 10 captured evaluations in 1 hour: 8", noon, 90, 150)
     assert (first["before"], first["after"], first["n_units"]) == (10.0, 8.0, 8)
     assert first["lower"] == {"score_id": None, "created_at": write(noon + timedelta(minutes=90))}
     assert (first["score_id"], first["slices"], len(first["examples"])) == (None, [], 5)
@@ -83,7 +83,7 @@ def test_too_few_evaluations_are_an_alarm_until_enough_arrive(
     # Both were seen in one round.
     assert first["opened_at"] == first["resolved_at"] == last["opened_at"]
     # After the last evaluation nothing arrives any more.
-    assert last["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 390, 450)
+    assert last["summary"] == describe_window("Fewer than 10 captured evaluations in 1 hour: 7", noon, 390, 450)
     assert (last["state"], last["id"]) == ("open", monitor(alice, made["id"])["alarm_id"])
     assert monitor(alice, made["id"])["n_scores"] == 62
     assert alarms(charlie) == []
@@ -118,9 +118,9 @@ def test_nothing_at_all_is_an_alarm(alice: Caller, noon: datetime) -> None:
     begin_at(made["id"], noon)
     settle()
     last, first = alarms(alice)
-    assert first["summary"] == describe_window("No evaluation in 6 hours: none", noon, 90, 450)
+    assert first["summary"] == describe_window("No captured evaluation in 6 hours", noon, 90, 450)
     assert (first["reason"], first["examples"]) == ("recovered", [str(ids_of(alice)[0])])
-    assert last["summary"] == describe_window("No evaluation in 6 hours: none", noon, 1080, 1440)
+    assert last["summary"] == describe_window("No captured evaluation in 6 hours", noon, 1080, 1440)
 
 
 def test_too_many_are_an_alarm_of_a_rise(alice: Caller, noon: datetime) -> None:
@@ -131,7 +131,7 @@ def test_too_many_are_an_alarm_of_a_rise(alice: Caller, noon: datetime) -> None:
     begin_at(made["id"], noon)
     settle()
     (alarm,) = alarms(alice)
-    assert alarm["summary"] == describe_window("More than 20 evaluations in 1 hour: 21", noon, 90, 150)
+    assert alarm["summary"] == describe_window("More than 20 captured evaluations in 1 hour: 21", noon, 90, 150)
     assert alarm["reason"] == "recovered"
 
 
@@ -151,7 +151,9 @@ def test_failed_evaluations_arrive_too_and_pending_ones_are_waited_for(alice: Ca
     pending.update(status="error", error_code="timeout", captured=True)
     settle()
     assert monitor(alice, made["id"])["n_scores"] == 13
-    assert alarms(alice)[0]["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 30, 90)
+    assert alarms(alice)[0]["summary"] == describe_window(
+        "Fewer than 10 captured evaluations in 1 hour: 7", noon, 30, 90
+    )
 
 
 @pytest.mark.parametrize("place", ["another app", "an experiment", "a call that keeps nothing"])
@@ -166,7 +168,7 @@ def test_what_is_pending_elsewhere_is_not_waited_for(alice: Caller, noon: dateti
     begin_at(made["id"], noon)
     settle()
     (alarm,) = alarms(alice)
-    assert alarm["summary"].startswith("Fewer than 10 evaluations in 1 hour: 7 ")
+    assert alarm["summary"].startswith("Fewer than 10 captured evaluations in 1 hour: 7 ")
 
 
 def test_what_has_failed_is_counted_once_it_is_retried(alice: Caller, noon: datetime) -> None:
@@ -188,7 +190,7 @@ def test_what_has_failed_is_counted_once_it_is_retried(alice: Caller, noon: date
     assert monitor(alice, made["id"])["n_scores"] == 120
     # Each hour of the traffic has 48.
     (alarm,) = alarms(alice)
-    assert alarm["summary"] == describe_window("Fewer than 40 evaluations in 1 hour: 36", noon, 105, 165)
+    assert alarm["summary"] == describe_window("Fewer than 40 captured evaluations in 1 hour: 36", noon, 105, 165)
 
 
 def test_what_has_expired_before_it_was_counted_is_no_alarm(alice: Caller, noon: datetime) -> None:
@@ -202,7 +204,7 @@ def test_what_has_expired_before_it_was_counted_is_no_alarm(alice: Caller, noon:
     # It counts from the next quarter on, and nothing arrives after four hours.
     assert monitor(alice, made["id"])["n_scores"] == 26
     (alarm,) = alarms(alice)
-    assert alarm["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 210, 270)
+    assert alarm["summary"] == describe_window("Fewer than 10 captured evaluations in 1 hour: 7", noon, 210, 270)
 
 
 def test_a_quarter_of_a_window_must_be_over_before_its_evaluations_expire(alice: Caller) -> None:

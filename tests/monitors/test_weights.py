@@ -86,6 +86,17 @@ def test_a_limit_weighs_scores_too(alice: Caller) -> None:
     assert len(alarms(alice)) == 1
 
 
+def test_a_baseline_of_too_unequal_weights_says_what_its_scores_are_worth(alice: Caller) -> None:
+    for i in range(200):
+        insert(alice, [float(i % 10 > 0)], probability=0.01 if i % 20 == 0 else 1.0)
+    response = alice.post(MONITORS, BODY | {"unit": "score"})
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["detail"].startswith(
+        "A baseline needs at least 50 independent scores; the history has 200 scores, worth 14 independent ones. "
+    )
+
+
 def test_the_slices_of_an_alarm_are_weighed(alice: Caller) -> None:
     score_traffic(alice, 300, right=9, rate=None)
     new_monitor(alice, unit="score")
