@@ -12,7 +12,7 @@ from evalsvc.monitors import engine
 from evalsvc.monitors.evidence import dump_slices, measure_slices
 from evalsvc.monitors.models import Monitor
 from evalsvc.monitors.scores import Position, ScoreRow, get_start, read_baseline, read_measures
-from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
+from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue, note_draws
 from evalsvc.monitors.volume import start_counts
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.formulas.clusters import number_clusters
@@ -64,7 +64,7 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
         unit = Monitor.Unit.SCORE if is_measured and effect <= INDEPENDENT else grouped
     slices = dump_slices(measure_slices(monitor, rows))
     units = _list_units(rows, unit)
-    kept = {"slices": slices, MIXED: any(item.is_mixed for item in units)}
+    kept = {"slices": slices, MIXED: False} | note_draws(units)
     if monitor.limit is not None:
         lowest = min((item.probability for item in units), default=1.0)
         return FrozenBaseline(str(unit), _measure_limit(monitor.limit, value_range, lowest) | kept, start)

@@ -28,7 +28,7 @@ from evalsvc.monitors.scores import (
     read_run,
 )
 from evalsvc.monitors.silence import count_silence
-from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
+from evalsvc.monitors.units import DRAWS, MIXED, UnitBuffer, UnitValue, note_draws
 from evalsvc.monitors.volume import advance_volume, get_counted_end, start_counts
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
@@ -103,7 +103,7 @@ def restart(monitor: Monitor, position: Position) -> None:
 
     Without an open alarm it looks for a change, with one for the recovery of that.
     """
-    for name in (MARKS, FAILED_AT, MIXED):
+    for name in (MARKS, FAILED_AT, MIXED, DRAWS):
         monitor.progress.pop(name, None)
     monitor.mark_xact, monitor.mark_id = position.xact, position.id
     _start_run(monitor, position)
@@ -123,8 +123,8 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
     units = list(buffer.add(scores))
     monitor.n_scores += len(scores)
     monitor.n_units += len(units)
-    if any(unit.is_mixed for unit in units):
-        monitor.progress = monitor.progress | {MIXED: True}
+    draws = monitor.progress.get(DRAWS) or monitor.baseline.get(DRAWS)
+    monitor.progress = monitor.progress | note_draws(units, draws)
     count_silence(monitor, scores)
     is_alarmed = find_open_alarm(monitor) is not None
     while (index := engine.advance_state(monitor, units)) is not None:

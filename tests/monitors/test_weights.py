@@ -129,3 +129,36 @@ def test_unequal_probabilities_within_a_sample_are_a_warning(alice: Caller, wher
     insert(alice, [1.0], probability=1.0, sample_hash=99, created_at=late + timedelta(hours=1))
     advance()
     assert monitor(alice, made["id"])["warnings"] == ["unweighted"]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "later", "warnings"),
+    [
+        ([0.5], [0.5], ([], [])),
+        ([1.0], [0.5], ([], ["unweighted"])),
+        ([0.5], [1.0], ([], ["unweighted"])),
+        ([0.5, 1.0], [1.0], (["unweighted"], ["unweighted"])),
+    ],
+)
+def test_unequal_probabilities_of_samples_of_several_scores_are_a_warning(
+    alice: Caller, baseline: list[float], later: list[float], warnings: tuple[list[str], list[str]]
+) -> None:
+    """Scores that are drawn one by one bring a sample of two in more often than one score."""
+    began = timezone.now() - timedelta(hours=20)
+
+    def insert_samples(first: int, n: int, probabilities: list[float]) -> None:
+        for sample in range(first, first + n):
+            value, p = float(sample % 5 > 0), probabilities[sample % len(probabilities)]
+            created = began + timedelta(minutes=10 * (sample - first) + first)
+            insert(alice, [value, value], probability=p, sample_hash=sample, created_at=created)
+
+    insert_samples(0, 60, baseline)
+    made = new_monitor(alice, unit="sample", baseline_scores=120)
+    insert_samples(600, 20, later)
+    row = get(made["id"])
+    advance()
+    assert (made["warnings"], monitor(alice, made["id"])["warnings"]) == warnings
+    seen = describe(row.pk)
+    rewind(row)
+    advance(3)
+    assert describe(row.pk) == seen
