@@ -294,7 +294,8 @@ def _summarize_volume(monitor: Monitor, evidence: AlarmEvidence) -> str:
     start, stop = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
     period, limit = describe_period(monitor.period_minutes or 0), format_mean(monitor, evidence.before)
     if monitor.direction == Monitor.Direction.RISE:
-        begin = f"More than {limit} captured evaluation{'' if evidence.before == 1 else 's'} in {period}: {evidence.n_units}"
+        evaluations = f"captured evaluation{'' if evidence.before == 1 else 's'}"
+        begin = f"More than {limit} {evaluations} in {period}: {evidence.n_units}"
     elif evidence.before == 1:
         begin = f"No captured evaluation in {period}"
     else:

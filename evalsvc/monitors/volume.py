@@ -11,6 +11,7 @@ from typing import Any
 
 from django.db.models import BigIntegerField, Count, ExpressionWrapper, F
 
+from evalsvc.accounts.models import AuditEntry
 from evalsvc.evaluations.models import Pruned
 from evalsvc.monitors.alarms import close_alarm, find_open_alarm, open_alarm
 from evalsvc.monitors.evidence import MOST_EXAMPLES, write_moment
@@ -39,10 +40,9 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
     if behind <= first:
         return 0
     counts = _count(monitor, first, behind)
-    pruned = Pruned.objects.filter(account_id=monitor.account_id).values_list("evaluations_until", flat=True).first()
-    if pruned is not None and (pruned >> 22) // quarter >= first:
-        # Evaluations have expired before they were counted: what is left of their quarters says nothing.
-        monitor.progress = monitor.progress | start_counts(monitor, Position(end.xact, pruned))
+    gap_end = _find_gap_end(monitor, first)
+    if (gap_end >> 22) // quarter >= first:
+        monitor.progress = monitor.progress | start_counts(monitor, Position(end.xact, gap_end))
         return 0
     series, begin = [*earlier, *counts], 0
     direction: Direction = "rise" if monitor.direction == Monitor.Direction.RISE else "drop"
@@ -61,6 +61,15 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
     monitor.n_scores += sum(counts)
     monitor.n_units += sum(counts)
     return sum(counts)
+
+
+def _find_gap_end(monitor: Monitor, first: int) -> int:
+    """Return the id until which nothing says how much arrived: it has expired, or the account was off."""
+    pruned = Pruned.objects.filter(account_id=monitor.account_id).values_list("evaluations_until", flat=True).first()
+    switched = AuditEntry.objects.filter(
+        account_id=monitor.account_id, action="account.switched_on", id__gte=id_at(_find_moment(monitor, first))
+    )
+    return max(pruned or 0, switched.order_by("-id").values_list("id", flat=True).first() or 0)
 
 
 def get_counted_end(monitor: Monitor, xact: str) -> Position:

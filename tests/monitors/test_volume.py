@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsvc.accounts.services import change_retention
+from evalsvc.accounts.services import change_retention, switch_account
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest, Pruned
 from evalsvc.events.models import OutboxEvent
 from evalsvc.monitors import volume
@@ -160,7 +160,7 @@ def test_failed_evaluations_arrive_too_and_pending_ones_are_waited_for(alice: Ca
 def test_what_is_pending_elsewhere_is_not_waited_for(alice: Caller, noon: datetime, place: str) -> None:
     arrive(alice, [*each(noon, 4, 30), noon + timedelta(minutes=119)], app="shop")
     (slow,) = list_rows(alice).filter(id__gte=id_at(noon + timedelta(minutes=119)))
-    elsewhere = {"another app": {"app": "other"}, "an experiment": {"experiment_id": 77}}
+    elsewhere: dict[str, Any] = {"another app": {"app": "other"}, "an experiment": {"experiment_id": 77}}
     list_rows(alice).filter(id=slow.pk).update(**PENDING, **elsewhere.get(place, {}))
     if place == "a call that keeps nothing":
         EvaluationRequest.objects.using(SYSTEM).filter(id=slow.request_id).update(capture="none")
@@ -205,6 +205,16 @@ def test_what_has_expired_before_it_was_counted_is_no_alarm(alice: Caller, noon:
     assert monitor(alice, made["id"])["n_scores"] == 26
     (alarm,) = alarms(alice)
     assert alarm["summary"] == describe_window("Fewer than 10 captured evaluations in 1 hour: 7", noon, 210, 270)
+
+
+def test_what_did_not_arrive_while_the_account_was_off_is_no_alarm(alice: Caller, noon: datetime) -> None:
+    arrive(alice, each(noon, 4, 30))
+    begin_at(new_monitor(alice, **VOLUME)["id"], noon)
+    assert switch_account(account=alice.account, is_on=False, reason="unpaid", actor="tests")
+    settle()
+    assert switch_account(account=alice.account, is_on=True, reason="", actor="tests")
+    settle()
+    assert alarms(alice) == []
 
 
 def test_a_quarter_of_a_window_must_be_over_before_its_evaluations_expire(alice: Caller) -> None:
