@@ -12,9 +12,11 @@ from evalsvc.monitors.models import Alarm, Monitor
 from evaluators.base import JSONValue
 
 
-def open_alarm(monitor: Monitor, *, score_id: int | None, evidence: dict[str, Any]) -> Alarm:
+def open_alarm(monitor: Monitor, *, score_id: int | None, evidence: dict[str, Any], now: datetime) -> Alarm:
     """Store an alarm of a monitor that has no unresolved one, and record its event."""
-    alarm = Alarm.objects.create(account_id=monitor.account_id, monitor=monitor, score_id=score_id, evidence=evidence)
+    alarm = Alarm.objects.create(
+        account_id=monitor.account_id, monitor=monitor, score_id=score_id, evidence=evidence, opened_at=now
+    )
     record_alarm_event(alarm, EventType.ALARM_OPENED)
     return alarm
 
@@ -30,7 +32,7 @@ def close_alarm(monitor: Monitor, reason: Alarm.Reason, *, now: datetime, actor:
     if alarm is None:
         return
     alarm.monitor, alarm.state, alarm.reason = monitor, Alarm.State.RESOLVED, reason
-    alarm.resolved_at, alarm.resolved_by = now, actor
+    alarm.resolved_at, alarm.resolved_by = max(now, alarm.opened_at), actor
     alarm.save(update_fields=["state", "reason", "resolved_at", "resolved_by"])
     record_alarm_event(alarm, EventType.ALARM_RESOLVED)
 

@@ -294,11 +294,12 @@ def _summarize_volume(monitor: Monitor, evidence: AlarmEvidence) -> str:
     start, stop = (_write_moment(side.created_at) for side in (evidence.lower, evidence.upper))
     period, limit = describe_period(monitor.period_minutes or 0), format_mean(monitor, evidence.before)
     if monitor.direction == Monitor.Direction.RISE:
-        begin = f"More than {limit} evaluation{'' if evidence.before == 1 else 's'} in {period}: {evidence.n_units}"
+        evaluations = f"captured evaluation{'' if evidence.before == 1 else 's'}"
+        begin = f"More than {limit} {evaluations} in {period}: {evidence.n_units}"
     elif evidence.before == 1:
-        begin = f"No evaluation in {period}: none"
+        begin = f"No captured evaluation in {period}"
     else:
-        begin = f"Fewer than {limit} evaluations in {period}: {evidence.n_units or 'none'}"
+        begin = f"Fewer than {limit} captured evaluations in {period}: {evidence.n_units or 'none'}"
     return f"{begin} between {start} and {stop}."
 
 

@@ -12,7 +12,7 @@ from evalsvc.monitors import engine
 from evalsvc.monitors.evidence import dump_slices, measure_slices
 from evalsvc.monitors.models import Monitor
 from evalsvc.monitors.scores import Position, ScoreRow, get_start, read_baseline, read_measures
-from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
+from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue, note_draws
 from evalsvc.monitors.volume import start_counts
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.stats.formulas.clusters import number_clusters
@@ -64,7 +64,7 @@ def freeze_baseline(monitor: Monitor, unit: str, value_range: tuple[float, float
         unit = Monitor.Unit.SCORE if is_measured and effect <= INDEPENDENT else grouped
     slices = dump_slices(measure_slices(monitor, rows))
     units = _list_units(rows, unit)
-    kept = {"slices": slices, MIXED: any(item.is_mixed for item in units)}
+    kept = {"slices": slices, MIXED: False} | note_draws(units)
     if monitor.limit is not None:
         lowest = min((item.probability for item in units), default=1.0)
         return FrozenBaseline(str(unit), _measure_limit(monitor.limit, value_range, lowest) | kept, start)
@@ -122,4 +122,7 @@ def _check_values(monitor: Monitor, rows: Sequence[ScoreRow], value_range: tuple
 
 def _describe_missing(n_scores: int, n_values: int, unit: str, missing: NotEnough) -> str:
     has = f"the history has {n_scores} scores" + ("" if unit == Monitor.Unit.SCORE else f" in {n_values} {unit}s")
+    if missing.n_units < n_values:
+        # They resemble their neighbours, or rules drew them with unequal probabilities.
+        has += f", worth {missing.n_units} independent ones"
     return f"A baseline needs at least {LEAST_UNITS} independent {unit}s; {has}. {missing.missing} more are needed."

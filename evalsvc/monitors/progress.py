@@ -28,8 +28,8 @@ from evalsvc.monitors.scores import (
     read_run,
 )
 from evalsvc.monitors.silence import count_silence
-from evalsvc.monitors.units import MIXED, UnitBuffer, UnitValue
-from evalsvc.monitors.volume import advance_volume, start_counts
+from evalsvc.monitors.units import DRAWS, MIXED, UnitBuffer, UnitValue, note_draws
+from evalsvc.monitors.volume import advance_volume, get_counted_end, start_counts
 from evalsvc.tenancy.scope import SYSTEM, account_scope, role_scope
 
 PORTION = 2000
@@ -84,7 +84,8 @@ def advance_monitor(account_id: int, id: int, now: datetime, *, portion: int = P
             restart(monitor, get_start(monitor))
         end = find_end(monitor, horizon)
         if monitor.is_of_volume:
-            mark, n = end, advance_volume(monitor, end, now)
+            n = advance_volume(monitor, end, now)
+            mark = get_counted_end(monitor, end.xact)
         else:
             scores = read_news(monitor, end, limit=portion)
             _read(monitor, scores, now)
@@ -102,7 +103,7 @@ def restart(monitor: Monitor, position: Position) -> None:
 
     Without an open alarm it looks for a change, with one for the recovery of that.
     """
-    for name in (MARKS, FAILED_AT, MIXED):
+    for name in (MARKS, FAILED_AT, MIXED, DRAWS):
         monitor.progress.pop(name, None)
     monitor.mark_xact, monitor.mark_id = position.xact, position.id
     _start_run(monitor, position)
@@ -122,8 +123,8 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
     units = list(buffer.add(scores))
     monitor.n_scores += len(scores)
     monitor.n_units += len(units)
-    if any(unit.is_mixed for unit in units):
-        monitor.progress = monitor.progress | {MIXED: True}
+    draws = monitor.progress.get(DRAWS) or monitor.baseline.get(DRAWS)
+    monitor.progress = monitor.progress | note_draws(units, draws)
     count_silence(monitor, scores)
     is_alarmed = find_open_alarm(monitor) is not None
     while (index := engine.advance_state(monitor, units)) is not None:
@@ -132,12 +133,12 @@ def _read(monitor: Monitor, scores: Sequence[ScoreRow], now: datetime) -> None:
             close_alarm(monitor, Alarm.Reason.RECOVERED, now=now)
             _start_run(monitor, unit.score.position)
         else:
-            _raise_alarm(monitor, unit)
+            _raise_alarm(monitor, unit, now)
         is_alarmed = not is_alarmed
     monitor.progress = monitor.progress | {BUFFER: buffer.dump()}
 
 
-def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
+def _raise_alarm(monitor: Monitor, alarmed: UnitValue, now: datetime) -> None:
     """Open an alarm with its evidence, from the scores that the engine has read; it looks for the recovery then."""
     scores = read_run(monitor, alarmed.score.position, limit=LOOK_BACK)
     units = list(UnitBuffer(monitor.unit).add(scores)) or [alarmed]
@@ -157,5 +158,5 @@ def _raise_alarm(monitor: Monitor, alarmed: UnitValue) -> None:
         "watched": {name: getattr(monitor, name) for name in WATCHED},
         "is_from_start": change.lower == 0,
     }
-    open_alarm(monitor, score_id=alarmed.score.id, evidence=evidence)
+    open_alarm(monitor, score_id=alarmed.score.id, evidence=evidence, now=now)
     engine.expect_recovery(monitor, change.before, change.after)

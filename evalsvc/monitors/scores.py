@@ -111,8 +111,11 @@ def find_end(monitor: Monitor, horizon: Position) -> Position:
     rows = Evaluation.objects.filter(
         account_id=monitor.account_id, status=Evaluation.Status.PENDING, evaluator_id=monitor.evaluator_id,
         profile_name=monitor.profile_name, id__gt=monitor.mark_id, id__lt=complete.safe_id,
+        request__capture=EvaluationRequest.Capture.ALL,
     )  # fmt: skip
-    pending = rows.order_by("id").values_list("id", flat=True).first()
+    # Pending evaluations have no rows of tags yet.
+    window: Any = {name: value for name, value in monitor.window.items() if name != "tags"}
+    pending = filter_evaluations(rows, window).order_by("id").values_list("id", flat=True).first()
     return Position(horizon.xact, max(monitor.mark_id, (complete.safe_id if pending is None else pending) - 1))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from datetime import datetime
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 from msgspec import UNSET
@@ -21,6 +22,7 @@ from evalsvc.evaluations.models import EXTERNAL_PREFIX
 from evalsvc.evaluations.wire.interval_request import IntervalOptions, parse_interval_options
 from evalsvc.events.models import EventType
 from evalsvc.monitors.alarms import close_alarm, find_open_alarm, record_alarm_event
+from evalsvc.monitors.answers import describe_period
 from evalsvc.monitors.baselines import EXCEEDANCES, freeze_baseline
 from evalsvc.monitors.bodies import MEAN_RUN, MOST_IN_PERIOD, MonitorBody, MonitorChanges
 from evalsvc.monitors.models import Alarm, Monitor
@@ -29,6 +31,7 @@ from evalsvc.monitors.scores import COUNTS_UNDECIDED, Position, get_start
 from evalsvc.monitors.selectors import get_alarm, get_monitor
 from evalsvc.monitors.silence import reset_silence
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.stats.monitors.volume import PARTS
 
 MAX_MONITORS = 200
 OF_VERDICTS = (*COUNTS_UNDECIDED, Monitor.Estimand.AGREEMENT)
@@ -44,6 +47,7 @@ RISING = (Monitor.Estimand.UNDECIDED_RATE, Monitor.Estimand.ERROR_RATE, *EXCEEDA
 def build_monitor(*, account: Account, epoch: str | None, body: MonitorBody, now: datetime) -> Monitor:
     """Return the monitor that a body describes, with its baseline, unsaved. Raises Invalid with what is missing."""
     _check_fields(body)
+    _check_retention(account, body)
     ask = _read_scope(body)
     evaluator_id, profile_name, run = _resolve(account, epoch, body)
     estimand = body.estimand or _choose_estimand(run)
@@ -216,6 +220,17 @@ def _check_volume(body: MonitorBody) -> list[FieldError]:
     if body.unit in ("session", "sample"):
         errors.append(FieldError("/unit", VOLUME_COUNTS))
     return errors
+
+
+def _check_retention(account: Account, body: MonitorBody) -> None:
+    """Raise Invalid for a window whose quarters are not over before their evaluations expire."""
+    own = Account.objects.values_list("retention_days", flat=True).get(pk=account.pk)
+    days = settings.RETENTION_DAYS if own is None else own
+    most = PARTS * days * 24 * 60
+    if body.period_minutes is not None and 0 < most <= body.period_minutes:
+        expiry = describe_period(most // PARTS)
+        detail = f"Less than {most}: a quarter of it must be over before evaluations expire, after {expiry}."
+        raise Invalid(FieldError("/period_minutes", detail))
 
 
 def _read_labels(account: Account, body: MonitorBody) -> uuid.UUID | None:

@@ -14,6 +14,8 @@ UNIT_SECONDS = 30 * 60
 """A unit is complete so long after its first score, by the times of the scores."""
 MIXED = "mixed"
 """In the baseline and in the progress of a monitor that has read a unit with scores of different probabilities."""
+DRAWS = "draws"
+"""There, too: the lowest and the highest probability of units, and whether one of several scores was drawn."""
 MOST_OPEN = 2000
 """Units that are not complete at once; of more, the oldest is completed early."""
 
@@ -22,8 +24,8 @@ MOST_OPEN = 2000
 class UnitValue:
     """The mean of the scores of a complete unit, and the score that completed it.
 
-    A rule draws the unit with the largest probability of its scores. Where these differ (`is_mixed`), those that were
-    drawn are no sample of the unit.
+    A rule draws the unit with the largest probability of its scores, if it draws them together. Where these differ
+    (`is_mixed`), those that were drawn are no sample of the unit.
     """
 
     value: float
@@ -31,6 +33,22 @@ class UnitValue:
     score: ScoreRow
     probability: float
     is_mixed: bool = False
+
+
+def note_draws(units: Iterable[UnitValue], earlier: list[Any] | None = None) -> dict[str, Any]:
+    """Return what is stored of the probabilities of units, with those of earlier ones.
+
+    Nothing says whether the scores of a unit were drawn together. If not, n of them are drawn with 1 - (1 - p)^n, which
+    makes a difference where p does.
+    """
+    lowest, highest, is_grouped = earlier or (1.0, 0.0, False)
+    is_mixed = False
+    for unit in units:
+        lowest, highest = min(lowest, unit.probability), max(highest, unit.probability)
+        is_grouped = is_grouped or (unit.n > 1 and unit.probability < 1.0)
+        is_mixed = is_mixed or unit.is_mixed
+    found: dict[str, Any] = {DRAWS: [lowest, highest, is_grouped]}
+    return found | ({MIXED: True} if is_mixed or (is_grouped and lowest < highest) else {})
 
 
 @dataclass(slots=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 from django.db.models import BigIntegerField, Count, ExpressionWrapper, F
 
+from evalsvc.accounts.models import AuditEntry
+from evalsvc.evaluations.models import Pruned
 from evalsvc.monitors.alarms import close_alarm, find_open_alarm, open_alarm
 from evalsvc.monitors.evidence import MOST_EXAMPLES, write_moment
 from evalsvc.monitors.models import WATCHED, Alarm, Monitor
@@ -38,6 +40,10 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
     if behind <= first:
         return 0
     counts = _count(monitor, first, behind)
+    gap_end = _find_gap_end(monitor, first)
+    if (gap_end >> 22) // quarter >= first:
+        monitor.progress = monitor.progress | start_counts(monitor, Position(end.xact, gap_end))
+        return 0
     series, begin = [*earlier, *counts], 0
     direction: Direction = "rise" if monitor.direction == Monitor.Direction.RISE else "drop"
     limit, is_alarmed = round(monitor.limit or 0), find_open_alarm(monitor) is not None
@@ -47,7 +53,7 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
             close_alarm(monitor, Alarm.Reason.RECOVERED, now=now)
         else:
             n = sum(series[last - PARTS + 1 : last + 1])
-            _raise_alarm(monitor, _find_moment(monitor, first - len(earlier) + last + 1), n)
+            _raise_alarm(monitor, _find_moment(monitor, first - len(earlier) + last + 1), n, now)
         is_alarmed = not is_alarmed
         # The next window ends a quarter later.
         begin = last - PARTS + 2
@@ -55,6 +61,20 @@ def advance_volume(monitor: Monitor, end: Position, now: datetime) -> int:
     monitor.n_scores += sum(counts)
     monitor.n_units += sum(counts)
     return sum(counts)
+
+
+def _find_gap_end(monitor: Monitor, first: int) -> int:
+    """Return the id until which nothing says how much arrived: it has expired, or the account was off."""
+    pruned = Pruned.objects.filter(account_id=monitor.account_id).values_list("evaluations_until", flat=True).first()
+    switched = AuditEntry.objects.filter(
+        account_id=monitor.account_id, action="account.switched_on", id__gte=id_at(_find_moment(monitor, first))
+    )
+    return max(pruned or 0, switched.order_by("-id").values_list("id", flat=True).first() or 0)
+
+
+def get_counted_end(monitor: Monitor, xact: str) -> Position:
+    """Return the position up to which quarters are counted: what fails behind it may still be tried again."""
+    return Position(xact, id_at(_find_moment(monitor, monitor.progress[COUNTS]["next"])) - 1)
 
 
 def _count(monitor: Monitor, first: int, behind: int) -> list[int]:
@@ -69,7 +89,7 @@ def _count(monitor: Monitor, first: int, behind: int) -> list[int]:
     return [found.get(quarter, 0) for quarter in range(first, behind)]
 
 
-def _raise_alarm(monitor: Monitor, stop: datetime, n: int) -> None:
+def _raise_alarm(monitor: Monitor, stop: datetime, n: int, now: datetime) -> None:
     start = stop - timedelta(minutes=monitor.period_minutes or 0)
     ends = {
         name: {"score_id": None, "created_at": write_moment(moment)}
@@ -86,7 +106,7 @@ def _raise_alarm(monitor: Monitor, stop: datetime, n: int) -> None:
         "examples": [str(id) for id in newest.values_list("id", flat=True)[:MOST_EXAMPLES]],
         "watched": {name: getattr(monitor, name) for name in WATCHED},
     }
-    open_alarm(monitor, score_id=None, evidence=evidence)
+    open_alarm(monitor, score_id=None, evidence=evidence, now=now)
 
 
 def _find_moment(monitor: Monitor, number: int) -> datetime:

@@ -327,7 +327,7 @@ def test_an_alarm_of_volume_has_a_window(alice: Caller, editor: Visitor, monkeyp
 
     (opened,) = ok(alice.get(ALARMS))["alarms"]
     page = main_of(editor.text(f"alerts/{opened['id']}"))
-    assert opened["summary"].startswith("Fewer than 3 evaluations in 1 hour: 1 between ")
+    assert opened["summary"].startswith("Fewer than 3 captured evaluations in 1 hour: 1 between ")
     assert opened["summary"] in page and "<dt>Window</dt>" in page and "confidence interval" not in page
     for name, text in (("period_minutes", "soon"), ("period_minutes", "4"), ("limit", "2.5"), ("mean_run", "500")):
         answer = editor.post("alerts/new", **fields | {name: text})

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalsvc.evaluations.models import Evaluation
+from evalsvc.accounts.services import change_retention, switch_account
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest, Pruned
 from evalsvc.events.models import OutboxEvent
 from evalsvc.monitors import volume
 from evalsvc.monitors.answers import describe_period
@@ -36,6 +37,8 @@ from tests.monitors.shapes import (
 )
 
 VOLUME = {"estimand": "volume", "limit": 10, "period_minutes": 60}
+PENDING = {"status": "pending", "score": None, "passed": None, "in_history": False, "captured": None}
+FAILED = {"status": "error", "score": None, "passed": None, "in_history": False, "captured": True}
 
 
 @pytest.fixture(autouse=True)
@@ -46,8 +49,9 @@ def no_margin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def noon() -> datetime:
-    """Return the beginning of an hour of yesterday: quarters of it are over."""
-    return datetime.now(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=30)
+    """Return a noon or midnight at least 30 hours ago: windows of up to 12 hours begin then, and are over."""
+    half_day = timedelta(hours=12)
+    return EPOCH + (datetime.now(UTC) - timedelta(hours=30) - EPOCH) // half_day * half_day
 
 
 def settle() -> None:
@@ -71,13 +75,15 @@ def test_too_few_evaluations_are_an_alarm_until_enough_arrive(
     settle()
 
     last, first = alarms(alice)
-    assert first["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 8", noon, 90, 150)
+    assert first["summary"] == describe_window("Fewer than 10 captured evaluations in 1 hour: 8", noon, 90, 150)
     assert (first["before"], first["after"], first["n_units"]) == (10.0, 8.0, 8)
     assert first["lower"] == {"score_id": None, "created_at": write(noon + timedelta(minutes=90))}
     assert (first["score_id"], first["slices"], len(first["examples"])) == (None, [], 5)
     assert (first["state"], first["reason"]) == ("resolved", "recovered")
+    # Both were seen in one round.
+    assert first["opened_at"] == first["resolved_at"] == last["opened_at"]
     # After the last evaluation nothing arrives any more.
-    assert last["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 390, 450)
+    assert last["summary"] == describe_window("Fewer than 10 captured evaluations in 1 hour: 7", noon, 390, 450)
     assert (last["state"], last["id"]) == ("open", monitor(alice, made["id"])["alarm_id"])
     assert monitor(alice, made["id"])["n_scores"] == 62
     assert alarms(charlie) == []
@@ -112,9 +118,9 @@ def test_nothing_at_all_is_an_alarm(alice: Caller, noon: datetime) -> None:
     begin_at(made["id"], noon)
     settle()
     last, first = alarms(alice)
-    assert first["summary"] == describe_window("No evaluation in 6 hours: none", noon, 90, 450)
+    assert first["summary"] == describe_window("No captured evaluation in 6 hours", noon, 90, 450)
     assert (first["reason"], first["examples"]) == ("recovered", [str(ids_of(alice)[0])])
-    assert last["summary"] == describe_window("No evaluation in 6 hours: none", noon, 1080, 1440)
+    assert last["summary"] == describe_window("No captured evaluation in 6 hours", noon, 1080, 1440)
 
 
 def test_too_many_are_an_alarm_of_a_rise(alice: Caller, noon: datetime) -> None:
@@ -125,7 +131,7 @@ def test_too_many_are_an_alarm_of_a_rise(alice: Caller, noon: datetime) -> None:
     begin_at(made["id"], noon)
     settle()
     (alarm,) = alarms(alice)
-    assert alarm["summary"] == describe_window("More than 20 evaluations in 1 hour: 21", noon, 90, 150)
+    assert alarm["summary"] == describe_window("More than 20 captured evaluations in 1 hour: 21", noon, 90, 150)
     assert alarm["reason"] == "recovered"
 
 
@@ -145,7 +151,84 @@ def test_failed_evaluations_arrive_too_and_pending_ones_are_waited_for(alice: Ca
     pending.update(status="error", error_code="timeout", captured=True)
     settle()
     assert monitor(alice, made["id"])["n_scores"] == 13
-    assert alarms(alice)[0]["summary"] == describe_window("Fewer than 10 evaluations in 1 hour: 7", noon, 30, 90)
+    assert alarms(alice)[0]["summary"] == describe_window(
+        "Fewer than 10 captured evaluations in 1 hour: 7", noon, 30, 90
+    )
+
+
+@pytest.mark.parametrize("place", ["another app", "an experiment", "a call that keeps nothing"])
+def test_what_is_pending_elsewhere_is_not_waited_for(alice: Caller, noon: datetime, place: str) -> None:
+    arrive(alice, [*each(noon, 4, 30), noon + timedelta(minutes=119)], app="shop")
+    (slow,) = list_rows(alice).filter(id__gte=id_at(noon + timedelta(minutes=119)))
+    elsewhere: dict[str, Any] = {"another app": {"app": "other"}, "an experiment": {"experiment_id": 77}}
+    list_rows(alice).filter(id=slow.pk).update(**PENDING, **elsewhere.get(place, {}))
+    if place == "a call that keeps nothing":
+        EvaluationRequest.objects.using(SYSTEM).filter(id=slow.request_id).update(capture="none")
+    made = new_monitor(alice, **VOLUME, scope={"app": "shop"})
+    begin_at(made["id"], noon)
+    settle()
+    (alarm,) = alarms(alice)
+    assert alarm["summary"].startswith("Fewer than 10 captured evaluations in 1 hour: 7 ")
+
+
+def test_what_has_failed_is_counted_once_it_is_retried(alice: Caller, noon: datetime) -> None:
+    """A retry lets a failed evaluation pend again, while another one is waited for."""
+    arrive(alice, each(noon, 1.25, 120))
+    ids = ids_of(alice)
+    retried, slow = (list_rows(alice).filter(id__in=some) for some in (ids[36:46], ids[47:48]))
+    retried.update(**FAILED)
+    slow.update(**PENDING)
+    made = new_monitor(alice, **VOLUME | {"limit": 40})
+    begin_at(made["id"], noon)
+    settle()
+    retried.update(**PENDING)
+    slow.update(**FAILED)
+    settle()
+    assert monitor(alice, made["id"])["n_scores"] == 36
+    retried.update(**FAILED)
+    settle()
+    assert monitor(alice, made["id"])["n_scores"] == 120
+    # Each hour of the traffic has 48.
+    (alarm,) = alarms(alice)
+    assert alarm["summary"] == describe_window("Fewer than 40 captured evaluations in 1 hour: 36", noon, 105, 165)
+
+
+def test_what_has_expired_before_it_was_counted_is_no_alarm(alice: Caller, noon: datetime) -> None:
+    arrive(alice, each(noon, 4, 60))
+    expired = id_at(noon + timedelta(minutes=130))
+    list_rows(alice).filter(id__lt=expired).delete()
+    Pruned.objects.using(SYSTEM).update_or_create(account_id=alice.account.pk, defaults={"evaluations_until": expired})
+    made = new_monitor(alice, **VOLUME)
+    begin_at(made["id"], noon)
+    settle()
+    # It counts from the next quarter on, and nothing arrives after four hours.
+    assert monitor(alice, made["id"])["n_scores"] == 26
+    (alarm,) = alarms(alice)
+    assert alarm["summary"] == describe_window("Fewer than 10 captured evaluations in 1 hour: 7", noon, 210, 270)
+
+
+def test_what_did_not_arrive_while_the_account_was_off_is_no_alarm(alice: Caller, noon: datetime) -> None:
+    arrive(alice, each(noon, 4, 30))
+    begin_at(new_monitor(alice, **VOLUME)["id"], noon)
+    assert switch_account(account=alice.account, is_on=False, reason="unpaid", actor="tests")
+    settle()
+    assert switch_account(account=alice.account, is_on=True, reason="", actor="tests")
+    settle()
+    assert alarms(alice) == []
+
+
+def test_a_quarter_of_a_window_must_be_over_before_its_evaluations_expire(alice: Caller) -> None:
+    change_retention(account=alice.account, retention_days=1, retention_history_days=0, actor="tests")
+    response = alice.post(MONITORS, BODY | VOLUME | {"period_minutes": 4 * 1440})
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["pointer"] == "/period_minutes"
+    assert error["detail"] == "Less than 5760: a quarter of it must be over before evaluations expire, after 1 day."
+    new_monitor(alice, **VOLUME | {"period_minutes": 4 * 1440 - 1})
+
+
+def list_rows(caller: Caller) -> Any:
+    return Evaluation.objects.using(SYSTEM).filter(account_id=caller.account.pk)
 
 
 def ids_of(caller: Caller) -> list[int]:

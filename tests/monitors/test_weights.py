@@ -86,6 +86,17 @@ def test_a_limit_weighs_scores_too(alice: Caller) -> None:
     assert len(alarms(alice)) == 1
 
 
+def test_a_baseline_of_too_unequal_weights_says_what_its_scores_are_worth(alice: Caller) -> None:
+    for i in range(200):
+        insert(alice, [float(i % 10 > 0)], probability=0.01 if i % 20 == 0 else 1.0)
+    response = alice.post(MONITORS, BODY | {"unit": "score"})
+    assert response.status_code == 422
+    (error,) = response.json()["errors"]
+    assert error["detail"].startswith(
+        "A baseline needs at least 50 independent scores; the history has 200 scores, worth 14 independent ones. "
+    )
+
+
 def test_the_slices_of_an_alarm_are_weighed(alice: Caller) -> None:
     score_traffic(alice, 300, right=9, rate=None)
     new_monitor(alice, unit="score")
@@ -118,3 +129,36 @@ def test_unequal_probabilities_within_a_sample_are_a_warning(alice: Caller, wher
     insert(alice, [1.0], probability=1.0, sample_hash=99, created_at=late + timedelta(hours=1))
     advance()
     assert monitor(alice, made["id"])["warnings"] == ["unweighted"]
+
+
+@pytest.mark.parametrize(
+    ("baseline", "later", "warnings"),
+    [
+        ([0.5], [0.5], ([], [])),
+        ([1.0], [0.5], ([], ["unweighted"])),
+        ([0.5], [1.0], ([], ["unweighted"])),
+        ([0.5, 1.0], [1.0], (["unweighted"], ["unweighted"])),
+    ],
+)
+def test_unequal_probabilities_of_samples_of_several_scores_are_a_warning(
+    alice: Caller, baseline: list[float], later: list[float], warnings: tuple[list[str], list[str]]
+) -> None:
+    """Scores that are drawn one by one bring a sample of two in more often than one score."""
+    began = timezone.now() - timedelta(hours=20)
+
+    def insert_samples(first: int, n: int, probabilities: list[float]) -> None:
+        for sample in range(first, first + n):
+            value, p = float(sample % 5 > 0), probabilities[sample % len(probabilities)]
+            created = began + timedelta(minutes=10 * (sample - first) + first)
+            insert(alice, [value, value], probability=p, sample_hash=sample, created_at=created)
+
+    insert_samples(0, 60, baseline)
+    made = new_monitor(alice, unit="sample", baseline_scores=120)
+    insert_samples(600, 20, later)
+    row = get(made["id"])
+    advance()
+    assert (made["warnings"], monitor(alice, made["id"])["warnings"]) == warnings
+    seen = describe(row.pk)
+    rewind(row)
+    advance(3)
+    assert describe(row.pk) == seen
