@@ -94,4 +94,4 @@ def test_the_steps_of_the_intelligence_layer(example: Example) -> None:
 
     words = [line.split()[0] for line in told.splitlines()]
     assert list(dict.fromkeys(words)) == ["dataset", "run", "evaluate", "aggregate", "compare", "amend"]
-    assert "amend 1 both: completed, accuracy 1 [" in told
+    assert "amend 1 both: completed, accuracy 1.00 [" in told
