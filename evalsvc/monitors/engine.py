@@ -37,6 +37,8 @@ def measure(units: Sequence[UnitValue], value_range: tuple[float, float]) -> dic
     """
     values, probabilities = [unit.value for unit in units], [unit.probability for unit in units]
     baseline = measure_baseline(values, value_range=value_range, probabilities=probabilities)
+    # The weighted mean of equal values is another number by rounding.
+    baseline = replace(baseline, mean=min(max(baseline.mean, min(values)), max(values)))
     moments = Moments(baseline.n_units, baseline.mean, baseline.variance)
     lower, upper = (moments.end(extreme, TAIL) for extreme in value_range)
     return {

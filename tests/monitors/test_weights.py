@@ -162,3 +162,11 @@ def test_unequal_probabilities_of_samples_of_several_scores_are_a_warning(
     rewind(row)
     advance(3)
     assert describe(row.pk) == seen
+
+
+def test_the_baseline_of_passes_alone_is_a_pass(alice: Caller) -> None:
+    """Their weighted mean is another number by rounding, such as 0.9999999999999999."""
+    for i in range(300):
+        insert(alice, [1.0], probability=(0.7, 0.9, 0.6)[i % 3])
+
+    assert new_monitor(alice, unit="score")["baseline"]["mean"] == 1.0
