@@ -127,6 +127,32 @@ def test_a_history_counts_them_apart(alice: Caller, path: str) -> None:
     assert (moods["n_undecided"], {point["verdict"] for point in moods["points"]}) == (0, {None})
 
 
+def read_counts(caller: Caller, query: str = "") -> tuple[object, ...]:
+    """Return what a history says it is of, of how many, and how many are undecided."""
+    said = ok(caller.get(f"{HISTORY}&limit=100{query}"))
+    found = said["confidence_interval"]
+    assert said["n_undecided"] == found["n_undecided"]
+    return found["of"], found["n"], found["n_undecided"]
+
+
+@pytest.mark.parametrize("query", ["", "&since=2020-01-01T00:00:00Z"])
+def test_only_what_is_sent_as_undecided_is_undecided(alice: Caller, query: str) -> None:
+    path = "/v1/evaluations/batch"
+    send(alice, path, *({"score": 0.5, **UNDECIDED} for _ in range(30)))
+    assert read_counts(alice, query) == ("score", 30, 30)
+    assert read_counts(alice, f"{query}&of=pass") == ("pass", 0, 30)
+    # Read again, these are merged into what is remembered.
+    send(alice, path, *({"score": 0.25} for _ in range(60)), {"score": 1, "pass": True})
+    assert read_counts(alice, query) == ("score", 91, 30)
+    assert read_counts(alice, f"{query}&of=pass") == ("pass", 1, 30)
+
+
+@pytest.mark.parametrize("n_undecided", [29, 31])
+def test_the_headline_stays_a_pass_rate_however_many_are_undecided(alice: Caller, n_undecided: int) -> None:
+    send_mixed(alice, n_undecided=n_undecided)
+    assert read_counts(alice) == ("pass", 30, n_undecided)
+
+
 def test_a_gate_does_not_pass_where_many_are_undecided(alice: Caller) -> None:
     send_mixed(alice)
     body = {"history": {"evaluator": "external:tone"}, "rules": [{"metric": "pass", "at_least": 0.2}]}
