@@ -37,6 +37,16 @@ def test_pages_of_evaluations_and_traces_show_it(alice: Caller, reader: Visitor,
         assert f'class="verdict {outcome}"' in page and f"> {WORDS[name]} <" in page
 
 
+def test_undecided_ones_are_found(alice: Caller, reader: Visitor) -> None:
+    rows = [{"evaluator_id": f"my-{name}", "log_id": "log-1", **row} for name, row in ROWS.items()]
+    assert ok(alice.post("/v1/evaluations/batch", {"evaluations": rows}))["errors"] == []
+    found = reader.text("evaluations", result="undecided")
+    assert found.count('class="verdict undecided"') == 1 and 'class="verdict score"' not in found
+    filters = [{"field": "why", "value": "language"}]
+    (row,) = ok(alice.post("/v1/evaluations/search", {"filters": filters}))["evaluations"]
+    assert row["evaluator_id"] == "external:my-undecided"
+
+
 @pytest.mark.parametrize(("extra", "outcome"), [(None, "score"), ({"undecided": "language"}, "undecided")])
 def test_pages_show_a_score_of_the_service_without_a_verdict(
     alice: Caller, reader: Visitor, extra: Any, outcome: str
