@@ -18,7 +18,6 @@ from unfold.decorators import display
 from evalsvc.accounts.admin.base import READER, TEXT_CLASS, BigTablePaginator, ScopedAdmin, is_operator, shorten
 from evalsvc.evaluations.models import Evaluation
 from evalsvc.evaluations.verdicts import UNDECIDED
-from evalsvc.evaluations.wire.scores import get_undecided_families
 from evalsvc.tenancy.scope import id_at
 from evaluators.registry import families
 
@@ -113,7 +112,7 @@ class PassFilter(ChoiceFilter):
 
     def narrow(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
         if value == UNDECIDED:
-            return rows.filter(passed=None, status=Evaluation.Status.SUCCESS, family__in=get_undecided_families())
+            return rows.filter(passed=None, status=Evaluation.Status.SUCCESS, extra__has_key=UNDECIDED)
         return rows.filter(passed=value == "yes")
 
 

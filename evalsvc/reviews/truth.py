@@ -13,14 +13,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
+from django.db.models import BigIntegerField, Case, Count, Exists, F, Func, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
 from evalsvc.accounts.models import Account
 from evalsvc.annotations.models import AnnotationCriteria
 from evalsvc.annotations.values import Value as AnswerValue
 from evalsvc.evaluations.history.interval import UNWEIGHTED
-from evalsvc.evaluations.history.read import list_history
+from evalsvc.evaluations.history.read import filter_window, list_history
 from evalsvc.evaluations.history.scope import Window
 from evalsvc.evaluations.ingest.labels import has_labels
 from evalsvc.evaluations.models import Evaluation, HistoryScore
@@ -137,6 +137,8 @@ class LabelledDraw:
     n_window: int
     n_left_out: int
     has_changed: bool
+    end: int
+    """The draw is of evaluations with ids below."""
     _estimates: dict[tuple[float, float | None], HistoryTruth] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -148,6 +150,12 @@ class LabelledDraw:
     def is_old(self) -> bool:
         """Whether most of the scores are newer than the draw."""
         return self.share_since > MOST_SINCE
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether more than a tenth of the items given out were passed over, of labels that else were enough."""
+        n_handed_out = len(self.answered) + len(self.unanswered)
+        return len(self.labels) >= LEAST_LABELS and len(self.unanswered) > MOST_UNANSWERED * n_handed_out
 
     @property
     def is_unweighted(self) -> bool:
@@ -251,32 +259,33 @@ def estimate_slices(labelled: LabelledDraw, by: str, level: float) -> tuple[list
 
 
 def compare_draw_evaluators(
-    labelled: LabelledDraw, pair: tuple[str, str], level: float, pointer: str = ""
+    labelled: LabelledDraw, pair: tuple[str, str], window: Window, level: float, pointer: str = ""
 ) -> tuple[list[RatedEvaluator], int]:
     """Return the evaluators that have decided labelled scores of a draw, and the number of labels they are compared on.
 
     Those labels are of logs that all of them have decided. `pair` comes first and then who has decided most; one that
-    would leave less than half of the labels of `pair`, or fewer than 20, is not compared. At most `MOST_SLICES`.
+    would leave less than half of the labels of `pair`, or fewer than 20, is not compared, and none is where labels are
+    missing as `MOST_UNANSWERED` says. Scores are those within the window from before the draw. At most `MOST_SLICES`.
     Raises Invalid where labels or verdicts are not pass or fail. Within the account's scope.
     """
     if labelled.criteria.annotation_type != Type.BINARY:
         raise Invalid(FieldError(f"{pointer}/truth_by", "Evaluators are compared with labels that pass or fail."))
     verdicts: dict[tuple[str, str], dict[object, bool | None]] = {pair: {}}
-    for name, log, passed in _read_other_verdicts(labelled):
+    for name, log, passed in _read_other_verdicts(labelled, window):
         verdicts.setdefault(name, {})[log] = passed
     verdicts[pair] = {log: labelled.scores[log].passed for log in labelled.labels}
     decided = {name: {log for log, passed in row.items() if passed is not None} for name, row in verdicts.items()}
     names = sorted(verdicts, key=lambda name: (name != pair, -len(decided[name]), name))[:MOST_SLICES]
     common, compared = set(decided[pair]), list[tuple[str, str]]()
     least = max(LEAST_LABELS, len(common) / 2)
-    for name in names:
+    for name in names if not labelled.is_refused else ():
         if len(shared := common & decided[name]) >= least:
             common, compared = shared, [*compared, name]
     logs = [log for log in labelled.answered if log in common]
     people = [bool(labelled.labels[log]) for log in logs]
     rows = [[bool(verdicts[name][log]) for log in logs] for name in compared]
     found = dict(zip(compared, compare_evaluators(people, rows, level=level), strict=True)) if compared else {}
-    reason = FEW_IN_COMMON if found else TOO_FEW
+    reason = NON_RESPONSE if labelled.is_refused else FEW_IN_COMMON if found else TOO_FEW
     return [
         RatedEvaluator(
             name,
@@ -289,11 +298,28 @@ def compare_draw_evaluators(
     ], len(logs) if compared else 0
 
 
-def _read_other_verdicts(labelled: LabelledDraw) -> Iterator[tuple[tuple[str, str], object, bool | None]]:
-    """Yield the verdicts on the labelled logs, by evaluator and profile, the oldest of each first."""
+def _read_other_verdicts(
+    labelled: LabelledDraw, window: Window
+) -> Iterator[tuple[tuple[str, str], object, bool | None]]:
+    """Yield the verdicts on the labelled logs, by evaluator and profile, the oldest of each first.
+
+    They are scores of histories from before the draw and within the window, but for its revision, which is of one
+    profile.
+    """
     logs = [log for log in labelled.labels if isinstance(log, str)]
-    rows = Evaluation.objects.filter(account_id=labelled.review.account_id, captured=True, score__isnull=False)
-    rows = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).order_by("id")
+    made_elsewhere = Case(When(evaluation_type=Evaluation.Type.CLIENT, then=True), default=False)
+    score_id = Func(made_elsewhere, F("created_at"), F("id"), function="history_id", output_field=BigIntegerField())
+    rows = Evaluation.objects.filter(account_id=labelled.review.account_id, captured=True, id__lt=labelled.end)
+    rows = rows.exclude(evaluation_type=Evaluation.Type.ANNOTATION).annotate(score_id=score_id).order_by("score_id")
+    scores = HistoryScore.objects.filter(
+        account_id=labelled.review.account_id,
+        evaluator_id=OuterRef("evaluator_id"),
+        profile_name=Coalesce(OuterRef("profile_name"), Value("")),
+        trial=False,
+        id=OuterRef("score_id"),
+    )
+    scope = {name: value for name, value in window.items() if name != "revision"}
+    rows = rows.filter(Exists(filter_window(scores, scope)))
     with in_time(TIMEOUT_SECONDS, what=READING):
         for start in range(0, len(logs), 5000):
             chunk = rows.filter(log_id__in=logs[start : start + 5000])
@@ -454,6 +480,7 @@ def _read_draw(account: Account, review: Review, criteria: AnnotationCriteria, h
         n_window=n_window,
         n_left_out=len(scores) - len(covered),
         has_changed=frame.digest != review.sample["frame_sha256"],
+        end=end,
     )
 
 
@@ -497,9 +524,7 @@ def _estimate(labelled: LabelledDraw, question: Question, level: float, width: f
     rows = [labelled.scores[log] for log in labelled.answered]
     labels = [labelled.labels[log] for log in labelled.answered]
     scores = np.array([row.score for row in labelled.scores.values()])
-    n_unanswered = len(labelled.unanswered)
-    n_handed_out = len(labels) + n_unanswered
-    if n_unanswered > MOST_UNANSWERED * n_handed_out and len(labels) >= LEAST_LABELS:
+    if labelled.is_refused:
         return TruthEstimate(level, len(labels), len(scores), 0, None, reason=NON_RESPONSE)
     verdicts = [row.passed for row in labelled.scores.values()]
     if question.annotation_type == Type.BINARY and any(verdict is not None for verdict in verdicts):

@@ -10,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.admin.conftest import HOSTILE, Person, new_evaluation
 from tests.conftest import Caller
+from tests.factories import ok
 
 LIST = "evaluations/evaluation/"
 
@@ -76,6 +77,14 @@ def test_spans_are_marked() -> None:
 )
 def test_it_filters(reader: Person, alice: Caller, query: dict[str, str], is_there: bool) -> None:
     assert listed(reader, new_evaluation(alice), **query) is is_there
+
+
+def test_it_finds_undecided_scores_made_elsewhere(reader: Person, alice: Caller) -> None:
+    fields = {"log_id": "log-1", "score": 0.5}
+    rows = [{"evaluator_id": "a", **fields}, {"evaluator_id": "b", "verdict": "undecided", **fields}]
+    plain, undecided = ok(alice.post("/v1/evaluations/batch", {"evaluations": rows}))["evaluations"]
+    page = reader.get(LIST, passed="undecided").content.decode()
+    assert f"/{undecided['id']}/change/" in page and f"/{plain['id']}/change/" not in page
 
 
 @pytest.mark.parametrize("page", ["0", "-1", "x", "99999999999999", "201"])

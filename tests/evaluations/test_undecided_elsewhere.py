@@ -5,8 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+import orjson
 import pytest
 
+from evalsvc.evaluations.ingest.events import EvaluationEvent, read_event
+from evalsvc.evaluations.ingest.rows import ClientScore
+from evalsvc.evaluations.wire.request import fingerprint
 from tests.conftest import Caller
 from tests.factories import ok
 from tests.telemetry.otlp import NOON, attribute, new_id, span, traces
@@ -58,7 +62,7 @@ def test_a_batch_takes_them(alice: Caller, path: str) -> None:
         ({"score": 0.5, "verdict": "pass"}, "/verdict"),
         ({"score": 0.5, "verdict": "perhaps"}, "/verdict"),
         ({"score": 0.5, "verdict": "undecided", "why": "because"}, "/why"),
-        ({"score": 0.5, "pass": True, "why": "language"}, "/why"),
+        ({"score": 0.5, "verdict": "undecided", "why": ["language"]}, "/why"),
         ({"verdict": "undecided"}, "/score"),
         ({"verdict": "undecided", "text_output": "hm"}, "/score"),
     ],
@@ -77,6 +81,37 @@ def test_the_same_row_is_kept_once_whichever_release_it_came_from(alice: Caller)
 
 
 @pytest.mark.parametrize("path", BATCHES)
+def test_a_verdict_that_says_what_pass_says_is_the_same_row(alice: Caller, path: str) -> None:
+    """Earlier releases ignored both fields with a warning: such rows keep their identity, and any `why`."""
+    row = {"log_id": "one", "score": 1, "pass": True}
+    assert send(alice, path, row)["n_new"] == 1
+    for why in ("it is polite", {"because": [1]}, "language", None):
+        answer = send(alice, path, row | {"verdict": "pass", "why": why})
+        assert (answer["n_new"], answer["errors"]) == (0, [])
+        (warning,) = answer["warnings"]
+        assert warning["pointer"] == f"/{BATCHES[path][0]}/0/why" and "was ignored" in warning["detail"]
+    answer = send(alice, path, {"log_id": "two", "score": 0.5, **UNDECIDED})
+    assert (answer["n_new"], answer.get("warnings", [])) == (1, [])
+
+
+def test_an_event_is_known_by_what_earlier_releases_knew_it_by() -> None:
+    """By all that it says where it names no span; its verdict is none of that."""
+    attributes = {"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.value": 0.5}
+    attributes["gen_ai.evaluation.score.label"] = "fair"
+    record = dict.fromkeys(("trace_id", "span_id", "project_name", "app", "service_name", "experiment_id", "ended_at"))
+    values = {
+        "evaluator_id": "tone", "score": 0.5, "pass": None, "text_output": "fair", "explanation": None,
+        "created_at": None, "trace_id": None, "span_id": None, "project_name": None, "app": None,
+        "experiment_id": None,
+    }  # fmt: skip
+    identity = orjson.dumps(["gen_ai.evaluation.result", 0, None, *values.items()])
+
+    score = read_event(7, 0, EvaluationEvent(record, attributes, None))
+
+    assert isinstance(score, ClientScore) and score.fingerprint == fingerprint(7, identity)
+
+
+@pytest.mark.parametrize("path", BATCHES)
 def test_a_history_counts_them_apart(alice: Caller, path: str) -> None:
     send_mixed(alice, path)
 
@@ -90,6 +125,32 @@ def test_a_history_counts_them_apart(alice: Caller, path: str) -> None:
     send(alice, path, *({"evaluator_id": "mood", "score": 0.5} for _ in range(5)))
     moods = ok(alice.get("/v1/history?evaluator=external:mood"))
     assert (moods["n_undecided"], {point["verdict"] for point in moods["points"]}) == (0, {None})
+
+
+def read_counts(caller: Caller, query: str = "") -> tuple[object, ...]:
+    """Return what a history says it is of, of how many, and how many are undecided."""
+    said = ok(caller.get(f"{HISTORY}&limit=100{query}"))
+    found = said["confidence_interval"]
+    assert said["n_undecided"] == found["n_undecided"]
+    return found["of"], found["n"], found["n_undecided"]
+
+
+@pytest.mark.parametrize("query", ["", "&since=2020-01-01T00:00:00Z"])
+def test_only_what_is_sent_as_undecided_is_undecided(alice: Caller, query: str) -> None:
+    path = "/v1/evaluations/batch"
+    send(alice, path, *({"score": 0.5, **UNDECIDED} for _ in range(30)))
+    assert read_counts(alice, query) == ("score", 30, 30)
+    assert read_counts(alice, f"{query}&of=pass") == ("pass", 0, 30)
+    # Read again, these are merged into what is remembered.
+    send(alice, path, *({"score": 0.25} for _ in range(60)), {"score": 1, "pass": True})
+    assert read_counts(alice, query) == ("score", 91, 30)
+    assert read_counts(alice, f"{query}&of=pass") == ("pass", 1, 30)
+
+
+@pytest.mark.parametrize("n_undecided", [29, 31])
+def test_the_headline_stays_a_pass_rate_however_many_are_undecided(alice: Caller, n_undecided: int) -> None:
+    send_mixed(alice, n_undecided=n_undecided)
+    assert read_counts(alice) == ("pass", 30, n_undecided)
 
 
 def test_a_gate_does_not_pass_where_many_are_undecided(alice: Caller) -> None:

@@ -32,7 +32,7 @@ def build_draw(labels: list[bool], verdicts: list[bool], n: int) -> LabelledDraw
     scores: dict[object, DrawnScore] = {
         i: DrawnScore(i, float(verdict), verdict, None, None, NOW, None) for i, verdict in enumerate(verdicts)
     }
-    counts = {"n_items": N_LABELS, "n_since": 0, "n_window": POPULATION, "n_left_out": 0}
+    counts = {"n_items": N_LABELS, "n_since": 0, "n_window": POPULATION, "n_left_out": 0, "end": POPULATION}
     return LabelledDraw(
         criteria, review, scores, dict(enumerate(labels[:n])), range(n), [], has_changed=False, **counts
     )

@@ -27,10 +27,11 @@ def is_right(i: int) -> bool:
     return i % 3 != 0
 
 
-def send_verdicts(caller: Caller, logs: list[str], evaluators: dict[str, Verdict]) -> None:
+def send_verdicts(caller: Caller, logs: list[str], evaluators: dict[str, Verdict], **fields: Any) -> None:
     """Send the verdicts of several evaluators on the same logs; the text of each is its number."""
     rows = [
         {"evaluator_id": name, "log_id": log, "pass": verdict(i), "score": VALUES[verdict(i)], "explanation": str(i)}
+        | fields
         for name, verdict in evaluators.items()
         for i, log in enumerate(logs)
     ]
@@ -97,17 +98,51 @@ def test_the_best_is_found_and_the_others_compared_with_it(alice: Caller, logs: 
 
 
 def test_figures_are_of_the_rows_in_common(alice: Caller, logs: list[str]) -> None:
-    """Where one has not decided 10 of 60, all are compared on the 50; a verdict of later takes an earlier one's place."""
+    """Where one has not decided 10 of 60, all are compared on the 50; what comes after the draw changes nothing."""
     send_verdicts(alice, logs, {"judge": is_right, "other": lambda i: None if i < 10 else is_right(i)})
     criteria = label_all(alice, logs)
     truth = compared(alice, criteria)
     assert [one["agreement"]["n"] for one in truth["evaluators"]] == [50, 50] and truth["n_common"] == 50
     assert [one["is_best"] for one in truth["evaluators"]] == [True, False]
 
+    send_verdicts(alice, logs, {"other": lambda i: not is_right(i), "late": is_right})
+    assert compared(alice, criteria)["evaluators"] == truth["evaluators"]
+
+
+def test_a_later_verdict_from_before_the_draw_counts(alice: Caller, logs: list[str]) -> None:
+    send_verdicts(alice, logs, {"judge": is_right, "other": is_right})
     send_verdicts(alice, logs, {"other": lambda i: not is_right(i)})
-    truth = compared(alice, criteria)
+    truth = compared(alice, label_all(alice, logs))
     assert (truth["n_common"], truth["evaluators"][1]["agreement"]["value"]) == (N, 0.0)
     assert truth["evaluators"][1]["difference"]["verdict"] == "worse"
+
+
+def test_all_are_compared_in_the_same_window(alice: Caller, logs: list[str]) -> None:
+    """The verdicts of `other` in another app, or from before `since`, are not compared with those of the judge."""
+    wrong = dict.fromkeys(("judge", "other"), lambda i: not is_right(i))
+    send_verdicts(alice, logs, wrong, app="desk", created_at="2026-03-01T00:00:00Z", tags={"tier": "free"})
+    since = "2026-04-01T00:00:00Z"
+    send_verdicts(alice, logs, {"judge": is_right}, app="shop", created_at=since, tags={"tier": "gold"})
+    criteria = label_all(alice, logs)
+
+    for scope in ({"since": since}, {"scope.app": "shop"}, {"scope.tags.tier": "gold"}):
+        (judge,) = compared(alice, criteria, **scope)["evaluators"]
+        assert judge["agreement"]["value"] == 1.0
+    judge, other = compared(alice, criteria, **{"scope.app": "desk"})["evaluators"]
+    assert judge["agreement"]["value"] == other["agreement"]["value"] == 0.0
+
+
+def test_a_draw_with_many_items_passed_over_compares_nothing(alice: Caller, logs: list[str]) -> None:
+    send_verdicts(alice, logs, {"judge": is_right, "other": is_right})
+    criteria = new_criteria(alice)
+    review = drawn(alice, criteria, N)
+    answer_items(alice, review, criteria, ["pass"] * 20)
+    answer_items(alice, review, criteria, ["pass"] * 20, skip=40)
+    truth = compared(alice, criteria)
+    assert (truth["reason"], truth["n_common"]) == ("non_response", 0)
+    assert [(one["n"], one["agreement"], one["reason"]) for one in truth["evaluators"]] == [
+        (40, None, "non_response"), (40, None, "non_response")
+    ]  # fmt: skip
 
 
 def test_few_labels_compare_nothing(alice: Caller, logs: list[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evalsvc.evaluations.history.cache import FACT_BYTES, HistorySnapshot
-from evalsvc.evaluations.history.packed import Verdicts, count_unjudged, unpack_verdicts
+from evalsvc.evaluations.history.packed import Verdicts, count_sent_undecided, count_unjudged, unpack_verdicts
 from evalsvc.evaluations.wire.interval_request import AUTO, IntervalOptions
 from evalsvc.evaluations.wire.scores import NO_THRESHOLD
 from evalsvc.stats.basics.results import HistoryInterval
@@ -31,6 +31,8 @@ ROWS = tuple(field.name for field in dataclasses.fields(IntervalRows))
 FIELDS = ("lower", "median", "upper", "n", "method", "degenerate", "warnings", "autocorrelation_width_factor")
 # Of the values of a window: more than this, and they are not independent.
 MAX_REPEATED = 0.05
+UNDECIDED_CODE = 3
+"""Of a score made elsewhere, in place of its verdict."""
 ALL_UNDECIDED = "No score is decided: the evaluator could not tell pass from fail."
 UNWEIGHTED = "unweighted"
 NO_RANGE = "All scores are equal and their range is unknown. Scores that are sent with `value_range` get an interval."
@@ -112,9 +114,9 @@ def get_default_estimand(family: Family | None, history: HistorySnapshot | None,
     if history is None or not history.score_bytes:
         return "score"
     verdicts = history.facts[:most] & 3
-    is_judged = verdicts > 0
-    # Undecided ones, fewer than the others, have scores of their own.
-    is_pass_rate = 2 * int(is_judged.sum()) > is_judged.size
+    is_judged = (verdicts == 1) | (verdicts == 2)
+    # Undecided ones have scores of their own.
+    is_pass_rate = 2 * int(is_judged.sum()) > int((verdicts != UNDECIDED_CODE).sum())
     return (
         "pass"
         if is_pass_rate and np.array_equal(history.scores[:most][is_judged], verdicts[is_judged] - 1.0)
@@ -161,18 +163,19 @@ def answer_interval(
 
 
 def count_undecided(family: Family | None, history: HistorySnapshot | None, most: int | None) -> int:
-    """Return how many scores the evaluator could not decide: those without a verdict, of one that decides others."""
-    if history is None or not can_be_undecided(family, history, most):
+    """Return how many scores the evaluator could not decide.
+
+    Of a family that may be so, these are the scores without a verdict; of those made elsewhere, what was sent as such.
+    """
+    if history is None or (family is not None and not family.can_be_undecided):
         return 0
-    return count_unjudged(history.fact_bytes[: most and most * FACT_BYTES])
+    facts = history.fact_bytes[: most and most * FACT_BYTES]
+    return count_sent_undecided(facts) if family is None else count_unjudged(facts)
 
 
 def can_be_undecided(family: Family | None, history: HistorySnapshot | None, most: int | None = None) -> bool:
-    """Return whether scores without a verdict are undecided: of a family that may be so, or among scores with one."""
-    if family is not None or history is None:
-        return family is not None and family.can_be_undecided
-    facts = history.fact_bytes[: most and most * FACT_BYTES]
-    return count_unjudged(facts) < len(facts) // FACT_BYTES
+    """Return whether scores without a verdict are undecided: of a family that may be so, or where some were sent so."""
+    return family.can_be_undecided if family is not None else count_undecided(None, history, most) > 0
 
 
 def _describe_undecided(ask: IntervalOptions, of: str, window: Window, n_undecided: int) -> dict[str, Any]:
@@ -229,7 +232,7 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None, 
     if of != "pass":
         return window
     verdicts = facts & 3
-    is_judged = verdicts > 0
+    is_judged = (verdicts == 1) | (verdicts == 2)
     return window.select_judged(is_judged, verdicts[is_judged] - 1.0)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 _WIDTH = 4
-_JUDGED = bytes(byte for byte in range(256) if byte & 3)
+_JUDGED, _UNDECIDED = (bytes(byte for byte in range(256) if byte & 3 in codes) for codes in ((1, 2), (3,)))
 # The two highest bytes of a double that is 1.0; the others are zero.
 _TOP, _SECOND = 0x3F, 0xF0
 
@@ -48,6 +48,14 @@ def count_unjudged(facts: bytes) -> int:
     if sys.byteorder != "little":
         return int(np.count_nonzero(np.frombuffer(facts, np.int32) & 3 == 0))
     return len(facts[::_WIDTH].translate(None, _JUDGED))
+
+
+def count_sent_undecided(facts: bytes) -> int:
+    """Return how many rows of a history of scores made elsewhere are undecided, from its facts."""
+    if sys.byteorder != "little":
+        return int(np.count_nonzero(np.frombuffer(facts, np.int32) & 3 == 3))
+    codes = facts[::_WIDTH]
+    return len(codes) - len(codes.translate(None, _UNDECIDED))
 
 
 def unpack_verdicts(facts: bytes) -> Verdicts | None:

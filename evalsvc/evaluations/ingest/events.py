@@ -181,8 +181,6 @@ def read_event(account_id: int, index: int, event: EvaluationEvent) -> ClientSco
         "evaluator_id": attributes.get("gen_ai.evaluation.name"),
         "score": score,
         "pass": PASS_LABELS.get(verdict) if verdict is not None else None,
-        # Without a score it is a text like any other.
-        "verdict": UNDECIDED if verdict == UNDECIDED and score is not None else None,
         "text_output": label if isinstance(label, str) else None,
         "explanation": attributes.get("gen_ai.evaluation.explanation"),
         "created_at": event.time or record.get("ended_at"),
@@ -194,8 +192,10 @@ def read_event(account_id: int, index: int, event: EvaluationEvent) -> ClientSco
     }
     if (response_id := attributes.get("gen_ai.response.id")) is not None:
         values["metadata"] = {"response_id": response_id}
+    # Without a score it is a text like any other. What an evaluation is known by has never had it.
+    sent = values | {"verdict": UNDECIDED if verdict == UNDECIDED and score is not None else None}
     try:
-        row = msgspec.convert({name: value for name, value in values.items() if value is not None}, SentScore)
+        row = msgspec.convert({name: value for name, value in sent.items() if value is not None}, SentScore)
     except msgspec.ValidationError as exc:
         return f"{NOT_KEPT}: {exc}"
     for error in row_errors(row, row.score):

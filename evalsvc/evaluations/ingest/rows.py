@@ -15,7 +15,7 @@ import orjson
 from msgspec import Meta
 
 from evalsvc.evaluations.models import EXTERNAL_PREFIX
-from evalsvc.evaluations.verdicts import UNDECIDED, UNSTATED
+from evalsvc.evaluations.verdicts import UNDECIDED, UNDECIDED_TEXTS, UNSTATED
 from evalsvc.evaluations.wire.inputs import hash_content, tag_errors
 from evalsvc.evaluations.wire.request import MAX_ID, fingerprint, id_text
 from evalsvc.evaluations.wire.shapes import RowError
@@ -25,7 +25,6 @@ from evalsvc.rest.bodies.names import app_error, normalize_app_name
 from evalsvc.rest.bodies.parsers import decode, list_body_keys
 from evalsvc.rest.bodies.scalars import is_bigint, read_uuid
 from evalsvc.rest.problems import FieldError, Problem
-from evaluators.base import UndecidedReason
 
 MAX_ROWS = 1000
 MAX_NAME = 100 - len(EXTERNAL_PREFIX)
@@ -35,8 +34,9 @@ MAX_DURATION = timedelta(days=366)
 # Within the range of every calendar, time zone and column.
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 
-# Fields that identify a row only where it has them: rows of earlier releases had not.
-ADDED = ("value_range", "verdict", "why")
+# Fields that identify a row only where they are read: earlier releases did not know them.
+VERDICT = ("verdict", "why")
+ADDED = ("value_range", *VERDICT)
 
 Text = Annotated[str, Meta(max_length=MAX_ID)]
 Identifier = Annotated[str, Meta(max_length=MAX_ID)] | int | None
@@ -59,7 +59,8 @@ class ScoreRow(msgspec.Struct, kw_only=True):
     criteria: Annotated[str, Meta(min_length=1, max_length=120)] | None = None
     passed: bool | None = msgspec.field(name="pass", default=None)
     verdict: Literal["pass", "fail", "undecided"] | None = None
-    why: UndecidedReason | None = None
+    # Of other verdicts it may be anything, as earlier releases ignored it.
+    why: Annotated[Any, Meta(extra_json_schema={"enum": [*UNDECIDED_TEXTS, None]})] = None
     text_output: str | None = None
     explanation: str | None = None
     evaluation_duration: timedelta | None = None
@@ -144,7 +145,8 @@ def read_rows(
 ) -> Rows:
     """Read each row of the batch's list called `name`; collect the errors of invalid rows by pointer.
 
-    Keys that are not in `known` are ignored with a warning, in invalid rows too: a misspelt key might be the cause.
+    Keys that are not in `known` are ignored with a warning, in invalid rows too: a misspelt key might be the cause. So
+    is `why` of a row that is not undecided.
     """
     row_keys = RowKeys(known)
     good: list[ClientScore] = []
@@ -160,7 +162,8 @@ def read_rows(
         else:
             errors += [RowError(index=index, pointer=at + error.pointer, detail=error.detail) for error in outcome]
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            row_keys.note(list_body_keys(bytes(raw)), at)
+            is_why_read = not isinstance(outcome, ClientScore) or "extra" in outcome.evaluation
+            row_keys.note(list_body_keys(bytes(raw)), at, unread=() if is_why_read else ("why",))
     return Rows(good, errors, row_keys.warnings)
 
 
@@ -185,8 +188,10 @@ def _read(account_id: int, index: int, raw: bytes) -> ClientScore | list[FieldEr
 
 
 def identifying_fields(row: ScoreRow) -> dict[str, Any]:
-    """Return the fields by which equal rows are known, without those that earlier releases did not know."""
+    """Return the fields by which equal rows are known, without those that earlier releases ignored."""
     fields: dict[str, Any] = msgspec.to_builtins(row)
+    if row.verdict != UNDECIDED:
+        fields |= dict.fromkeys(VERDICT)
     return {name: value for name, value in fields.items() if value is not None or name not in ADDED}
 
 
@@ -225,8 +230,9 @@ def verdict_errors(row: ScoreRow, score: float | None, score_name: str) -> Itera
     if row.verdict == UNDECIDED and score is None:
         detail = f"An `undecided` verdict comes with a `{score_name}`: without one it would be in no history."
         yield FieldError(f"/{score_name}", detail)
-    if row.why is not None and row.verdict != UNDECIDED:
-        yield FieldError("/why", "It says why a `verdict` is `undecided`.")
+    reasons = [*UNDECIDED_TEXTS]
+    if row.verdict == UNDECIDED and row.why is not None and row.why not in reasons:
+        yield FieldError("/why", f"One of: {', '.join(reasons)}.")
 
 
 def range_errors(value_range: Sequence[float] | None, score: float | None, score_name: str) -> Iterator[FieldError]:

@@ -13,7 +13,6 @@ from typing import Any
 from django.utils.dateparse import parse_datetime
 
 from evalsvc.evaluations.verdicts import UNDECIDED
-from evalsvc.evaluations.wire.scores import get_undecided_families
 from evalsvc.rest.bodies.scalars import read_row_id, read_uuid
 
 Filter = dict[str, Any]
@@ -144,7 +143,7 @@ def _result(values: Mapping[str, str], now: datetime) -> Iterator[Filter]:
     elif result == UNDECIDED:
         yield _is("pass", None)
         yield _is("status", "success")
-        yield _is("evaluator_family", sorted(get_undecided_families()), "in")
+        yield _is("why", None, "ne")
     elif result == "error":
         yield _is("status", ["error", "validation_error"], "in")
 

@@ -77,6 +77,7 @@ FIELDS = {
     "evaluation_type": SearchField("evaluation_type", "text"),
     "status": SearchField("status", "text"),
     "pass": SearchField("passed", "bool"),
+    "why": SearchField("extra.undecided", "text"),
     "score": SearchField("score", "number"),
     "score_raw": SearchField("score", "number"),
     "text_output": SearchField("text_output", "text"),

@@ -17,6 +17,7 @@ import orjson
 from django.core.exceptions import EmptyResultSet
 from django.db import connections
 from django.db.models import Case, Exists, F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import IsNull
 from psycopg import Cursor
@@ -32,6 +33,7 @@ from evalsvc.evaluations.models import Evaluation, EvaluationRequest
 from evalsvc.evaluations.search.budget import PageIds, build_budget_condition
 from evalsvc.evaluations.search.plans import BY_INDEX, IN_INDEX_ORDER, allow_sorts, has_index_order
 from evalsvc.evaluations.search.tags import HasTag, split_leading_tag
+from evalsvc.evaluations.verdicts import UNDECIDED
 from evalsvc.judges.calls.endings import STOP
 from evalsvc.rest.answering.pagination import TimeCursor, order_by_time, read_time_cursor, write_time_cursor
 from evalsvc.rest.edge.time_limit import in_time
@@ -47,6 +49,9 @@ ENDING = Coalesce(
     Case(When(output__isnull=False, then=Value(STOP))),
     output_field=TextField(),
 )
+
+WHY = {"why": KeyTextTransform(UNDECIDED, "extra")}
+"""Why an evaluator could not decide, without reading the rest of `extra`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,8 @@ def search_evaluations(
         if shows != "nothing":
             page_ids = PageIds(account.pk, ids, with_inputs=shows == "inputs", by_offset=offset is not None)
             page_rows = page_rows.filter(build_budget_condition(page_ids))
-        page = fetch_rows(order_by_time(page_rows, oldest_first=oldest_first).values_list(*columns))
+        ordered = order_by_time(page_rows, oldest_first=oldest_first).annotate(**WHY)
+        page = fetch_rows(ordered.values_list(*columns))
     # Rows deleted meanwhile and rows over the size limit are handled alike: the next page begins after the last row.
     if not ids or (len(id_rows) <= limit and (not page or page[-1].id == ids[-1])):
         return Page(page, None)

@@ -13,7 +13,7 @@ from evalsvc.accounts.models import Account
 from evalsvc.evaluations.database.lookups import AnyOf, UnseenAccount
 from evalsvc.evaluations.database.partitions import lookups_for_requests
 from evalsvc.evaluations.models import Evaluation, EvaluationRequest
-from evalsvc.evaluations.search.pages import fetch_rows, search_evaluations
+from evalsvc.evaluations.search.pages import WHY, fetch_rows, search_evaluations
 
 PREVIEW = 400
 """Characters of each text. What is cut off never leaves the database."""
@@ -23,6 +23,7 @@ MAX_SIBLINGS = 100
 VERDICT_COLUMNS = (
     "id", "request_id", "created_at", "evaluator_id", "family", "profile_name", "profile_revision", "status",
     "error_code", "score", "passed", "evaluation_type", "feedback", "favorite", "app", "log_id", "trace_id",
+    "why",
 )  # fmt: skip
 
 
@@ -92,9 +93,9 @@ def _find_sibling_ids(account: Account, evaluation: Evaluation) -> list[int]:
 
 
 def _annotate_metric(rows: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """Add `metric`: what a label or a score made elsewhere is called."""
+    """Add `why`, and `metric`: what a label or a score made elsewhere is called."""
     name = Func(F("details"), Value("metric_name"), function="jsonb_extract_path_text", output_field=TextField())
-    return rows.annotate(metric=name)
+    return rows.annotate(**WHY, metric=name)
 
 
 def _sample(texts: Any, verdicts: Sequence[Any], met: Collection[int]) -> SampleRow:

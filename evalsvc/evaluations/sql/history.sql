@@ -54,7 +54,7 @@ RETURNS int LANGUAGE sql SECURITY INVOKER AS $$
 $$;
 
 -- What an answer needs of a row beside its id and score, as one number: the revision, where the score comes from, and
--- the verdict.
+-- the verdict. A score made elsewhere that is undecided, as its evaluation says, has 3 in place of that where it is read.
 CREATE OR REPLACE FUNCTION history_facts(p_revision int, p_source text, p_passed boolean)
 RETURNS int LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_revision, 0) * 16 + CASE p_source WHEN 'evaluation' THEN 0 WHEN 'experiment' THEN 4 ELSE 8 END
@@ -93,7 +93,10 @@ BEGIN
         CASE WHEN count(unseen.probability) > 0 THEN array_send(array_agg(coalesce(unseen.probability, 1))) END,
         pg_current_snapshot()::text
       INTO n, some_ids, some_scores, some_facts, some_hashes, some_batches, some_probabilities, taken FROM (
-        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,
+        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed)
+            + CASE WHEN h.source = 'import' AND h.passed IS NULL AND EXISTS (
+              SELECT FROM evaluations_evaluation e
+              WHERE e.account_id = p_account AND e.id = h.source_id AND e.extra ? 'undecided') THEN 3 ELSE 0 END AS facts,
           coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.probability
         FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
@@ -109,7 +112,10 @@ BEGIN
         CASE WHEN count(newest.probability) > 0 THEN array_send(array_agg(coalesce(newest.probability, 1))) END,
         pg_current_snapshot()::text
       INTO some_ids, some_scores, some_facts, some_hashes, some_batches, some_probabilities, taken FROM (
-        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,
+        SELECT h.id, h.score, history_facts(h.revision, h.source, h.passed)
+            + CASE WHEN h.source = 'import' AND h.passed IS NULL AND EXISTS (
+              SELECT FROM evaluations_evaluation e
+              WHERE e.account_id = p_account AND e.id = h.source_id AND e.extra ? 'undecided') THEN 3 ELSE 0 END AS facts,
           coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.probability
         FROM evaluations_historyscore h
         WHERE h.account_id = p_account AND h.evaluator_id = p_evaluators[i] AND h.profile_name = p_profiles[i]
@@ -199,7 +205,9 @@ BEGIN
   IF p_before IS NOT NULL THEN
     conditions := conditions || format(' AND %s < %s', key, p_before);
   END IF;
-  rows := 'SELECT ' || key || ' AS id, h.score, history_facts(h.revision, h.source, h.passed) AS facts,'
+  rows := 'SELECT ' || key || ' AS id, h.score, history_facts(h.revision, h.source, h.passed)'
+    ' + CASE WHEN h.source = ''import'' AND h.passed IS NULL AND EXISTS (SELECT FROM evaluations_evaluation u'
+    ' WHERE u.account_id = $1 AND u.id = h.source_id AND u.extra ? ''undecided'') THEN 3 ELSE 0 END AS facts,'
     ' coalesce(h.sample_hash, h.id) AS hash, coalesce(h.batch_id, h.id) AS batch, h.probability, h.source_id,'
     ' CASE WHEN h.source = ''experiment'' AND NOT h.trial THEN h.experiment_id END AS promoted FROM ' || source
     || ' WHERE ' || conditions || ' AND ';

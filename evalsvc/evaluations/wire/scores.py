@@ -40,8 +40,11 @@ def get_undecided_families() -> frozenset[str]:
 
 
 def get_why(verdict: Any) -> str | None:
-    """Return why an evaluator could not decide; also where the profile counts that as a pass or a fail."""
-    why = (verdict.extra or {}).get(UNDECIDED)
+    """Return why an evaluator could not decide; also where the profile counts that as a pass or a fail.
+
+    `verdict` is a Verdict or a row with `why`, or else `extra`.
+    """
+    why = verdict.why if hasattr(verdict, "why") else (verdict.extra or {}).get(UNDECIDED)
     # Evaluators of one's own may have such a key, too.
     return why if isinstance(why, str) and why in UNDECIDED_TEXTS else None
 

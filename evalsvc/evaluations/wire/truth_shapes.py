@@ -97,7 +97,8 @@ class TruthEvaluator(AnswerShape):
     reason: Annotated[
         str | None,
         Meta(
-            description="Why it is not compared: `few_in_common` with the others, or `too_few_labels`, as none has 20."
+            description="Why it is not compared: `few_in_common` with the others, `too_few_labels`, as none has 20, or"
+            " `non_response`."
         ),
     ]
 

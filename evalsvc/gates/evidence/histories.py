@@ -10,7 +10,7 @@ import numpy as np
 
 from evalsvc.accounts.models import Account
 from evalsvc.catalog.resolve import NO_THRESHOLD_REMEDY, ResolvedEvaluator, UnresolvedEvaluator, resolve
-from evalsvc.evaluations.history.interval import can_be_undecided, interval_values, select_range
+from evalsvc.evaluations.history.interval import count_undecided, interval_values, select_range
 from evalsvc.evaluations.history.read import get_declared_range
 from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.evaluations.history.store import read_scoped
@@ -90,7 +90,7 @@ def find_history(account: Account, epoch: str | None, body: GateBody, wanted: Ga
     passes = replace(
         passes,
         candidate=np.append(passes.candidate, [math.nan] * n_no_verdict),
-        n_undecided=n_no_verdict if can_be_undecided(run.family if run else None, history, ask.most) else 0,
+        n_undecided=min(n_no_verdict, count_undecided(run.family if run else None, history, ask.most)),
     )
     declared = None if run else get_declared_range(account, evaluator_id, profile_name)
     return HistorySubject(

@@ -33,12 +33,12 @@ class RowKeys:
         self.warnings: list[KeyWarning] = []
         self._met: set[str] = set()
 
-    def note(self, keys: Iterable[str], at: str) -> None:
-        """Take in the keys of the row at a pointer."""
+    def note(self, keys: Iterable[str], at: str, *, unread: Collection[str] = ()) -> None:
+        """Take in the keys of the row at a pointer; `unread` are known ones that nothing reads in this row."""
         for key in keys:
-            if key not in self.known and key not in self._met and len(self._met) < MAX_WARNINGS:
+            if (key in unread or key not in self.known) and key not in self._met and len(self._met) < MAX_WARNINGS:
                 self._met.add(key)
-                self.warnings.append(_warning(key, self.known, at, self.what))
+                self.warnings.append(_warning(key, [name for name in self.known if name != key], at, self.what))
 
 
 def find_unread_members(

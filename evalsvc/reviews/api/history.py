@@ -44,7 +44,7 @@ class HistoryWithTruthView(HistoryView):
         if query.by is None:
             return found
         if query.by == EVALUATOR:
-            evaluators, n_common = compare_draw_evaluators(labelled, query.pair, query.level)
+            evaluators, n_common = compare_draw_evaluators(labelled, query.pair, query.window, query.level)
             return structs.replace(found, evaluators=[_evaluator_out(rated) for rated in evaluators], n_common=n_common)
         slices, n_slices = estimate_slices(labelled, query.by, query.level)
         return structs.replace(found, slices=[_slice_out(part) for part in slices], n_slices=n_slices)

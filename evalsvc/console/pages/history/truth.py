@@ -12,7 +12,7 @@ from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.forms.fields import FormField
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableRow
-from evalsvc.evaluations.history.scope import scope_window
+from evalsvc.evaluations.history.scope import Window, scope_window
 from evalsvc.reports.page.elements import element, join_parts
 from evalsvc.rest.problems import Invalid
 from evalsvc.reviews.models import Review
@@ -56,6 +56,7 @@ REASONS = {
 NOT_COMPARED = {
     "few_in_common": "not compared: few labels in common",
     "too_few_labels": "not compared: 20 labels are needed",
+    "non_response": "not compared: more than a tenth of the items were passed over",
 }
 WARNINGS = {
     "frame_changed": "Evaluations have been deleted or added since the draw.",
@@ -117,7 +118,7 @@ def read_truth(
         return TruthPanel(problem=" ".join(error.detail for error in problem.errors))
     panel = _build_panel(labelled.estimate(question.ask.level))
     if by == EVALUATOR:
-        return _add_evaluators(panel, labelled, question)
+        return _add_evaluators(panel, labelled, question, window)
     slices, n_slices = estimate_slices(labelled, by, question.ask.level)
     rows = [TableRow(_slice_cells(part, by)) for part in slices]
     table = PageTable(f"Agreement with people, by {SLICES[by]}", SLICE_COLUMNS, rows, empty="No scores.")
@@ -126,9 +127,9 @@ def read_truth(
     return replace(panel, slices=table, slices_text=text)
 
 
-def _add_evaluators(panel: TruthPanel, labelled: LabelledDraw, question: HistoryQuery) -> TruthPanel:
+def _add_evaluators(panel: TruthPanel, labelled: LabelledDraw, question: HistoryQuery, window: Window) -> TruthPanel:
     try:
-        evaluators, n_common = compare_draw_evaluators(labelled, question.pair, question.ask.level)
+        evaluators, n_common = compare_draw_evaluators(labelled, question.pair, window, question.ask.level)
     except Invalid as problem:
         return replace(panel, slices_text=" ".join(error.detail for error in problem.errors))
     rows = [TableRow(_evaluator_cells(rated, question.ask.level)) for rated in evaluators]
