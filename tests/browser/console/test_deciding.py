@@ -31,7 +31,7 @@ def test_which_of_two_prompts_is_better_and_why(editor: Browser, alice: Caller) 
     editor.follow(f"text={made['name']}")
     editor.follow("a[aria-label='Why? Compare old prompt with it']")
     editor.follow("text=Swap")
-    assert "new prompt is better than old prompt by 0.483" in editor.text()
+    assert "new prompt is better than old prompt by 0.48" in editor.text()
 
     editor.follow("text=Improvements: new prompt is better")
     assert page.locator("[data-example]").count() == 8

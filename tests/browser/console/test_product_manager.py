@@ -11,7 +11,7 @@ from tests.conftest import Caller
 from tests.console.comparing import answered, ids
 from tests.factories import ok
 
-WON = "accuracy: new prompt is better than old prompt by 0.400 ["
+WON = "accuracy: new prompt is better than old prompt by 0.40 ["
 
 
 def test_the_winner_is_on_the_first_page_and_a_colleague_sees_the_same(

@@ -369,7 +369,7 @@ def build_cell(name: str, view: Mapping[str, Any]) -> MetricCell:
     value_text, ends = format_estimate(value, lower, upper)
     return MetricCell(
         name=name,
-        value=value_text,
+        value=value_text if has_ends else number(value),
         interval=ends if has_ends else "",
         covers=format_coverage(view) if has_ends else "",
         this_set=format_this_set(view),
