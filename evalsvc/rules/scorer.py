@@ -27,7 +27,7 @@ from evalsvc.tenancy.scope import account_scope, current_role
 ROWS_AT_ONCE = 50
 ASYNC = Prefer(0, True, "")
 # A dropped span is written again in a later version, with the logs that have its texts, or by a backfill. What it was
-# counted as comes back with it.
+# counted as comes back with it. What is scored then has a new id: it is of the hour and of the day that pay for it.
 INSERT = """
 WITH sent AS (
   SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
@@ -46,7 +46,8 @@ WITH sent AS (
   ON CONFLICT (rule_id, trace_id, span_id) DO UPDATE
   SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
     ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability,
-    cost = excluded.cost, is_settled = excluded.is_settled
+    cost = excluded.cost, is_settled = excluded.is_settled,
+    id = CASE WHEN excluded.request_id IS NULL THEN r.id ELSE excluded.id END
   WHERE r.request_id IS NULL
   RETURNING r.trace_id, r.span_id, r.reason
 )

@@ -89,6 +89,19 @@ def test_a_day_has_a_budget_of_its_own_and_a_backfill_keeps_to_it(alice: Caller,
     assert len(list_evaluations(alice)) == 4
 
 
+def test_what_was_dropped_on_another_day_is_scored_with_the_money_of_this_one(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 0.005)
+    send_some(alice, 8)
+    assert run(alice, rule)["n_scored"] == 2
+    for row in rows_of(rule):
+        RuleSpan.objects.using("system").filter(pk=row.pk).update(id=row.pk - DAY_IDS)
+    for _ in range(3):
+        after = backfill(alice, rule)
+
+    assert (after["n_scored"], after["n_dropped"]["budget"]) == (4, 4)
+    assert 0.004 < after["spent_today"] <= 0.005
+
+
 def test_the_dearest_score_tells_what_the_next_may_cost(alice: Caller, judge: Judge) -> None:
     rule = new_judge_rule(alice, 1)
     send_some(alice, 1)
