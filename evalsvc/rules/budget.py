@@ -21,12 +21,13 @@ from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import choose_connection
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rules.models import Rule
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Lane
 from evaluators.cascade import get_cascade, remove_cascade
 
 NEWEST = 100
-"""Scores of a rule whose costs tell what the next one may cost."""
+"""Scores of a rule whose costs tell what the next one of the same revision may cost."""
 DAY = (
     "greatest(0, floor(extract(epoch FROM date_trunc('day', now(), 'UTC') - timestamptz '2026-01-01 00:00+00') * 1000))"
     "::bigint << 22"
@@ -51,8 +52,9 @@ SELECT rule_id, sum(cost) FROM rules_rulespan
 WHERE rule_id = ANY(%s) AND request_id IS NOT NULL AND id >= {DAY} GROUP BY rule_id
 """  # noqa: S608  an expression of ours
 DEAREST = """
-SELECT coalesce(max(cost), 0) FROM (
-  SELECT cost FROM rules_rulespan WHERE rule_id = %s AND request_id IS NOT NULL AND is_settled ORDER BY id DESC LIMIT %s
+SELECT coalesce(max(cost) FILTER (WHERE revision = %s), 0) FROM (
+  SELECT cost, revision FROM rules_rulespan
+  WHERE rule_id = %s AND request_id IS NOT NULL AND is_settled ORDER BY id DESC LIMIT %s
 ) newest
 """
 
@@ -68,16 +70,16 @@ def sum_spend(rule_ids: Sequence[int]) -> dict[int, float]:
         return {rule_id: float(cost or 0) for rule_id, cost in cursor.fetchall()}
 
 
-def read_budget(account_id: int, rule_id: int, budget: float) -> DayBudget:
+def read_budget(rule: Rule, budget: float) -> DayBudget:
     """Return what is left of today's budget, after what was set aside is corrected by what was charged.
 
-    Within the account's scope.
+    Within the account's scope. Scores that were dearer than a whole budget are no reason to drop all that follow.
     """
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SETTLE, [rule_id])
-        cursor.execute(DEAREST, [rule_id, NEWEST])
-        dearest = float(cursor.fetchone()[0])
-    return DayBudget(Prices(account_id), budget - sum_spend([rule_id]).get(rule_id, 0.0), dearest)
+        cursor.execute(SETTLE, [rule.pk])
+        cursor.execute(DEAREST, [rule.revision, rule.pk, NEWEST])
+        dearest = min(float(cursor.fetchone()[0]), budget)
+    return DayBudget(Prices(rule.account_id), budget - sum_spend([rule.pk]).get(rule.pk, 0.0), dearest)
 
 
 @dataclass(slots=True)

@@ -214,7 +214,7 @@ class Scorer:
         if self.rule.budget_per_day is None:
             return None
         with account_scope(self.rule.account_id):
-            return read_budget(self.rule.account_id, self.rule.pk, float(self.rule.budget_per_day))
+            return read_budget(self.rule, float(self.rule.budget_per_day))
 
     def _tell_workers(self, rows: Sequence[BatchRow]) -> None:
         lanes: dict[str, list[int]] = {}

@@ -114,6 +114,34 @@ def test_the_dearest_score_tells_what_the_next_may_cost(alice: Caller, judge: Ju
     assert (after["n_scored"], after["n_dropped"]["budget"]) == (1, 1)
 
 
+def test_a_score_dearer_than_the_budget_does_not_stop_the_rule(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 0.005)
+    send_some(alice, 1)
+    run(alice, rule)
+    work_off(alice, rule)
+    dear = rows_of(rule).get()
+    rows_of(rule).update(id=dear.pk - DAY_IDS, cost=0.6, is_settled=True)
+    send_some(alice, 2, "later")
+    after = run(alice, rule)
+
+    assert (after["n_scored"], after["n_dropped"]["budget"]) == (2, 1)
+    assert after["spent_today"] == 0.005
+
+
+def test_scores_of_an_earlier_revision_do_not_tell_what_the_next_may_cost(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 1)
+    send_some(alice, 1)
+    run(alice, rule)
+    work_off(alice, rule)
+    rows_of(rule).update(cost=0.6, is_settled=True)
+    evaluators = [{"evaluator": "judge", "criteria": profile(alice)}]
+    changed = ok(alice.patch(f"{RULES}/{rule['id']}", {"evaluators": evaluators}))["rule"]
+    send_some(alice, 1, "later")
+
+    assert changed["revision"] == rule["revision"] + 1
+    assert run(alice, rule)["n_scored"] == 2
+
+
 def test_two_workers_do_not_spend_the_same_money(alice: Caller, judge: Judge) -> None:
     rule = new_judge_rule(alice, 0.02)
     send_some(alice, 60)
