@@ -32,9 +32,10 @@ DAY = (
     "greatest(0, floor(extract(epoch FROM date_trunc('day', now(), 'UTC') - timestamptz '2026-01-01 00:00+00') * 1000))"
     "::bigint << 22"
 )
+# Judges that are asked shortly before midnight answer on the next day.
+SINCE_YESTERDAY = f"({DAY}) - (86400000::bigint << 22)"
 # A score by connections without prices, which may lose them, costs what was set aside for it.
-SETTLE = f"""
-UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM (
+CHARGED = f"""
   SELECT d.id, CASE WHEN bool_or(e.extra->'judge'->'cost' = 'null'::jsonb) THEN d.cost ELSE
     sum(coalesce((e.extra->'judge'->>'cost')::double precision, 0)
       + coalesce((e.extra->'answered'->>'cost')::double precision, 0)) END AS cost
@@ -43,14 +44,16 @@ UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM (
     AND q.completed_at IS NOT NULL
   JOIN evaluations_evaluation e ON e.account_id = d.account_id AND e.request_id = d.request_id
     AND e.id >= ids_from(d.request_id) AND e.id < ids_until(d.request_id)
-  WHERE d.rule_id = %s AND NOT d.is_settled AND d.id >= {DAY}
+  WHERE d.rule_id = ANY(%(rules)s) AND NOT d.is_settled AND d.id >= {SINCE_YESTERDAY}
   GROUP BY d.id, d.cost
-) c WHERE r.id = c.id
 """  # noqa: S608  an expression of ours
+SETTLE = f"""
+UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM ({CHARGED}) c WHERE r.id = c.id
+"""  # noqa: S608  a query of ours
 SPENT = f"""
-SELECT rule_id, sum(cost) FROM rules_rulespan
-WHERE rule_id = ANY(%s) AND request_id IS NOT NULL AND id >= {DAY} GROUP BY rule_id
-"""  # noqa: S608  an expression of ours
+SELECT r.rule_id, sum(coalesce(c.cost, r.cost)) FROM rules_rulespan r LEFT JOIN ({CHARGED}) c ON c.id = r.id
+WHERE r.rule_id = ANY(%(rules)s) AND r.request_id IS NOT NULL AND r.id >= {DAY} GROUP BY r.rule_id
+"""  # noqa: S608  a query of ours
 DEAREST = """
 SELECT coalesce(max(cost) FILTER (WHERE revision = %s), 0) FROM (
   SELECT cost, revision FROM rules_rulespan
@@ -64,9 +67,9 @@ class OverBudget(Exception):
 
 
 def sum_spend(rule_ids: Sequence[int]) -> dict[int, float]:
-    """Return what rules have spent and set aside today (UTC). Within the account's scope."""
+    """Return what rules have spent today (UTC), and set aside for judges without an answer. Within the account's scope."""
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SPENT, [list(rule_ids)])
+        cursor.execute(SPENT, {"rules": list(rule_ids)})
         return {rule_id: float(cost or 0) for rule_id, cost in cursor.fetchall()}
 
 
@@ -76,7 +79,7 @@ def read_budget(rule: Rule, budget: float) -> DayBudget:
     Within the account's scope. Scores that were dearer than a whole budget are no reason to drop all that follow.
     """
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SETTLE, [rule.pk])
+        cursor.execute(SETTLE, {"rules": [rule.pk]})
         cursor.execute(DEAREST, [rule.revision, rule.pk, NEWEST])
         dearest = min(float(cursor.fetchone()[0]), budget)
     return DayBudget(Prices(rule.account_id), budget - sum_spend([rule.pk]).get(rule.pk, 0.0), dearest)

@@ -66,6 +66,8 @@ def test_what_the_budget_may_not_hold_is_dropped_and_what_is_charged_corrects_it
     assert len(dropped) == 3 and "left of the budget of the day" in dropped[0]["detail"]
 
     work_off(alice, rule)
+    answered_by_all = ok(alice.get(f"{RULES}/{rule['id']}"))["rule"]
+    assert answered_by_all["spent_today"] == pytest.approx(sum_charged(alice))
     send_some(alice, 1, "later")
     after = run(alice, rule)
     reserved = rows_of(rule).get(is_settled=False).cost
@@ -100,6 +102,20 @@ def test_what_was_dropped_on_another_day_is_scored_with_the_money_of_this_one(al
 
     assert (after["n_scored"], after["n_dropped"]["budget"]) == (4, 4)
     assert 0.004 < after["spent_today"] <= 0.005
+
+
+def test_what_was_asked_yesterday_is_settled_today(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 0.005)
+    send_some(alice, 1)
+    run(alice, rule)
+    work_off(alice, rule)
+    yesterday = rows_of(rule).get().pk - DAY_IDS
+    rows_of(rule).update(id=yesterday)
+    send_some(alice, 1, "later")
+    run(alice, rule)
+
+    settled = rows_of(rule).get(pk=yesterday)
+    assert settled.is_settled and settled.cost == pytest.approx(sum_charged(alice))
 
 
 def test_the_dearest_score_tells_what_the_next_may_cost(alice: Caller, judge: Judge) -> None:
