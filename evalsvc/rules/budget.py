@@ -7,7 +7,7 @@ scores: two workers cannot spend the same money, and nothing is lost with a work
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -87,25 +87,27 @@ def read_budget(rule: Rule, budget: float) -> DayBudget:
 
 @dataclass(slots=True)
 class DayBudget:
-    """The money that is left, and what is reserved of it by index."""
+    """The money that is left, while one worker has the rule."""
 
     prices: Prices
     left: float
     dearest: float
-    reserved: dict[int, float] = field(default_factory=dict)
 
-    def reserve(self, index: int, entries: Iterable[PlannedEvaluation], body: bytes) -> None:
-        """Set aside what a score may cost, at least what the dearest of the newest did. Raises OverBudget."""
+    def reserve(self, entries: Iterable[PlannedEvaluation], body: bytes) -> float | None:
+        """Set aside what a score may cost, at least what the dearest of the newest did, and return it.
+
+        None for a score that costs nothing. Raises OverBudget.
+        """
         estimated = self.prices.estimate(entries, body)
         if not estimated:
-            return
+            return None
         cost = max(estimated, self.dearest)
         if cost > self.left:
             raise OverBudget(
                 f"{max(0.0, self.left):.6g} is left of the budget of the day, and the score may cost {cost:.6g}."
             )
         self.left -= cost
-        self.reserved[index] = cost
+        return cost
 
 
 class Prices:

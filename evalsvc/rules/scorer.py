@@ -113,7 +113,7 @@ class _SpanClaim:
 
     scorer: Scorer
     candidates: Mapping[int, Candidate]
-    costs: Mapping[int, float]
+    costs: Mapping[int, float | None]
 
     def keep(self, rows: dict[int, IdempotentResult]) -> None:
         """Note the evaluations of spans."""
@@ -144,12 +144,15 @@ class Scorer:
 
     def score(self, candidates: Sequence[Candidate]) -> None:
         """Score spans, or note why not. Raises LostLease."""
+        if not candidates:
+            return
+        budget = self._read_budget()
         for begin in range(0, len(candidates), ROWS_AT_ONCE):
-            self._score_part(candidates[begin : begin + ROWS_AT_ONCE])
+            self._score_part(candidates[begin : begin + ROWS_AT_ONCE], budget)
 
-    def _score_part(self, candidates: Sequence[Candidate]) -> None:
+    def _score_part(self, candidates: Sequence[Candidate], budget: DayBudget | None) -> None:
         account_id = self.rule.account_id
-        room, budget = self._read_room(), self._read_budget()
+        room, costs = self._read_room(), dict[int, float | None]()
         planner, rows, dropped = Planner(account_id, self._epoch, ASYNC, None), list[BatchRow](), list[SpanOutcome]()
         for index, candidate in enumerate(candidates):
             if room is not None and len(rows) >= room:
@@ -160,7 +163,7 @@ class Scorer:
                 body = self._build_body(candidate)
                 planner.plan(row, body)
                 if budget is not None and row.planned is not None:
-                    budget.reserve(index, row.planned.accepted.entries, body)
+                    costs[index] = budget.reserve(row.planned.accepted.entries, body)
                 rows.append(row)
             except OverBudget as exc:
                 dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.BUDGET, detail=str(exc)))
@@ -172,10 +175,10 @@ class Scorer:
             with account_scope(account_id):
                 self.record(dropped)
         if rows:
-            self._keep(rows, dict(enumerate(candidates)), {} if budget is None else budget.reserved)
+            self._keep(rows, dict(enumerate(candidates)), costs)
             self._tell_workers(rows)
 
-    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float]) -> None:
+    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float | None]) -> None:
         """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
         keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates, costs), False)
         if len(rows) > 1:

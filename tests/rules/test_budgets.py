@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.judges.models import Connection
+from evalsvc.rules.budget import SETTLE
 from evalsvc.rules.models import RuleSpan
 from evalsvc.rules.worker import run_rule
 from tests.conftest import Caller
@@ -156,6 +157,22 @@ def test_scores_of_an_earlier_revision_do_not_tell_what_the_next_may_cost(alice:
 
     assert changed["revision"] == rule["revision"] + 1
     assert run(alice, rule)["n_scored"] == 2
+
+
+def test_a_portion_is_settled_once(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 1)
+    send_some(alice, 60)
+    statements: list[str] = []
+
+    def note(execute: Any, statement: Any, params: Any, many: bool, context: Any) -> Any:
+        statements.append(str(statement))
+        return execute(statement, params, many, context)
+
+    with connection.execute_wrapper(note):
+        after = run(alice, rule)
+
+    assert (after["n_scored"], statements.count(SETTLE)) == (60, 1)
+    assert after["spent_today"] == pytest.approx(sum(rows_of(rule).values_list("cost", flat=True)))
 
 
 def test_two_workers_do_not_spend_the_same_money(alice: Caller, judge: Judge) -> None:
