@@ -124,8 +124,11 @@ class RuleWorker:
             if has_logs:
                 has_more = self._score_logged(horizon) or has_more
                 self._score_replaced()
-        for backfill in self._list_backfills():
-            has_more = self._run_backfill(backfill) or has_more
+        try:
+            for backfill in self._list_backfills():
+                has_more = self._run_backfill(backfill) or has_more
+        finally:
+            self._scorer.announce_probabilities()
         return has_more
 
     def _score_arrived(self, horizon: Horizon) -> bool:
@@ -271,7 +274,5 @@ class RuleWorker:
             with account_scope(account_id):
                 RuleBackfill.objects.filter(account=account_id, pk=backfill.pk).update(**changes)
             if not is_full:
-                self._scorer.announce_probabilities()
                 return False
-        self._scorer.announce_probabilities()
         return True
