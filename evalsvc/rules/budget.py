@@ -67,7 +67,7 @@ class OverBudget(Exception):
 
 
 def sum_spend(rule_ids: Sequence[int]) -> dict[int, float]:
-    """Return what rules have spent today (UTC), and set aside for judges without an answer. Within the account's scope."""
+    """Return what rules have spent today (UTC) and set aside for open answers. Within the account's scope."""
     with connections[current_role()].cursor() as cursor:
         cursor.execute(SPENT, {"rules": list(rule_ids)})
         return {rule_id: float(cost or 0) for rule_id, cost in cursor.fetchall()}

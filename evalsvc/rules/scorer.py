@@ -178,7 +178,9 @@ class Scorer:
             self._keep(rows, dict(enumerate(candidates)), costs)
             self._tell_workers(rows)
 
-    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float | None]) -> None:
+    def _keep(
+        self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float | None]
+    ) -> None:
         """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
         keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates, costs), False)
         if len(rows) > 1:
