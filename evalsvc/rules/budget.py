@@ -7,7 +7,7 @@ scores: two workers cannot spend the same money, and nothing is lost with a work
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -21,19 +21,21 @@ from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection
 from evalsvc.judges.selectors import choose_connection
 from evalsvc.rest.problems import FieldError, Invalid
+from evalsvc.rules.models import Rule
 from evalsvc.tenancy.scope import current_role
 from evaluators.base import Lane
 from evaluators.cascade import get_cascade, remove_cascade
 
 NEWEST = 100
-"""Scores of a rule whose costs tell what the next one may cost."""
+"""Scores of a rule whose costs tell what the next one of the same revision may cost."""
 DAY = (
     "greatest(0, floor(extract(epoch FROM date_trunc('day', now(), 'UTC') - timestamptz '2026-01-01 00:00+00') * 1000))"
     "::bigint << 22"
 )
+# Judges that are asked shortly before midnight answer on the next day.
+SINCE_YESTERDAY = f"({DAY}) - (86400000::bigint << 22)"
 # A score by connections without prices, which may lose them, costs what was set aside for it.
-SETTLE = f"""
-UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM (
+CHARGED = f"""
   SELECT d.id, CASE WHEN bool_or(e.extra->'judge'->'cost' = 'null'::jsonb) THEN d.cost ELSE
     sum(coalesce((e.extra->'judge'->>'cost')::double precision, 0)
       + coalesce((e.extra->'answered'->>'cost')::double precision, 0)) END AS cost
@@ -42,17 +44,20 @@ UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM (
     AND q.completed_at IS NOT NULL
   JOIN evaluations_evaluation e ON e.account_id = d.account_id AND e.request_id = d.request_id
     AND e.id >= ids_from(d.request_id) AND e.id < ids_until(d.request_id)
-  WHERE d.rule_id = %s AND NOT d.is_settled AND d.id >= {DAY}
+  WHERE d.rule_id = ANY(%(rules)s) AND NOT d.is_settled AND d.id >= {SINCE_YESTERDAY}
   GROUP BY d.id, d.cost
-) c WHERE r.id = c.id
 """  # noqa: S608  an expression of ours
+SETTLE = f"""
+UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM ({CHARGED}) c WHERE r.id = c.id
+"""  # noqa: S608  a query of ours
 SPENT = f"""
-SELECT rule_id, sum(cost) FROM rules_rulespan
-WHERE rule_id = ANY(%s) AND request_id IS NOT NULL AND id >= {DAY} GROUP BY rule_id
-"""  # noqa: S608  an expression of ours
+SELECT r.rule_id, sum(coalesce(c.cost, r.cost)) FROM rules_rulespan r LEFT JOIN ({CHARGED}) c ON c.id = r.id
+WHERE r.rule_id = ANY(%(rules)s) AND r.request_id IS NOT NULL AND r.id >= {DAY} GROUP BY r.rule_id
+"""  # noqa: S608  a query of ours
 DEAREST = """
-SELECT coalesce(max(cost), 0) FROM (
-  SELECT cost FROM rules_rulespan WHERE rule_id = %s AND request_id IS NOT NULL AND is_settled ORDER BY id DESC LIMIT %s
+SELECT coalesce(max(cost) FILTER (WHERE revision = %s), 0) FROM (
+  SELECT cost, revision FROM rules_rulespan
+  WHERE rule_id = %s AND request_id IS NOT NULL AND is_settled ORDER BY id DESC LIMIT %s
 ) newest
 """
 
@@ -62,45 +67,47 @@ class OverBudget(Exception):
 
 
 def sum_spend(rule_ids: Sequence[int]) -> dict[int, float]:
-    """Return what rules have spent and set aside today (UTC). Within the account's scope."""
+    """Return what rules have spent today (UTC) and set aside for open answers. Within the account's scope."""
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SPENT, [list(rule_ids)])
+        cursor.execute(SPENT, {"rules": list(rule_ids)})
         return {rule_id: float(cost or 0) for rule_id, cost in cursor.fetchall()}
 
 
-def read_budget(account_id: int, rule_id: int, budget: float) -> DayBudget:
+def read_budget(rule: Rule, budget: float) -> DayBudget:
     """Return what is left of today's budget, after what was set aside is corrected by what was charged.
 
-    Within the account's scope.
+    Within the account's scope. Scores that were dearer than a whole budget are no reason to drop all that follow.
     """
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SETTLE, [rule_id])
-        cursor.execute(DEAREST, [rule_id, NEWEST])
-        dearest = float(cursor.fetchone()[0])
-    return DayBudget(Prices(account_id), budget - sum_spend([rule_id]).get(rule_id, 0.0), dearest)
+        cursor.execute(SETTLE, {"rules": [rule.pk]})
+        cursor.execute(DEAREST, [rule.revision, rule.pk, NEWEST])
+        dearest = min(float(cursor.fetchone()[0]), budget)
+    return DayBudget(Prices(rule.account_id), budget - sum_spend([rule.pk]).get(rule.pk, 0.0), dearest)
 
 
 @dataclass(slots=True)
 class DayBudget:
-    """The money that is left, and what is reserved of it by index."""
+    """The money that is left, while one worker has the rule."""
 
     prices: Prices
     left: float
     dearest: float
-    reserved: dict[int, float] = field(default_factory=dict)
 
-    def reserve(self, index: int, entries: Iterable[PlannedEvaluation], body: bytes) -> None:
-        """Set aside what a score may cost, at least what the dearest of the newest did. Raises OverBudget."""
+    def reserve(self, entries: Iterable[PlannedEvaluation], body: bytes) -> float | None:
+        """Set aside what a score may cost, at least what the dearest of the newest did, and return it.
+
+        None for a score that costs nothing. Raises OverBudget.
+        """
         estimated = self.prices.estimate(entries, body)
         if not estimated:
-            return
+            return None
         cost = max(estimated, self.dearest)
         if cost > self.left:
             raise OverBudget(
                 f"{max(0.0, self.left):.6g} is left of the budget of the day, and the score may cost {cost:.6g}."
             )
         self.left -= cost
-        self.reserved[index] = cost
+        return cost
 
 
 class Prices:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS
+from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS, MAX_TAGS
 from evalsvc.evaluations.wire.request import read_call
 from evalsvc.rest.bodies.names import find_valid_app
 from evalsvc.rest.problems import FieldError, Invalid, Problem
@@ -160,8 +160,9 @@ def _place_span(span: Span, app: str | None) -> Document:
 
 
 def _place_evaluation(candidate: CandidateEvaluation, app: str | None, tags: Mapping[str, str]) -> Document:
-    """Return the place of another evaluation of the same sample: beside the first one, with its tags."""
+    """Return the place of another evaluation of the same sample: beside the first one, with its tags that fit."""
     request, verdict = candidate.request, candidate.verdicts[0]
+    first_tags = [(name, value) for name, value in (request.tags or {}).items() if name not in tags]
     return {
         "app": app or request.app,
         "project_id": request.project_id,
@@ -170,7 +171,7 @@ def _place_evaluation(candidate: CandidateEvaluation, app: str | None, tags: Map
         "log_id": verdict.log_id,
         "trace_id": verdict.trace_id,
         "span_id": request.span_id,
-        "tags": {**(request.tags or {}), **tags},
+        "tags": {**dict(first_tags[: max(0, MAX_TAGS - len(tags))]), **tags},
     }
 
 

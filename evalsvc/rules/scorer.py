@@ -27,7 +27,7 @@ from evalsvc.tenancy.scope import account_scope, current_role
 ROWS_AT_ONCE = 50
 ASYNC = Prefer(0, True, "")
 # A dropped span is written again in a later version, with the logs that have its texts, or by a backfill. What it was
-# counted as comes back with it.
+# counted as comes back with it. What is scored then has a new id: it is of the hour and of the day that pay for it.
 INSERT = """
 WITH sent AS (
   SELECT * FROM unnest(%(traces)s::text[], %(spans)s::text[], %(requests)s::bigint[], %(reasons)s::text[],
@@ -46,7 +46,8 @@ WITH sent AS (
   ON CONFLICT (rule_id, trace_id, span_id) DO UPDATE
   SET request_id = excluded.request_id, reason = excluded.reason, detail = excluded.detail,
     ended_at = excluded.ended_at, revision = excluded.revision, probability = excluded.probability,
-    cost = excluded.cost, is_settled = excluded.is_settled
+    cost = excluded.cost, is_settled = excluded.is_settled,
+    id = CASE WHEN excluded.request_id IS NULL THEN r.id ELSE excluded.id END
   WHERE r.request_id IS NULL
   RETURNING r.trace_id, r.span_id, r.reason
 )
@@ -112,7 +113,7 @@ class _SpanClaim:
 
     scorer: Scorer
     candidates: Mapping[int, Candidate]
-    costs: Mapping[int, float]
+    costs: Mapping[int, float | None]
 
     def keep(self, rows: dict[int, IdempotentResult]) -> None:
         """Note the evaluations of spans."""
@@ -143,12 +144,15 @@ class Scorer:
 
     def score(self, candidates: Sequence[Candidate]) -> None:
         """Score spans, or note why not. Raises LostLease."""
+        if not candidates:
+            return
+        budget = self._read_budget()
         for begin in range(0, len(candidates), ROWS_AT_ONCE):
-            self._score_part(candidates[begin : begin + ROWS_AT_ONCE])
+            self._score_part(candidates[begin : begin + ROWS_AT_ONCE], budget)
 
-    def _score_part(self, candidates: Sequence[Candidate]) -> None:
+    def _score_part(self, candidates: Sequence[Candidate], budget: DayBudget | None) -> None:
         account_id = self.rule.account_id
-        room, budget = self._read_room(), self._read_budget()
+        room, costs = self._read_room(), dict[int, float | None]()
         planner, rows, dropped = Planner(account_id, self._epoch, ASYNC, None), list[BatchRow](), list[SpanOutcome]()
         for index, candidate in enumerate(candidates):
             if room is not None and len(rows) >= room:
@@ -159,7 +163,7 @@ class Scorer:
                 body = self._build_body(candidate)
                 planner.plan(row, body)
                 if budget is not None and row.planned is not None:
-                    budget.reserve(index, row.planned.accepted.entries, body)
+                    costs[index] = budget.reserve(row.planned.accepted.entries, body)
                 rows.append(row)
             except OverBudget as exc:
                 dropped.append(SpanOutcome(candidate, reason=RuleSpan.Reason.BUDGET, detail=str(exc)))
@@ -171,10 +175,12 @@ class Scorer:
             with account_scope(account_id):
                 self.record(dropped)
         if rows:
-            self._keep(rows, dict(enumerate(candidates)), {} if budget is None else budget.reserved)
+            self._keep(rows, dict(enumerate(candidates)), costs)
             self._tell_workers(rows)
 
-    def _keep(self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float]) -> None:
+    def _keep(
+        self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float | None]
+    ) -> None:
         """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
         keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates, costs), False)
         if len(rows) > 1:
@@ -213,7 +219,7 @@ class Scorer:
         if self.rule.budget_per_day is None:
             return None
         with account_scope(self.rule.account_id):
-            return read_budget(self.rule.account_id, self.rule.pk, float(self.rule.budget_per_day))
+            return read_budget(self.rule, float(self.rule.budget_per_day))
 
     def _tell_workers(self, rows: Sequence[BatchRow]) -> None:
         lanes: dict[str, list[int]] = {}

@@ -34,13 +34,15 @@ HOUR_AGO = (
     "greatest(0, floor(extract(epoch FROM now() - %s * interval '1 hour' - timestamptz '2026-01-01 00:00+00') * 1000))"
     "::bigint << 22"
 )
-# A rule without news costs a look at three indexes, or at that of the evaluations.
+# A rule without news costs a look at three indexes, or at that of the evaluations: for EXISTS, which does not know the
+# watermark before, the planner expects a row soon and reads all evaluations to find none.
 DUE = f"""
 SELECT r.account_id, r.id FROM rules_rule r JOIN accounts_account a ON a.id = r.account_id
-WHERE (r.state = 'active' AND r.source = 'evaluations' AND EXISTS (
-      SELECT FROM evaluations_evaluationrequest q WHERE q.account_id = r.account_id AND q.capture = 'all'
-        AND q.probability IS NULL AND q.experiment_id IS NULL
-        AND q.completed_at > timestamptz '2026-01-01 00:00+00' + (r.watermark >> 22) * interval '1 millisecond')
+WHERE (r.state = 'active' AND r.source = 'evaluations' AND (
+      SELECT q.completed_at FROM evaluations_evaluationrequest q WHERE q.account_id = r.account_id
+        AND q.capture = 'all' AND q.probability IS NULL AND q.experiment_id IS NULL AND q.completed_at IS NOT NULL
+      ORDER BY q.completed_at DESC LIMIT 1)
+      > timestamptz '2026-01-01 00:00+00' + (r.watermark >> 22) * interval '1 millisecond'
     OR r.state = 'active' AND r.source = 'spans' AND (
       EXISTS (SELECT FROM telemetry_span s WHERE s.account_id = r.account_id AND s.id > r.watermark)
       OR EXISTS (SELECT FROM telemetry_logrecord l WHERE l.account_id = r.account_id AND l.id > r.log_watermark)
@@ -122,8 +124,11 @@ class RuleWorker:
             if has_logs:
                 has_more = self._score_logged(horizon) or has_more
                 self._score_replaced()
-        for backfill in self._list_backfills():
-            has_more = self._run_backfill(backfill) or has_more
+        try:
+            for backfill in self._list_backfills():
+                has_more = self._run_backfill(backfill) or has_more
+        finally:
+            self._scorer.announce_probabilities()
         return has_more
 
     def _score_arrived(self, horizon: Horizon) -> bool:
@@ -269,7 +274,5 @@ class RuleWorker:
             with account_scope(account_id):
                 RuleBackfill.objects.filter(account=account_id, pk=backfill.pk).update(**changes)
             if not is_full:
-                self._scorer.announce_probabilities()
                 return False
-        self._scorer.announce_probabilities()
         return True

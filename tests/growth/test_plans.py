@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.growth_rows import fill, new_accounts
+from evalsvc.rules.worker import DUE, REVISIT_HOURS
 from tests.growth.databases import Database, migrated_database
 
 N_ROWS = 20_000
@@ -105,3 +106,31 @@ def test_what_was_planned_for_an_empty_month_reads_by_index_when_it_is_full(data
     by_sequence, by_index = (then - now for now, then in zip(before, after, strict=True))
     assert by_sequence == 0
     assert by_index < 5 * 200
+
+
+def test_rules_without_news_are_found_by_index(database: Database) -> None:
+    with database.connect("owner") as owner:
+        accounts = new_accounts(owner)
+        fill(owner, accounts, N_ROWS, days=0.5)
+        owner.execute("ANALYZE evaluations_evaluationrequest")
+    with database.connect("system") as system:
+        for name in "abcde":
+            system.execute(
+                "INSERT INTO rules_rule (account_id, name, state, revision, source, filter, mapping, evaluators, rate,"
+                " sample_by, tags, watermark, marks, n_scored, n_over_cap, n_no_output, n_unreadable, n_invalid)"
+                " VALUES (%s, %s, 'active', 1, 'evaluations', '{}', '{}', '[]', 1, 'trace', '{}', (%s::bigint) << 22,"
+                " '[]', 0, 0, 0, 0, 0)",
+                [accounts[0], name, 10**12],
+            )
+        assert system.execute(DUE, [REVISIT_HOURS]).fetchall() == []
+        (plan,) = system.execute(f"EXPLAIN (FORMAT JSON) {DUE}", [REVISIT_HOURS]).fetchone()  # type: ignore[misc]
+        system.execute("UPDATE rules_rule SET watermark = 0 WHERE name = 'a'")
+        due = system.execute(DUE, [REVISIT_HOURS]).fetchall()
+    waiting, nodes = [plan[0]["Plan"]], list[dict[str, Any]]()
+    while waiting:
+        nodes.append(node := waiting.pop())
+        waiting += node.get("Plans", [])
+    requests = [node for node in nodes if node.get("Relation Name", "").startswith("evaluations_evaluationrequest")]
+
+    assert {node["Node Type"] for node in requests} == {"Index Only Scan"}
+    assert [account for account, _ in due] == accounts[:1]

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 
 from benchmarks.stub_llm import RunningStub
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.judges.models import Connection
+from evalsvc.rules.budget import SETTLE
 from evalsvc.rules.models import RuleSpan
 from evalsvc.rules.worker import run_rule
 from tests.conftest import Caller
@@ -66,6 +67,8 @@ def test_what_the_budget_may_not_hold_is_dropped_and_what_is_charged_corrects_it
     assert len(dropped) == 3 and "left of the budget of the day" in dropped[0]["detail"]
 
     work_off(alice, rule)
+    answered_by_all = ok(alice.get(f"{RULES}/{rule['id']}"))["rule"]
+    assert answered_by_all["spent_today"] == pytest.approx(sum_charged(alice))
     send_some(alice, 1, "later")
     after = run(alice, rule)
     reserved = rows_of(rule).get(is_settled=False).cost
@@ -89,6 +92,33 @@ def test_a_day_has_a_budget_of_its_own_and_a_backfill_keeps_to_it(alice: Caller,
     assert len(list_evaluations(alice)) == 4
 
 
+def test_what_was_dropped_on_another_day_is_scored_with_the_money_of_this_one(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 0.005)
+    send_some(alice, 8)
+    assert run(alice, rule)["n_scored"] == 2
+    for row in rows_of(rule):
+        RuleSpan.objects.using("system").filter(pk=row.pk).update(id=row.pk - DAY_IDS)
+    for _ in range(3):
+        after = backfill(alice, rule)
+
+    assert (after["n_scored"], after["n_dropped"]["budget"]) == (4, 4)
+    assert 0.004 < after["spent_today"] <= 0.005
+
+
+def test_what_was_asked_yesterday_is_settled_today(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 0.005)
+    send_some(alice, 1)
+    run(alice, rule)
+    work_off(alice, rule)
+    yesterday = rows_of(rule).get().pk - DAY_IDS
+    rows_of(rule).update(id=yesterday)
+    send_some(alice, 1, "later")
+    run(alice, rule)
+
+    settled = rows_of(rule).get(pk=yesterday)
+    assert settled.is_settled and settled.cost == pytest.approx(sum_charged(alice))
+
+
 def test_the_dearest_score_tells_what_the_next_may_cost(alice: Caller, judge: Judge) -> None:
     rule = new_judge_rule(alice, 1)
     send_some(alice, 1)
@@ -99,6 +129,50 @@ def test_the_dearest_score_tells_what_the_next_may_cost(alice: Caller, judge: Ju
     after = run(alice, rule)
 
     assert (after["n_scored"], after["n_dropped"]["budget"]) == (1, 1)
+
+
+def test_a_score_dearer_than_the_budget_does_not_stop_the_rule(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 0.005)
+    send_some(alice, 1)
+    run(alice, rule)
+    work_off(alice, rule)
+    dear = rows_of(rule).get()
+    rows_of(rule).update(id=dear.pk - DAY_IDS, cost=0.6, is_settled=True)
+    send_some(alice, 2, "later")
+    after = run(alice, rule)
+
+    assert (after["n_scored"], after["n_dropped"]["budget"]) == (2, 1)
+    assert after["spent_today"] == 0.005
+
+
+def test_scores_of_an_earlier_revision_do_not_tell_what_the_next_may_cost(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 1)
+    send_some(alice, 1)
+    run(alice, rule)
+    work_off(alice, rule)
+    rows_of(rule).update(cost=0.6, is_settled=True)
+    evaluators = [{"evaluator": "judge", "criteria": profile(alice)}]
+    changed = ok(alice.patch(f"{RULES}/{rule['id']}", {"evaluators": evaluators}))["rule"]
+    send_some(alice, 1, "later")
+
+    assert changed["revision"] == rule["revision"] + 1
+    assert run(alice, rule)["n_scored"] == 2
+
+
+def test_a_portion_is_settled_once(alice: Caller, judge: Judge) -> None:
+    rule = new_judge_rule(alice, 1)
+    send_some(alice, 60)
+    statements: list[str] = []
+
+    def note(execute: Any, statement: Any, params: Any, many: bool, context: Any) -> Any:
+        statements.append(str(statement))
+        return execute(statement, params, many, context)
+
+    with connection.execute_wrapper(note):
+        after = run(alice, rule)
+
+    assert (after["n_scored"], statements.count(SETTLE)) == (60, 1)
+    assert after["spent_today"] == pytest.approx(sum(rows_of(rule).values_list("cost", flat=True)))
 
 
 def test_two_workers_do_not_spend_the_same_money(alice: Caller, judge: Judge) -> None:

@@ -78,6 +78,18 @@ def test_what_an_application_has_evaluated_is_scored_again_once(alice: Caller) -
     assert (listed["probability"], listed["request_id"]) == (1.0, str(row.request_id))
 
 
+def test_the_tags_of_the_rule_come_before_those_that_do_not_fit(alice: Caller) -> None:
+    rule = new_evaluation_rule(alice, tags={"by": "rule"})
+    sent = {f"t{i}": "x" for i in range(99)} | {"by": "app"}
+    evaluate(alice, "Ada.", tags=sent)
+    assert run(alice, rule)["n_scored"] == 1
+    (row,) = list_scored(alice)
+    tags = row.request.tags
+
+    assert len(tags) == 100 and {**sent, **tags, "by": "app"} == {**sent, "rule": "answers"}
+    assert (tags["by"], tags["rule"]) == ("rule", "answers")
+
+
 def test_no_rule_reads_what_rules_have_made(alice: Caller) -> None:
     rules = [new_evaluation_rule(alice), new_evaluation_rule(alice, name="others"), new_rule(alice, name="spans")]
     evaluate(alice, MAIL)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from evalsvc.evaluations.models import EvaluationRequest, HistoryScore
 from evalsvc.evaluations.workers.computing.drain import drain
+from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.models import RuleSpan
 from evalsvc.rules.sampling import draw_uniform
+from evalsvc.rules.scorer import LostLease, Scorer
 from tests.conftest import Caller
 from tests.factories import ok
 from tests.rules.shapes import RULES, answered, backfill, new_rule, run, send
@@ -124,6 +128,27 @@ def test_what_another_hash_has_drawn_keeps_its_probability(alice: Caller) -> Non
     ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 1, "by": "session"}}))
     backfill(alice, rule)
     assert list_probabilities(alice) == [{0.5}] * 3
+
+
+def test_processes_hear_of_probabilities_also_where_the_backfill_breaks_off(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5})
+    send(alice, answered(NOTHING, trace_id=drawn_id(rule, 0.5)))
+    run(alice, rule)
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 1}}))
+    update, bumped = Scorer.update_probabilities, list[int]()
+
+    def update_and_lose(scorer: Scorer, candidates: Sequence[Candidate]) -> None:
+        update(scorer, candidates)
+        raise LostLease
+
+    monkeypatch.setattr(Scorer, "update_probabilities", update_and_lose)
+    monkeypatch.setattr("evalsvc.rules.scorer.bump_epochs", bumped.extend)
+    backfill(alice, rule)
+
+    assert list_probabilities(alice) == [{1.0}] * 3
+    assert bumped == [alice.account.pk]
 
 
 def test_a_verdict_that_comes_after_a_backfill_has_the_higher_probability(alice: Caller) -> None:
