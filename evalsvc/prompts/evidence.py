@@ -82,6 +82,6 @@ def format_evidence(evidence: LabelEvidence) -> str:
     value, ends = estimate_texts(evidence.value, evidence.lower, evidence.upper)
     return (
         f"{evidence.config} of {evidence.experiment} ({evidence.experiment_id}, {evidence.state}), {place}: "
-        f"{evidence.metric} {value}, {level_text(evidence.level)} interval {ends or '-'}, "
+        f"{evidence.metric} {'-' if evidence.value is None else value}, {level_text(evidence.level)} interval {ends or '-'}, "
         f"n {evidence.n} of {evidence.N}; set by {evidence.by} at {evidence.at}"
     )

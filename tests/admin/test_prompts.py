@@ -23,7 +23,7 @@ def test_it_says_what_a_label_rests_on(alice: Caller, reader: Person) -> None:
     text = page.content.decode()
     assert page.status_code == 200
     assert f"({made['id']}, draft), not a winner" in text
-    assert "accuracy -, 95 % interval - to -, n 0 of 4" in text
+    assert "accuracy -, 95 % interval -, n 0 of 4" in text
     assert "<script>alert(1)" not in text
     assert "canary, production" in text
     assert "canary: " not in text

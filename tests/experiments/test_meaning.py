@@ -374,7 +374,7 @@ def test_latency_has_quantiles_by_order_statistics(alice: Caller) -> None:
 
 @pytest.mark.parametrize(
     ("n", "line", "words"),
-    [(1, None, ""), (4, 1.0, f"{BEFORE}: share that passes 1.000 [0.000, 1.000], 4 scores of 1 distinct sample")],
+    [(1, None, ""), (4, 1.0, f"{BEFORE}: share that passes 1.00 [0.00, 1.00], 4 scores of 1 distinct sample")],
 )
 def test_a_short_history_before_the_experiment_claims_no_certainty(
     alice: Caller, n: int, line: float | None, words: str
@@ -415,7 +415,7 @@ def test_the_history_before_the_experiment_is_a_line_to_hold_configs_to(alice: C
     assert (before["n"], before["value"]) == (20, 0.75)
     assert before["lower"] < 0.75 < before["upper"]
     board, chart = board_of(alice, made["id"])
-    assert board.metric_note.startswith(f"{BEFORE}: share that passes 0.750 [0.")
+    assert board.metric_note.startswith(f"{BEFORE}: share that passes 0.75 [0.")
     assert board.reference == 0.75
     assert "the account&#x27;s history before" in chart
     assert not any('class="mark"' in str(row.strip) for row in board.rows)
