@@ -79,9 +79,10 @@ def evidence_from(kept: Mapping[str, Any]) -> LabelEvidence:
 def format_evidence(evidence: LabelEvidence) -> str:
     """Return evidence as a sentence for people."""
     place = "the winner" if evidence.is_winner else f"not a winner ({evidence.winner or 'nobody'} led)"
-    value, ends = estimate_texts(evidence.value, evidence.lower, evidence.upper)
+    estimate, ends = estimate_texts(evidence.value, evidence.lower, evidence.upper)
+    value = "-" if evidence.value is None else estimate
     return (
         f"{evidence.config} of {evidence.experiment} ({evidence.experiment_id}, {evidence.state}), {place}: "
-        f"{evidence.metric} {'-' if evidence.value is None else value}, {level_text(evidence.level)} interval {ends or '-'}, "
+        f"{evidence.metric} {value}, {level_text(evidence.level)} interval {ends or '-'}, "
         f"n {evidence.n} of {evidence.N}; set by {evidence.by} at {evidence.at}"
     )

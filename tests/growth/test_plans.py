@@ -123,7 +123,7 @@ def test_rules_without_news_are_found_by_index(database: Database) -> None:
                 [accounts[0], name, 10**12],
             )
         assert system.execute(DUE, [REVISIT_HOURS]).fetchall() == []
-        (plan,) = system.execute(f"EXPLAIN (FORMAT JSON) {DUE}", [REVISIT_HOURS]).fetchone()  # type: ignore[misc]
+        (plan,) = system.execute(f"EXPLAIN (FORMAT JSON) {DUE}", [REVISIT_HOURS]).fetchone()
         system.execute("UPDATE rules_rule SET watermark = 0 WHERE name = 'a'")
         due = system.execute(DUE, [REVISIT_HOURS]).fetchall()
     waiting, nodes = [plan[0]["Plan"]], list[dict[str, Any]]()

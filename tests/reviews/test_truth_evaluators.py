@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -27,7 +27,7 @@ def is_right(i: int) -> bool:
     return i % 3 != 0
 
 
-def send_verdicts(caller: Caller, logs: list[str], evaluators: dict[str, Verdict], **fields: Any) -> None:
+def send_verdicts(caller: Caller, logs: list[str], evaluators: Mapping[str, Verdict], **fields: Any) -> None:
     """Send the verdicts of several evaluators on the same logs; the text of each is its number."""
     rows = [
         {"evaluator_id": name, "log_id": log, "pass": verdict(i), "score": VALUES[verdict(i)], "explanation": str(i)}

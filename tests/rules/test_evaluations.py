@@ -84,7 +84,7 @@ def test_the_tags_of_the_rule_come_before_those_that_do_not_fit(alice: Caller) -
     evaluate(alice, "Ada.", tags=sent)
     assert run(alice, rule)["n_scored"] == 1
     (row,) = list_scored(alice)
-    tags = row.request.tags
+    tags = dict(row.request.tags or {})
 
     assert len(tags) == 100 and {**sent, **tags, "by": "app"} == {**sent, "rule": "answers"}
     assert (tags["by"], tags["rule"]) == ("rule", "answers")
