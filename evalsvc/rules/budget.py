@@ -10,15 +10,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from django.conf import settings
 from django.db import connections
 
 from evalsvc.catalog.resolve import ResolvedEvaluator
 from evalsvc.catalog.runnable import WEBHOOK
 from evalsvc.evaluations.evaluate.rows import PlannedEvaluation
-from evalsvc.judges.calls.estimates import DEFAULT_ANSWER_TOKENS, text_tokens
+from evalsvc.judges.calls.estimates import DEFAULT_ANSWER_TOKENS, IMAGE_TOKENS, RECORDING_BYTES_PER_TOKEN, text_tokens
 from evalsvc.judges.failures import UnusableConnection
 from evalsvc.judges.models import Connection
+from evalsvc.judges.questions.attachments import MAX_BYTES
 from evalsvc.judges.selectors import choose_connection
 from evalsvc.rest.problems import FieldError, Invalid
 from evalsvc.rules.models import Rule
@@ -26,6 +28,7 @@ from evalsvc.tenancy.scope import current_role
 from evaluators.base import Lane
 from evaluators.cascade import get_cascade, remove_cascade
 
+MOST_RECORDING_TOKENS = MAX_BYTES // RECORDING_BYTES_PER_TOKEN
 NEWEST = 100
 """Scores of a rule whose costs tell what the next one of the same revision may cost."""
 DAY = (
@@ -149,8 +152,18 @@ def _estimate_call(connection: Connection, body: bytes) -> float:
     known = [price for price in prices if price is not None]
     if len(known) < len(prices):
         raise OverBudget(f"The connection {connection.name} has no prices.")
-    tokens = text_tokens(body.decode()) + (connection.max_output_tokens or DEFAULT_ANSWER_TOKENS)
+    tokens = _count_tokens(body) + (connection.max_output_tokens or DEFAULT_ANSWER_TOKENS)
     return float(tokens * max(known) / 1_000_000)
+
+
+def _count_tokens(body: bytes) -> int:
+    """Return about how many tokens a sample is; recordings, whose length nothing tells, count as the longest."""
+    sent = msgspec.json.decode(body)
+    tokens = sum(
+        IMAGE_TOKENS if attachment["media_type"].strip().lower().startswith("image/") else MOST_RECORDING_TOKENS
+        for attachment in sent.pop("evaluated_model_attachments", None) or ()
+    )
+    return int(tokens + text_tokens(msgspec.json.encode(sent).decode()))
 
 
 def check_budget(account_id: int, runs: Iterable[ResolvedEvaluator]) -> None:

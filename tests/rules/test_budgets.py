@@ -159,6 +159,21 @@ def test_scores_of_an_earlier_revision_do_not_tell_what_the_next_may_cost(alice:
     assert run(alice, rule)["n_scored"] == 2
 
 
+def test_an_attachment_is_no_text(alice: Caller, stub: RunningStub) -> None:
+    """A picture of 1600 tokens beside an answer of 1024, at 2 for a million, whatever the length of its URL."""
+    Judge(stub, alice, sees_images=True)
+    evaluators = [{"evaluator": "judge-mm", "criteria": profile(alice)}]
+    rule = new_rule(alice, source="evaluations", evaluators=evaluators, budget_per_day=0.01)
+    url = f"data:image/png;base64,{'A' * 100_000}"
+    attachment = {"url": url, "media_type": "image/png", "usage_type": "evaluated_model_output"}
+    sent = {"output": "Ada.", "gold_answer": "Ada.", "evaluated_model_attachments": [attachment], "capture": "all"}
+    ok(alice.post("/v1/evaluate", sent | {"evaluators": [{"evaluator": "exact-match"}]}))
+    after = run(alice, rule)
+
+    assert after["n_scored"] == 1, after["n_dropped"]
+    assert 0.0052 < after["spent_today"] < 0.0062
+
+
 def test_a_portion_is_settled_once(alice: Caller, judge: Judge) -> None:
     rule = new_judge_rule(alice, 1)
     send_some(alice, 60)
