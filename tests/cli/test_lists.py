@@ -93,7 +93,7 @@ def test_a_history_shows_what_people_would_say(shell: dict[str, str], alice: Cal
     found = told(invoke("history", "external:judge", "--truth", criteria["id"], "--json", env=shell))["history"]
 
     assert shown.exit_code == 0, shown.output
-    assert "people: 1 [" in shown.stdout.splitlines()[1]
+    assert "people: 1.000 [" in shown.stdout.splitlines()[1]
     assert (found["truth"]["n"], found["truth"]["naive"]) == (30, 0.8)
 
 
@@ -106,8 +106,8 @@ def test_a_history_with_what_people_would_say_by_app(shell: dict[str, str], alic
     done = invoke("history", "external:judge", "--truth", criteria["name"], "--truth-by", "app", env=shell)
 
     assert done.exit_code == 0, done.output
-    assert "people: 1 [" in done.stdout and "  shop: 1 [" in done.stdout
+    assert "people: 1.000 [" in done.stdout and "  shop: 1.000 [" in done.stdout
     assert "  blog: no interval yet, 10 labels of 10 scores, 10 more needed" in done.stdout
 
     done = invoke("history", "external:judge", "--truth", criteria["name"], "--truth-by", "evaluator", env=shell)
-    assert "  evaluators on 50 labels that all have decided:\n  external:judge: agrees 0.8 [" in done.stdout
+    assert "  evaluators on 50 labels that all have decided:\n  external:judge: agrees 0.80 [" in done.stdout
