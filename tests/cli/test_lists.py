@@ -59,7 +59,7 @@ def test_a_history_has_its_interval_and_its_newest_scores(shell: dict[str, str],
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
-        "exact-match-2026-11-28 (patronus:exact-match): pass rate 100.0 %, n = 3, 95 % interval of the pass rate"
+        "exact-match-2026-11-28 (patronus:exact-match): pass rate 100 % [29, 100] at 95 %, n = 3"
     )
     assert [line.endswith("1, pass") for line in lines[1:3]] == [True, True]
     assert lines[3].startswith(f"{shell['EVALSVC_URL']}/console/{alice.account.pk}/histories/one?evaluator=exact-match")

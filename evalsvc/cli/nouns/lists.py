@@ -20,7 +20,7 @@ from evalsvc.client.resources.profiles import ProfileRecord
 from evalsvc.client.results.history import Truth
 from evalsvc.client.results.verdicts import format_undecided, read_bounds
 from evalsvc.client.service.evaluators import build_evaluator_entry
-from evalsvc.digits import estimate_texts, level_text, percent_text
+from evalsvc.digits import estimate_texts, level_text, percent_texts
 
 POINTS_A_PAGE = 100
 OPEN_EPILOG = """Examples:
@@ -189,16 +189,20 @@ def _history_line(history: Mapping[str, Any]) -> str:
     n = f"n = {history['n']}"
     title = f"{history['evaluator_id']} ({history['profile_name']})"
     if history["pass_rate"] is None or interval.get("of") != "pass":
-        return f"{title}: {n}" + _ends(interval, "mean")
-    rate = f"{title}: pass rate {percent_text(history['pass_rate'])}, {n}" + _ends(interval, "pass rate")
-    return rate + format_undecided(history.get("n_undecided") or 0, read_bounds(history.get("pass_rate_bounds")))
+        return f"{title}: {n}" + _mean_ends(interval)
+    rate, ends = percent_texts(history["pass_rate"], interval.get("lower"), interval.get("upper"))
+    at = f" {ends} at {level_text(interval['alpha'])}" if ends else ""
+    reason = f"; {interval['reason']}" if interval.get("reason") and not ends else ""
+    return f"{title}: pass rate {rate} %{at}, {n}{reason}" + format_undecided(
+        history.get("n_undecided") or 0, read_bounds(history.get("pass_rate_bounds"))
+    )
 
 
-def _ends(interval: Mapping[str, Any], what: str) -> str:
+def _mean_ends(interval: Mapping[str, Any]) -> str:
     if interval.get("lower") is None:
         return f"; {interval['reason']}" if interval.get("reason") else ""
     ends = estimate_texts(None, interval["lower"], interval["upper"])[1]
-    return f", {level_text(interval['alpha'])} interval of the {what} {ends}"
+    return f", {level_text(interval['alpha'])} interval of the mean {ends}"
 
 
 def _point_line(point: Mapping[str, Any]) -> str:
