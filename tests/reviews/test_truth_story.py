@@ -18,7 +18,7 @@ import pytest
 from django.utils import timezone
 
 from evalsvc.client import Client
-from evalsvc.reports.words import interval_text
+from evalsvc.reports.words import interval_text, value_text
 from evalsvc.stats.truth.answer import estimate_share_of_truth
 from tests.annotations.shapes import new_criteria
 from tests.cli.inside import invoke
@@ -116,7 +116,7 @@ def test_from_scores_to_truth_a_gate_and_an_alarm(
     assert in_client is not None and (in_client.lower, in_client.upper) == (truth["lower"], truth["upper"])
     shell = environment(web, alice, tmp_path)
     shown = invoke("history", "external:judge", "--truth", criteria["name"], "--limit", "1", env=shell)
-    assert f"people: {truth['estimate']:.3g} [{truth['lower']:.3g}, {truth['upper']:.3g}]" in shown.stdout
+    assert f"people: {value_text(truth, 'estimate')} {interval_text(truth)}" in shown.stdout
     page = reader.text("histories/one", evaluator="external:judge", profile="", truth=criteria["id"])
     assert interval_text(truth) in page
     assert "200 labels of 10000 scores" in page
