@@ -407,7 +407,7 @@ def test_the_client_reads_it(alice: Caller) -> None:
     assert str(before) == "people: no interval yet, 0 labels of 60 scores, 20 more needed"
     assert after is not None and after.lower is not None
     assert (after.estimate, after.upper, after.naive, after.review_id) == (1.0, 1.0, 0.8, review["id"])
-    assert str(after).startswith(f"people: 1 [{after.lower:.3g}, 1], 40 labels of 60 scores, ")
+    assert str(after).startswith(f"people: 1.000 [{after.lower:.3f}, 1.000], 40 labels of 60 scores, ")
     assert History.read(ok(alice.get(HISTORY))).truth is None
 
 

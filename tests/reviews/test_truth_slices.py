@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from evalsvc.client.results.history import History
+from evalsvc.digits import estimate_texts
 from evalsvc.stats.truth.answer import estimate_share_of_truth
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
@@ -112,5 +113,7 @@ def test_the_client_reads_slices(alice: Caller) -> None:
     assert truth is not None
     shop, blog = truth.slices
     assert shop.lower is not None and shop.upper is not None and shop.estimate is not None
-    assert str(shop) == (f"shop: {shop.estimate:.3g} [{shop.lower:.3g}, {shop.upper:.3g}], 60 labels of 60 scores")
+    assert (
+        str(shop) == f"shop: {' '.join(estimate_texts(shop.estimate, shop.lower, shop.upper))}, 60 labels of 60 scores"
+    )
     assert str(blog) == "blog: no interval yet, 10 labels of 10 scores, 10 more needed"
