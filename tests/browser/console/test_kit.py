@@ -13,7 +13,7 @@ def test_points_speak_to_keys_and_to_the_pointer(signed: Signed) -> None:
     first = signed.page.inner_text(".tip")
     signed.page.keyboard.press("End")
 
-    assert first.startswith("all: 0.75 [0.69, 0.8], 2026-03-01") and signed.page.inner_text(".tip") != first
+    assert first.startswith("all: 0.750 [0.690, 0.800], 2026-03-01") and signed.page.inner_text(".tip") != first
     signed.page.keyboard.press("Escape")
     assert signed.page.is_hidden(".tip")
     signed.page.locator(".plot .point").nth(3).hover()
