@@ -108,7 +108,7 @@ def test_evaluators_are_compared_on_the_labels_in_common(alice: Caller, reader: 
         "histories/one", evaluator="external:judge", profile="", truth=criteria["id"], truth_by="evaluator"
     )
 
-    other = next(one for one in truth["evaluators"] if one["evaluator_id"] == "external:other")
+    other = next(row for row in truth["evaluators"] if row["evaluator_id"] == "external:other")
     difference = other["difference"]
     assert "Agreement with people, by evaluator" in page and "On the 60 labels" in page
     assert interval_text(difference) in page

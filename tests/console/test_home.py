@@ -59,6 +59,8 @@ def test_each_pass_rate_is_the_api_s(alice: Caller, reader: Visitor) -> None:
         if interval["n"] > 1:
             assert f'<span class="value">{value_text({**interval, "value": said["pass_rate"]})}</span>' in row
             assert interval_text(interval) in row
+        else:
+            assert f'<span class="value">{said["pass_rate"]:.2f}</span>' in row
         assert f"n = {interval['n']}" in row
 
 

@@ -79,7 +79,7 @@ def test_the_best_is_found_and_the_others_compared_with_it(alice: Caller, logs: 
 
     truth = compared(alice, criteria)
 
-    found = {one["evaluator_id"].removeprefix("external:"): one for one in truth["evaluators"]}
+    found = {row["evaluator_id"].removeprefix("external:"): row for row in truth["evaluators"]}
     judge, near, best, half = (found[name] for name in verdicts)
     assert truth["evaluators"][0] is judge
     assert (truth["n_common"], judge["evaluator_id"], judge["n"]) == (N, "external:judge", N)
@@ -87,10 +87,10 @@ def test_the_best_is_found_and_the_others_compared_with_it(alice: Caller, logs: 
     assert best["kappa"]["lower"] < best["kappa"]["value"] < best["kappa"]["upper"]
     # All three pairs are looked at, so each difference is at 1 - .05 / 3.
     agrees = {name: [verdicts[name](i) is is_right(i) for i in range(N)] for name in ("judge", "near", "best")}
-    for one, name in ((judge, "judge"), (near, "near")):
+    for rated, name in ((judge, "judge"), (near, "near")):
         pairs = compute_differences(agrees[name], agrees["best"])
         expected = new_data_difference(pairs, level=1 - 0.05 / 3, binary=True, reach=1.0)
-        shown = one["difference"]
+        shown = rated["difference"]
         assert (shown["value"], shown["lower"], shown["upper"]) == (expected.value, expected.lower, expected.upper)
         assert shown["level"] == pytest.approx(1 - 0.05 / 3)
     assert (judge["difference"]["verdict"], near["difference"]["verdict"]) == ("worse", "inconclusive")
@@ -102,8 +102,8 @@ def test_figures_are_of_the_rows_in_common(alice: Caller, logs: list[str]) -> No
     send_verdicts(alice, logs, {"judge": is_right, "other": lambda i: None if i < 10 else is_right(i)})
     criteria = label_all(alice, logs)
     truth = compared(alice, criteria)
-    assert [one["agreement"]["n"] for one in truth["evaluators"]] == [50, 50] and truth["n_common"] == 50
-    assert [one["is_best"] for one in truth["evaluators"]] == [True, False]
+    assert [row["agreement"]["n"] for row in truth["evaluators"]] == [50, 50] and truth["n_common"] == 50
+    assert [row["is_best"] for row in truth["evaluators"]] == [True, False]
 
     send_verdicts(alice, logs, {"other": lambda i: not is_right(i), "late": is_right})
     assert compared(alice, criteria)["evaluators"] == truth["evaluators"]
@@ -140,7 +140,7 @@ def test_a_draw_with_many_items_passed_over_compares_nothing(alice: Caller, logs
     answer_items(alice, review, criteria, ["pass"] * 20, skip=40)
     truth = compared(alice, criteria)
     assert (truth["reason"], truth["n_common"]) == ("non_response", 0)
-    assert [(one["n"], one["agreement"], one["reason"]) for one in truth["evaluators"]] == [
+    assert [(row["n"], row["agreement"], row["reason"]) for row in truth["evaluators"]] == [
         (40, None, "non_response"), (40, None, "non_response")
     ]  # fmt: skip
 
@@ -151,7 +151,7 @@ def test_few_labels_compare_nothing(alice: Caller, logs: list[str]) -> None:
     answer_items(alice, drawn(alice, criteria, 30), criteria, ["pass"] * 19)
     truth = compared(alice, criteria)
     assert truth["n_common"] == 0
-    assert [(one["n"], one["agreement"], one["reason"]) for one in truth["evaluators"]] == [
+    assert [(row["n"], row["agreement"], row["reason"]) for row in truth["evaluators"]] == [
         (19, None, "too_few_labels"), (19, None, "too_few_labels")
     ]  # fmt: skip
 
@@ -177,7 +177,7 @@ def test_labels_of_others_compare_nothing(alice: Caller, charlie: Caller, logs: 
     send_verdicts(alice, logs, {"judge": is_right})
     send_verdicts(charlie, logs, {"theirs": is_right})
     criteria = label_all(alice, logs)
-    assert [one["evaluator_id"] for one in compared(alice, criteria)["evaluators"]] == ["external:judge"]
+    assert [row["evaluator_id"] for row in compared(alice, criteria)["evaluators"]] == ["external:judge"]
 
 
 def test_the_client_reads_evaluators(alice: Caller, logs: list[str]) -> None:
@@ -190,7 +190,7 @@ def test_the_client_reads_evaluators(alice: Caller, logs: list[str]) -> None:
     truth = History.read(ok(alice.get(f"{HISTORY}&truth={criteria['id']}&truth_by=evaluator"))).truth
 
     assert truth is not None and truth.n_common == N
-    lines = [str(one) for one in truth.evaluators]
+    lines = [str(row) for row in truth.evaluators]
     assert lines[0].startswith("external:judge: agrees 1.000 [0.940, 1.000], kappa 1.000 [") and lines[0].endswith(
         "; the best"
     )
