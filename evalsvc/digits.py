@@ -70,8 +70,10 @@ def estimate_texts(
     """
     places = count_places(value, lower, upper)
     if places is not None and limit is not None:
-        near = [end for end in (lower, upper) if end is not None and end != limit]
-        while places < MOST_PLACES and any(round(end, places) == round(limit, places) for end in near):
+        # A difference "not worse by 0.05" is compared with -0.05.
+        size = abs(limit)
+        near = [abs(end) for end in (lower, upper) if end is not None and abs(end) != size]
+        while places < MOST_PLACES and any(round(end, places) == round(size, places) for end in near):
             places += 1
 
     def text(number: float) -> str:

@@ -44,12 +44,17 @@ def number_text(value: Any, digits: int = 4) -> str:
     return f"{int(text):,}".replace(",", NARROW_SPACE) if text.lstrip("-").isdigit() else text
 
 
-def estimate_words(value: float | None, lower: float | None, upper: float | None) -> tuple[str, str]:
-    """Return an estimate and its interval, with the decimals that the interval supports; a dash where there is none."""
+def estimate_words(
+    value: float | None, lower: float | None, upper: float | None, *, limit: float | None = None
+) -> tuple[str, str]:
+    """Return an estimate and its interval, with the decimals that the interval supports; a dash where there is none.
+
+    An end that is not the `limit` is not written as it.
+    """
     if count_places(value, lower, upper) is None:
         has_ends = lower is not None or upper is not None
         return number_text(value), f"[{number_text(lower)}, {number_text(upper)}]" if has_ends else NOTHING
-    estimate, interval = estimate_texts(value, lower, upper, thousands=NARROW_SPACE)
+    estimate, interval = estimate_texts(value, lower, upper, thousands=NARROW_SPACE, limit=limit)
     return NOTHING if value is None else estimate, interval
 
 

@@ -51,4 +51,5 @@ def test_thousands_are_apart(numbers: tuple[float, float, float], texts: tuple[s
 
 def test_an_end_is_told_from_its_limit() -> None:
     assert estimate_texts(0.82, 0.7996, 0.84, limit=0.8) == ("0.8200", "[0.7996, 0.8400]")
+    assert estimate_texts(0.0, -0.0496, 0.06, limit=0.05) == ("0.0000", "[-0.0496, 0.0600]")
     assert estimate_texts(0.82, 0.8, 0.84, limit=0.8) == ("0.820", "[0.800, 0.840]")

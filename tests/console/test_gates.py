@@ -13,6 +13,7 @@ import pytest
 from evalsvc.cli.deciding.rule_texts import read_rules
 from evalsvc.cli.main import command_line
 from evalsvc.console.parts.numbers import Number
+from evalsvc.digits import estimate_texts
 from tests.admin.conftest import HOSTILE, key_of
 from tests.annotations.shapes import new_criteria
 from tests.conftest import Caller
@@ -38,7 +39,7 @@ def decided(caller: Caller, **more: Any) -> dict[str, Any]:
 
 
 def ends(rule: dict[str, Any]) -> str:
-    return Number(rule["estimate"], rule["lower"], rule["upper"]).texts[1]
+    return Number(rule["estimate"], rule["lower"], rule["upper"], limit=rule["limit"]).texts[1]
 
 
 def test_a_decision_stands_there_in_the_api_s_numbers_and_words(alice: Caller, reader: Visitor) -> None:
@@ -300,3 +301,9 @@ def test_hostile_names_stay_text_and_queries_are_few(alice: Caller, editor: Visi
         f"gates/new?experiment={gates[0]['candidate']['experiment_id']}",
     ):
         assert "<script>alert(1)" not in editor.text(path) and editor.n_queries(path) <= 15, path
+
+
+def test_an_end_near_its_limit_is_written_alike_beside_the_drawing_and_in_words() -> None:
+    number = Number(0.82, 0.7996, 0.84, limit=0.8)
+
+    assert number.texts == estimate_texts(0.82, 0.7996, 0.84, limit=0.8) == ("0.8200", "[0.7996, 0.8400]")

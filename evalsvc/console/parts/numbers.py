@@ -36,6 +36,8 @@ class Number:
     low: float = 0.0
     high: float = 1.0
     """The scale on which the bar is drawn; numbers that are compared share it."""
+    limit: float | None = None
+    """What a gate compares it with."""
     zero: bool = False
     """Whether zero is marked: for differences."""
     why_level: str = ""
@@ -55,7 +57,7 @@ class Number:
     @property
     def texts(self) -> tuple[str, str]:
         """The value and the interval as texts, with ∞ for an open end."""
-        return estimate_words(self.value, self.lower, self.upper)
+        return estimate_words(self.value, self.lower, self.upper, limit=self.limit)
 
     @property
     def facts(self) -> list[str]:

@@ -94,6 +94,7 @@ def _rule(gate: GateOut, rule: RuleResult) -> RuleDetail:
         method=rule.method,
         low=-size if is_paired else 0.0,
         high=size,
+        limit=rule.limit,
         zero=is_paired,
     )
     counts = (
