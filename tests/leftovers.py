@@ -36,7 +36,8 @@ SELECT finish_evaluations(
   account_id, request_id, jsonb_agg(jsonb_build_object('position', position) || %(verdict)s::jsonb))
 FROM evaluations_evaluation WHERE account_id = ANY(%(accounts)s) AND status = 'pending' GROUP BY account_id, request_id
 """
-HOLD_EVALUATIONS = ("historyscore", "evaluationtag", "evaluation", "evaluationrequest")
+# Counts by day last: triggers write them as evaluations go, and wrongly where a test has moved one to another month.
+HOLD_EVALUATIONS = ("historyscore", "evaluationtag", "evaluation", "evaluationrequest", "rollupdelta", "dailyrollup")
 
 
 def note(account_id: int) -> None:
