@@ -328,12 +328,17 @@ def _find_clusters(ask: IntervalOptions, window: Window) -> Any:
 
 def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered: bool) -> str | None:
     if interval.n < 2:
-        return f"At least 2 {'scores with a verdict' if window.n_no_verdict else 'captured scores'} are needed."
+        return explain_too_few(has_no_verdict=window.n_no_verdict > 0)
     if interval.degenerate and not interval.advice:
         return NO_RANGE
     if is_clustered and interval.lower is None:
         return "At least 2 clusters with different means are needed."
     return None
+
+
+def explain_too_few(*, has_no_verdict: bool) -> str:
+    """Return why fewer than two scores have no interval; `has_no_verdict`: others were left out for want of a verdict."""
+    return f"At least 2 {'scores with a verdict' if has_no_verdict else 'captured scores'} are needed."
 
 
 def count_rows(window: Window, sources: Mapping[str, Mapping[str, Any]], *, n_undecided: int = 0) -> IntervalRows:

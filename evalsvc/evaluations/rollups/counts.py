@@ -74,12 +74,12 @@ class DayCounts:
         return self.total / self.n_scored if self.n_scored else None
 
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
-        """Return Wilson's interval of the pass rate on similar data; None without verdicts.
+        """Return Wilson's interval of the pass rate on similar data; None with fewer than two verdicts.
 
         Assumes independent verdicts and a constant rate: a rate that changes within the days has no such interval.
         """
         n = self.n_pass + self.n_fail
-        return wilson(self.n_pass, n, level) if n else None
+        return wilson(self.n_pass, n, level) if n > 1 else None
 
 
 @dataclass(frozen=True, slots=True)

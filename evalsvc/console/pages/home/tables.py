@@ -20,6 +20,7 @@ from evalsvc.console.parts.addresses import page_address
 from evalsvc.console.parts.moments import time_tag
 from evalsvc.console.parts.numbers import Number, number_markup
 from evalsvc.console.parts.tables import Column, PageTable, TableOrder, TableRow, parse_order
+from evalsvc.evaluations.history.interval import explain_too_few
 from evalsvc.evaluations.rollups.counts import LEVEL, DayCounts, DayRange, PassRate
 from evalsvc.gates.selectors import load_evidence
 from evalsvc.reports.page.elements import element, join_parts
@@ -103,13 +104,13 @@ def build_history_params(rate: PassRate, days: DayRange) -> dict[str, str]:
 
 
 def build_rate_number(counts: DayCounts, *, can_be_undecided: bool = False) -> Number:
-    """Return a pass rate with a Wilson interval, or the mean score as text if nothing has a verdict.
+    """Return a pass rate with a Wilson interval from two verdicts on, or the mean score as text without a verdict.
 
     The mean has its interval in the history only: daily sums do not show how skewed the scores are. With
     `can_be_undecided`, scores without a verdict are undecided, and above a tenth the bounds of the rate are told.
     """
     n, ends = counts.n_pass + counts.n_fail, counts.interval()
-    if ends is None:
+    if counts.rate is None:
         if counts.mean is None:
             return Number(None, missing="no scores")
         mean = number_text(counts.mean)
@@ -119,6 +120,8 @@ def build_rate_number(counts: DayCounts, *, can_be_undecided: bool = False) -> N
         (counts.n - counts.n_error - counts.n_scored, "not in a history: no score, or captured only as failures"),
     )
     without = ", ".join(f"{number_text(k)} {words}" for k, words in count_texts if k > 0)
+    if ends is None:
+        return Number(counts.rate, n=n, missing=explain_too_few(has_no_verdict=counts.n_without > 0), left_out=without)
     return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", left_out=without)
 
 
