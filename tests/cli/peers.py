@@ -48,6 +48,15 @@ PINS = {
         *("opentelemetry-instrumentation-openai-v2==2.4b0", "opentelemetry-util-genai==0.4b0"),
         *("openai==2.54.0", *DISTRO),
     ),
+    # Named, as pip gives up its search before it finds releases of OpenTelemetry that go together.
+    "openlit": (
+        *("openlit==1.45.0", "openai==2.54.0"),
+        *("opentelemetry-distro==0.66b1", "opentelemetry-exporter-otlp==1.45.1"),
+    ),
+    "traceloop": (
+        *("traceloop-sdk==0.62.4", "openai==3.57.0", "httpx"),
+        *("opentelemetry-sdk==1.45.1", "opentelemetry-instrumentation==0.66b1"),
+    ),
     "logfire": ("logfire==5.4.0", "pydantic-ai-slim[openai]==2.68.0"),
     "phoenix": ("arize-phoenix-client==3.5.0", "arize-phoenix-evals==3.9.4", "pandas==3.1.1"),
 }

@@ -47,13 +47,18 @@ class Setup:
     settings: tuple[tuple[str, str], ...] = ()
     protocols: tuple[str, ...] = ("http/protobuf", "grpc")
 
+    launcher: str = "opentelemetry-instrument"
+    """The command that starts it; empty for a program that sets its instrumentation up itself."""
+
     def build_command(self) -> list[str]:
         python = python_with(self.environment)
-        instrument = Path(python).with_name("opentelemetry-instrument")
-        return [*([str(instrument)] if instrument.exists() else []), python, str(PROGRAMS / self.program)]
+        launched = [str(Path(python).with_name(self.launcher))] if self.launcher else []
+        return [*launched, python, str(PROGRAMS / self.program)]
 
 
 CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+# Traceloop's exporter of metrics expects TLS, whatever the scheme of its address.
+INSECURE = ("OTEL_EXPORTER_OTLP_INSECURE", "true")
 LATEST = ("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
 SETUPS = {
     "openinference": Setup("ask.py", "openinference"),
@@ -64,7 +69,9 @@ SETUPS = {
     "opentelemetry, in attributes": Setup("ask.py", "genai_openai", (LATEST, (CONTENT, "SPAN_ONLY"))),
     "opentelemetry, in an event": Setup("ask.py", "genai_openai", (LATEST, (CONTENT, "EVENT_ONLY"))),
     "opentelemetry, in logs": Setup("ask.py", "openai_v2", ((CONTENT, "true"),)),
-    "pydantic-ai, logfire": Setup("agent.py", "logfire", protocols=("http/protobuf",)),
+    "openlit": Setup("ask.py", "openlit", launcher="openlit-instrument"),
+    "traceloop": Setup("workflow.py", "traceloop", (("TRACELOOP_TELEMETRY", "false"), INSECURE), launcher=""),
+    "pydantic-ai, logfire": Setup("agent.py", "logfire", protocols=("http/protobuf",), launcher=""),
 }
 CASES = [(name, protocol) for name, setup in SETUPS.items() for protocol in setup.protocols]
 
@@ -102,9 +109,12 @@ def sender() -> Caller:
 
 def start(command: list[str], folder: Path, stub: str, sender: Caller, endpoint: str, **settings: str) -> None:
     """Run an application to its end, at which it sends what it has."""
+    is_grpc = settings["OTEL_EXPORTER_OTLP_PROTOCOL"] == "grpc"
     given = {
         "OPENAI_BASE_URL": stub, "OPENAI_API_KEY": "none", "OTEL_SERVICE_NAME": "shop",
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_HEADERS": f"x-api-key={sender.key}",
+        "TRACELOOP_BASE_URL": endpoint.replace("http:", "grpc:") if is_grpc else endpoint,
+        "TRACELOOP_HEADERS": f"x-api-key={sender.key}",
     }  # fmt: skip
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PYTHONPATH"))}
     done = subprocess.run(
