@@ -137,7 +137,7 @@ class RuleWorker:
         while is_full and time.monotonic() < self._until:
             with account_scope(account_id):
                 refs: Sequence[Ref] = self._source.load_arrived(rule.watermark, last)
-            self._score_refs(refs)
+            self._score_refs(refs, horizon)
             is_full = len(refs) == PAGE
             last = refs[-1] if refs else last
         safe_id = max(horizon.safe_id, rule.watermark)
@@ -185,29 +185,34 @@ class RuleWorker:
             and (reasons[key] in WAITING if key in reasons else ref.id >= first_id)
         ]
 
-    def _score_refs(self, refs: Sequence[Ref]) -> None:
-        """Score those that are drawn and not done."""
+    def _score_refs(self, refs: Sequence[Ref], horizon: Horizon | None = None) -> None:
+        """Score those that are drawn and not done; with a horizon as they have arrived."""
         drawn = self._draw(refs)
         done = self._load_done(drawn)
-        self._score_drawn([ref for ref in drawn if ref.key not in done])
+        self._score_drawn([ref for ref in drawn if ref.key not in done], horizon)
         if self._scorer.backfill is not None:
             self._update_probabilities([ref for ref in drawn if ref.key in done], done)
 
     def _draw(self, refs: Sequence[Ref]) -> list[Ref]:
         return [ref for ref in refs if may_be_drawn(self._rule.pk, self._sampling, ref)]
 
-    def _score_drawn(self, refs: Sequence[Ref]) -> None:
+    def _score_drawn(self, refs: Sequence[Ref], horizon: Horizon | None = None) -> None:
         """Score those that match, a portion at a time, and keep the lease."""
-        for candidates in self._read_portions(refs):
+        for candidates in self._read_portions(refs, horizon):
             self._scorer.score(candidates)
 
-    def _read_portions(self, refs: Sequence[Ref]) -> Iterator[list[Candidate]]:
+    def _read_portions(self, refs: Sequence[Ref], horizon: Horizon | None = None) -> Iterator[list[Candidate]]:
         for portion in cut_portions(refs):
             with account_scope(self._rule.account_id):
                 if _claim(self._rule.account_id, self._rule.pk, self._token, held=self._token) is None:
                     raise LostLease
-                candidates = self._source.read_matching([ref.id for ref in portion])
+                candidates = self._read(portion, horizon)
             yield draw_candidates(self._rule.pk, self._sampling, candidates)
+
+    def _read(self, portion: Sequence[Ref], horizon: Horizon | None) -> Sequence[Candidate]:
+        if horizon is None:
+            return self._source.read_matching([ref.id for ref in portion])
+        return self._source.read_arrived(portion, log_watermark=self._rule.log_watermark, safe_id=horizon.safe_id)
 
     def _update_probabilities(self, refs: Sequence[Ref], done: Mapping[Key, float]) -> None:
         """Give scores that were drawn by a lower rate that of the range now: the same hash draws them by both.
