@@ -61,6 +61,11 @@ class EvaluationRef:
         return str(self.id), ""
 
     @property
+    def ended_at(self) -> datetime:
+        """Return when the last evaluator had answered, which is later after a retry."""
+        return self.moment
+
+    @property
     def arrived(self) -> int:
         """Return its place in the order in which calls were finished, as an id."""
         return id_at(self.moment)
