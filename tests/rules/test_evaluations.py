@@ -263,13 +263,13 @@ def test_a_failed_evaluation_that_is_retried_has_the_rate_of_what_it_says_then(a
     for id in ids:
         evaluate(alice, "Bob.", trace_id=id)
     said = Evaluation.objects.using("system").filter(account_id=alice.account.pk, family="exact-match")
-    verdicts: list[dict[str, Any]] = list(said.values("status", "score", "passed", "error_code", "in_history")[:1])
+    (verdict,) = said.values("status", "score", "passed", "error_code", "in_history")[:1]
     said.update(status="error", score=None, passed=None, error_code="internal_error", in_history=False)
     run(alice, rule)
     rows = RuleSpan.objects.using("system").filter(rule_id=rule["id"])
     assert list(rows.values_list("probability", flat=True)) == [0.5] * sum(is_drawn.values())
 
-    said.update(**verdicts[0])
+    said.update(**verdict)
     sent = EvaluationRequest.objects.using("system").filter(account_id=alice.account.pk, probability=None)
     sent.update(completed_at=timezone.now())
     run(alice, rule)

@@ -53,7 +53,9 @@ def test_rules_share_what_has_arrived_and_each_scores_it_once(alice: Caller, n_r
 
     assert [rule["n_scored"] for rule in after] == [4, 4, 4]
     assert n_read == [4]
-    assert sorted(row.request.output for row in list_evaluations(alice)) == sorted([f"Ada {i}." for i in range(4)] * 3)
+    assert sorted(str(row.request.output) for row in list_evaluations(alice)) == sorted(
+        [f"Ada {i}." for i in range(4)] * 3
+    )
 
 
 def test_what_was_read_before_logs_that_a_rule_has_passed_is_read_again(alice: Caller, n_read: list[int]) -> None:
