@@ -31,6 +31,8 @@ from evaluators.cascade import get_cascade, remove_cascade
 MOST_RECORDING_TOKENS = MAX_BYTES // RECORDING_BYTES_PER_TOKEN
 NEWEST = 100
 """Scores of a rule whose costs tell what the next one of the same revision may cost."""
+SETTLED_ROWS = 1000
+"""Rows that are not settled, the oldest and as many of the newest, that are looked at before a portion."""
 DAY = (
     "greatest(0, floor(extract(epoch FROM date_trunc('day', now(), 'UTC') - timestamptz '2026-01-01 00:00+00') * 1000))"
     "::bigint << 22"
@@ -38,23 +40,35 @@ DAY = (
 # Judges that are asked shortly before midnight answer on the next day.
 SINCE_YESTERDAY = f"({DAY}) - (86400000::bigint << 22)"
 # A score by connections without prices, which may lose them, costs what was set aside for it.
-CHARGED = f"""
+CHARGED = """
   SELECT d.id, CASE WHEN bool_or(e.extra->'judge'->'cost' = 'null'::jsonb) THEN d.cost ELSE
     sum(coalesce((e.extra->'judge'->>'cost')::double precision, 0)
       + coalesce((e.extra->'answered'->>'cost')::double precision, 0)) END AS cost
-  FROM rules_rulespan d
+  FROM {unsettled} d
   JOIN evaluations_evaluationrequest q ON q.account_id = d.account_id AND q.id = d.request_id
     AND q.completed_at IS NOT NULL
   JOIN evaluations_evaluation e ON e.account_id = d.account_id AND e.request_id = d.request_id
     AND e.id >= ids_from(d.request_id) AND e.id < ids_until(d.request_id)
-  WHERE d.rule_id = ANY(%(rules)s) AND NOT d.is_settled AND d.id >= {SINCE_YESTERDAY}
   GROUP BY d.id, d.cost
+"""
+UNSETTLED = f"""
+  SELECT account_id, id, request_id, cost FROM rules_rulespan
+  WHERE rule_id = {{rule}} AND NOT is_settled AND id >= {SINCE_YESTERDAY}
 """  # noqa: S608  an expression of ours
+ONE_UNSETTLED, ALL_UNSETTLED = UNSETTLED.format(rule="%(rule)s"), UNSETTLED.format(rule="ANY(%(rules)s)")
+# Of more than twice as many rows the oldest and the newest: what is between them stays set aside until its turn.
+SOME = f"""(
+  ({ONE_UNSETTLED} ORDER BY id LIMIT %(rows)s) UNION ({ONE_UNSETTLED} ORDER BY id DESC LIMIT %(rows)s)
+)"""
 SETTLE = f"""
-UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM ({CHARGED}) c WHERE r.id = c.id
+UPDATE rules_rulespan r SET cost = c.cost, is_settled = true FROM ({CHARGED.format(unsettled=SOME)}) c WHERE r.id = c.id
 """  # noqa: S608  a query of ours
+SET_ASIDE = f"""
+SELECT coalesce(sum(cost), 0) FROM rules_rulespan WHERE rule_id = %s AND request_id IS NOT NULL AND id >= {DAY}
+"""  # noqa: S608  an expression of ours
 SPENT = f"""
-SELECT r.rule_id, sum(coalesce(c.cost, r.cost)) FROM rules_rulespan r LEFT JOIN ({CHARGED}) c ON c.id = r.id
+SELECT r.rule_id, sum(coalesce(c.cost, r.cost)) FROM rules_rulespan r
+LEFT JOIN ({CHARGED.format(unsettled=f"({ALL_UNSETTLED})")}) c ON c.id = r.id
 WHERE r.rule_id = ANY(%(rules)s) AND r.request_id IS NOT NULL AND r.id >= {DAY} GROUP BY r.rule_id
 """  # noqa: S608  a query of ours
 DEAREST = """
@@ -82,10 +96,11 @@ def read_budget(rule: Rule, budget: float) -> DayBudget:
     Within the account's scope. Scores that were dearer than a whole budget are no reason to drop all that follow.
     """
     with connections[current_role()].cursor() as cursor:
-        cursor.execute(SETTLE, {"rules": [rule.pk]})
+        cursor.execute(SETTLE, {"rule": rule.pk, "rows": SETTLED_ROWS})
         cursor.execute(DEAREST, [rule.revision, rule.pk, NEWEST])
         dearest = min(float(cursor.fetchone()[0]), budget)
-    return DayBudget(Prices(rule.account_id), budget - sum_spend([rule.pk]).get(rule.pk, 0.0), dearest)
+        cursor.execute(SET_ASIDE, [rule.pk])
+        return DayBudget(Prices(rule.account_id), budget - float(cursor.fetchone()[0]), dearest)
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 
 from evalsvc.rules.bodies import SpanFilter
-from evalsvc.rules.refs import name_unit
+from evalsvc.rules.refs import PORTION_BYTES, SpanRef, name_unit
 from evalsvc.telemetry import contents as telemetry_contents
 from evalsvc.telemetry.attributes import EVALUATION_EVENT, find_kind
 from evalsvc.telemetry.contents import MAX_DEPTH, Key, build_kind_condition
@@ -104,6 +105,49 @@ def read_candidates(account_id: int, spans: Sequence[Span]) -> list[CandidateSpa
     """Return spans with what they say, without those that an evaluator has sent. Within the account's scope."""
     own = find_own(account_id, spans)
     return read_contents(account_id, [span for span in spans if span.pk not in own])
+
+
+class SharedReads(threading.local):
+    """The spans that a worker has read last, for the other rules of their account that score the same ones."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, SpanRef], tuple[int, CandidateSpan | None]] = {}
+        self._n_bytes = 0
+
+    def read(
+        self, account_id: int, refs: Sequence[SpanRef], *, log_watermark: int, safe_id: int
+    ) -> list[CandidateSpan]:
+        """Return what `read_candidates` would; it reads only what another rule has not read late enough.
+
+        `safe_id` is up to which id all logs are visible now. A rule takes what was read when all logs up to its
+        `log_watermark` were: it looks at the later ones itself, and reads their spans again.
+        """
+        keys = [(account_id, ref) for ref in refs]
+        known = {
+            key: self._found[key][1] for key in keys if key in self._found and self._found[key][0] >= log_watermark
+        }
+        missing = {ref.id: (account_id, ref) for _, ref in keys if (account_id, ref) not in known}
+        if missing:
+            spans = list(Span.objects.filter(account=account_id, id__in=list(missing)))
+            candidates = {row.span.pk: row for row in read_candidates(account_id, spans)}
+            for span in spans:
+                known[missing[span.pk]] = candidates.get(span.pk)
+                self._keep(missing[span.pk], safe_id, candidates.get(span.pk))
+        return [row for key in keys if (row := known.get(key)) is not None]
+
+    def _keep(self, key: tuple[int, SpanRef], safe_id: int, candidate: CandidateSpan | None) -> None:
+        """Keep a span in place of the oldest: together they are no longer than a portion."""
+        if self._found.pop(key, None) is not None:
+            self._n_bytes -= key[1].n_bytes
+        self._found[key] = safe_id, candidate
+        self._n_bytes += key[1].n_bytes
+        while self._n_bytes > PORTION_BYTES:
+            oldest = next(iter(self._found))
+            del self._found[oldest]
+            self._n_bytes -= oldest[1].n_bytes
+
+
+shared_reads = SharedReads()
 
 
 def read_contents(account_id: int, spans: Sequence[Span]) -> list[CandidateSpan]:

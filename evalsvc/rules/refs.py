@@ -11,7 +11,7 @@ from evalsvc.tenancy.scope import id_at
 
 PORTION, PORTION_BYTES = 100, 4 * 1024 * 1024
 """Spans or evaluations that are read at once."""
-FIELDS = ("id", "trace_id", "span_id", "conversation_id", "started_at", "n_bytes")
+FIELDS = ("id", "trace_id", "span_id", "conversation_id", "started_at", "ended_at", "n_bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class SpanRef:
     span_id: str
     conversation_id: str | None
     started_at: datetime
+    ended_at: datetime
     n_bytes: int
 
     @property
@@ -58,6 +59,11 @@ class EvaluationRef:
     def key(self) -> tuple[str, str]:
         """Return how the row of a rule knows it."""
         return str(self.id), ""
+
+    @property
+    def ended_at(self) -> datetime:
+        """Return when the last evaluator had answered, which is later after a retry."""
+        return self.moment
 
     @property
     def arrived(self) -> int:

@@ -182,7 +182,9 @@ class Scorer:
         self, rows: Sequence[BatchRow], candidates: Mapping[int, Candidate], costs: Mapping[int, float | None]
     ) -> None:
         """Store evaluations together; each that is refused then alone, which drops it where its data are the reason."""
-        keeper = Keeper(self.rule.account_id, self._epoch, _SpanClaim(self, candidates, costs), False)
+        keeper = Keeper(
+            self.rule.account_id, self._epoch, _SpanClaim(self, candidates, costs), False, writes_answers=False
+        )
         if len(rows) > 1:
             keeper.keep(rows, keep_always=True, tells_pending=False)
             rows = [row for row in rows if row.problem is not None]

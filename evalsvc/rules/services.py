@@ -7,9 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from evalsvc.accounts.models import Account
 from evalsvc.accounts.services import record_audit
@@ -33,11 +32,12 @@ from evalsvc.rules.budget import check_budget
 from evalsvc.rules.models import Rule, RuleBackfill
 from evalsvc.rules.samples import MAX_TAG_VALUE, RULE_TAG, check_mapping
 from evalsvc.rules.selectors import get_rule, list_backfills, list_rules
-from evalsvc.tenancy.scope import current_role, id_at
+from evalsvc.tenancy.scope import current_role
 
 MAX_RULES, MAX_BACKFILLS = 100, 10
 LOGS_BACK_SECONDS = 300
 """Longer than the transaction that stores logs, whose ids are given before it commits."""
+NOW = "SELECT id_at(clock_timestamp()), id_at(clock_timestamp() - %s * interval '1 second')"
 
 
 def create_rule(*, account: Account, epoch: str | None, body: RuleBody, actor: str) -> Rule:
@@ -170,10 +170,11 @@ def to_json(part: msgspec.Struct) -> Any:
 
 
 def _begin_now(rule: Rule) -> None:
-    """Have a rule score spans that arrive from now on, whose logs may have been sent before."""
-    now = timezone.now()
-    rule.first_id = rule.watermark = id_at(now)
-    rule.log_watermark, rule.marks = id_at(now, back_seconds=LOGS_BACK_SECONDS), []
+    """Have a rule score spans that arrive from now on by the database's clock; their logs may have been sent before."""
+    with connections[current_role()].cursor() as cursor:
+        cursor.execute(NOW, [LOGS_BACK_SECONDS])
+        rule.watermark, rule.log_watermark = cursor.fetchone()
+    rule.first_id, rule.marks = rule.watermark, []
 
 
 def _list_deciding(rule: Rule) -> list[Any]:

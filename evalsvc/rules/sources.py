@@ -15,7 +15,7 @@ from django.db.models.functions import Coalesce
 from evalsvc.evaluations.models import EvaluationRequest
 from evalsvc.rules import candidates, evaluations
 from evalsvc.rules.bodies import RuleFilter
-from evalsvc.rules.candidates import is_match, read_candidates
+from evalsvc.rules.candidates import is_match, read_candidates, shared_reads
 from evalsvc.rules.evaluations import Candidate, load_refs, read_evaluations
 from evalsvc.rules.models import Rule, RuleBackfill
 from evalsvc.rules.refs import FIELDS, Ref, SpanRef
@@ -60,6 +60,10 @@ class RuleSource(ABC):
     def read_matching(self, ids: Sequence[int]) -> Sequence[Candidate]:
         """Return those of some ids that match, with their texts."""
 
+    def read_arrived(self, refs: Sequence[Any], *, log_watermark: int, safe_id: int) -> Sequence[Candidate]:
+        """Return what has arrived and matches, with its texts, which rules of one account may share."""
+        return self.read_matching([ref.id for ref in refs])
+
     @abstractmethod
     def _load(self, rows: QuerySet[Any]) -> Sequence[Ref]:
         """Return the first page of a query."""
@@ -99,6 +103,11 @@ class SpanSource(RuleSource):
         """Return spans with what they say."""
         spans = list(Span.objects.filter(account=self._account_id, id__in=ids).order_by("id"))
         return [row for row in read_candidates(self._account_id, spans) if is_match(self._wanted, row)]
+
+    def read_arrived(self, refs: Sequence[SpanRef], *, log_watermark: int, safe_id: int) -> Sequence[Candidate]:
+        """Return spans with what they say, which another rule may have read before."""
+        found = shared_reads.read(self._account_id, refs, log_watermark=log_watermark, safe_id=safe_id)
+        return [row for row in found if is_match(self._wanted, row)]
 
     def _load(self, rows: QuerySet[Any]) -> Sequence[Ref]:
         return [SpanRef(*row) for row in rows.values_list(*FIELDS)[:PAGE]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from django.db import connections
 from django.db.models.functions import Now
@@ -102,6 +103,13 @@ def _claim(account_id: int, rule_id: int, token: uuid.UUID, held: uuid.UUID | No
     return Rule.objects.filter(account=account_id, pk=rule_id).first()
 
 
+class DoneRow(NamedTuple):
+    """What was read, by its end, and the probability with which it was drawn; 1 by another hash."""
+
+    ended_at: datetime
+    probability: float
+
+
 class RuleWorker:
     """Works on one rule while it has the lease."""
 
@@ -113,6 +121,12 @@ class RuleWorker:
 
     def run(self) -> bool:
         """Score what has arrived, what was replaced, and then what backfills are about; return whether more is left."""
+        try:
+            return self._score_all()
+        finally:
+            self._scorer.announce_probabilities()
+
+    def _score_all(self) -> bool:
         has_more, rule = False, self._rule
         if rule.state == Rule.State.ACTIVE:
             with account_scope(rule.account_id):
@@ -124,11 +138,8 @@ class RuleWorker:
             if has_logs:
                 has_more = self._score_logged(horizon) or has_more
                 self._score_replaced()
-        try:
-            for backfill in self._list_backfills():
-                has_more = self._run_backfill(backfill) or has_more
-        finally:
-            self._scorer.announce_probabilities()
+        for backfill in self._list_backfills():
+            has_more = self._run_backfill(backfill) or has_more
         return has_more
 
     def _score_arrived(self, horizon: Horizon) -> bool:
@@ -137,7 +148,7 @@ class RuleWorker:
         while is_full and time.monotonic() < self._until:
             with account_scope(account_id):
                 refs: Sequence[Ref] = self._source.load_arrived(rule.watermark, last)
-            self._score_refs(refs)
+            self._score_refs(refs, horizon)
             is_full = len(refs) == PAGE
             last = refs[-1] if refs else last
         safe_id = max(horizon.safe_id, rule.watermark)
@@ -185,41 +196,50 @@ class RuleWorker:
             and (reasons[key] in WAITING if key in reasons else ref.id >= first_id)
         ]
 
-    def _score_refs(self, refs: Sequence[Ref]) -> None:
-        """Score those that are drawn and not done."""
+    def _score_refs(self, refs: Sequence[Ref], horizon: Horizon | None = None) -> None:
+        """Score those that are drawn and not done; with a horizon as they have arrived."""
         drawn = self._draw(refs)
         done = self._load_done(drawn)
-        self._score_drawn([ref for ref in drawn if ref.key not in done])
-        if self._scorer.backfill is not None:
-            self._update_probabilities([ref for ref in drawn if ref.key in done], done)
+        self._score_drawn([ref for ref in drawn if ref.key not in done], horizon)
+        # A failed evaluation that is retried arrives again, and what it says now may be drawn by another rate.
+        is_backfill = self._scorer.backfill is not None
+        again = [ref for ref in drawn if ref.key in done and (is_backfill or ref.ended_at > done[ref.key].ended_at)]
+        self._update_probabilities(again, done)
 
     def _draw(self, refs: Sequence[Ref]) -> list[Ref]:
         return [ref for ref in refs if may_be_drawn(self._rule.pk, self._sampling, ref)]
 
-    def _score_drawn(self, refs: Sequence[Ref]) -> None:
+    def _score_drawn(self, refs: Sequence[Ref], horizon: Horizon | None = None) -> None:
         """Score those that match, a portion at a time, and keep the lease."""
-        for candidates in self._read_portions(refs):
+        for candidates in self._read_portions(refs, horizon):
             self._scorer.score(candidates)
 
-    def _read_portions(self, refs: Sequence[Ref]) -> Iterator[list[Candidate]]:
+    def _read_portions(self, refs: Sequence[Ref], horizon: Horizon | None = None) -> Iterator[list[Candidate]]:
         for portion in cut_portions(refs):
             with account_scope(self._rule.account_id):
                 if _claim(self._rule.account_id, self._rule.pk, self._token, held=self._token) is None:
                     raise LostLease
-                candidates = self._source.read_matching([ref.id for ref in portion])
+                candidates = self._read(portion, horizon)
             yield draw_candidates(self._rule.pk, self._sampling, candidates)
 
-    def _update_probabilities(self, refs: Sequence[Ref], done: Mapping[Key, float]) -> None:
+    def _read(self, portion: Sequence[Ref], horizon: Horizon | None) -> Sequence[Candidate]:
+        if horizon is None:
+            return self._source.read_matching([ref.id for ref in portion])
+        return self._source.read_arrived(portion, log_watermark=self._rule.log_watermark, safe_id=horizon.safe_id)
+
+    def _update_probabilities(self, refs: Sequence[Ref], done: Mapping[Key, DoneRow]) -> None:
         """Give scores that were drawn by a lower rate that of the range now: the same hash draws them by both.
 
         Those of before a change from traces to sessions, or back, were drawn by another hash.
         """
         highest = find_highest_rate(self._sampling)
-        for candidates in self._read_portions([ref for ref in refs if done[ref.key] < highest]):
-            self._scorer.update_probabilities([row for row in candidates if row.probability > done[row.key]])
+        for candidates in self._read_portions([ref for ref in refs if done[ref.key].probability < highest]):
+            self._scorer.update_probabilities(
+                [row for row in candidates if row.probability > done[row.key].probability]
+            )
 
-    def _load_done(self, refs: Sequence[Ref]) -> dict[Key, float]:
-        """Return the probabilities of those that are scored, or also dropped where this is no backfill."""
+    def _load_done(self, refs: Sequence[Ref]) -> dict[Key, DoneRow]:
+        """Return those that are scored, or also dropped where this is no backfill."""
         if not refs:
             return {}
         with account_scope(self._rule.account_id):
@@ -227,10 +247,11 @@ class RuleWorker:
             if self._scorer.backfill is not None:
                 # What was dropped may have room now, its logs, or a mapping that finds its texts.
                 rows = rows.filter(request_id__isnull=False)
-            since, values = self._rule.drawn_since, rows.values_list("trace_id", "span_id", "probability", "revision")
+            since = self._rule.drawn_since
+            values = rows.values_list("trace_id", "span_id", "ended_at", "probability", "revision")
             return {
-                (trace_id, span_id): probability if revision >= since else 1.0
-                for trace_id, span_id, probability, revision in values
+                (trace_id, span_id): DoneRow(ended_at, probability if revision >= since else 1.0)
+                for trace_id, span_id, ended_at, probability, revision in values
             }
 
     def _score_replaced(self) -> None:

@@ -12,9 +12,11 @@ from django.db import connection, connections
 from benchmarks.stub_llm import RunningStub
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.judges.models import Connection
+from evalsvc.rules import budget
 from evalsvc.rules.budget import SETTLE
-from evalsvc.rules.models import RuleSpan
+from evalsvc.rules.models import Rule, RuleSpan
 from evalsvc.rules.worker import run_rule
+from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.factories import ok
 from tests.judges.asking import PRICES, Judge
@@ -188,6 +190,32 @@ def test_a_portion_is_settled_once(alice: Caller, judge: Judge) -> None:
 
     assert (after["n_scored"], statements.count(SETTLE)) == (60, 1)
     assert after["spent_today"] == pytest.approx(sum(rows_of(rule).values_list("cost", flat=True)))
+
+
+def test_only_so_many_rows_are_looked_at_before_a_portion(
+    alice: Caller, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of five answers the two oldest and the two newest: the other one stays set aside until the next portion."""
+    monkeypatch.setattr(budget, "SETTLED_ROWS", 2)
+    rule = new_judge_rule(alice, 1)
+    send_some(alice, 5)
+    run(alice, rule)
+    work_off(alice, rule)
+    stored = Rule.objects.using("system").get(pk=rule["id"])
+    reserved = rows_of(rule)[2].cost
+    settled, left = list[list[bool]](), list[float]()
+    for _ in range(2):
+        with account_scope(alice.account.pk):
+            left.append(budget.read_budget(stored, 1.0).left)
+        settled.append(list(rows_of(rule).values_list("is_settled", flat=True)))
+
+    assert settled == [[True, True, False, True, True], [True] * 5]
+    costs = list(rows_of(rule).values_list("cost", flat=True))
+    assert left == pytest.approx([1 - sum(costs) + costs[2] - reserved, 1 - sum(costs)])
+    with account_scope(alice.account.pk), connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN {SETTLE}", {"rule": stored.pk, "rows": 2})
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+    assert plan.count("Limit") == 2, plan
 
 
 def test_two_workers_do_not_spend_the_same_money(alice: Caller, judge: Judge) -> None:

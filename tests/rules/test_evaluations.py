@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from evalsvc.evaluations.models import Evaluation, EvaluationRequest
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.rules import horizon
 from evalsvc.rules.models import Rule, RuleSpan
 from evalsvc.rules.retention import prune_rule_spans
@@ -195,7 +195,9 @@ def test_a_call_that_is_committed_late_is_scored(alice: Caller, monkeypatch: pyt
                 request = EvaluationRequest.objects.create(**fields, fingerprint=1, completed_at=timezone.now())
                 request.refresh_from_db()
                 fields = {"account": alice.account, "request": request, "evaluator_id": "mine"}
-                Evaluation.objects.create(**fields, position=0, status="error", error_code="internal_error")
+                Evaluation.objects.create(
+                    **fields, position=0, status="error", error_code="internal_error", in_history=False
+                )
                 written.set()
                 assert may_commit.wait(60)
         finally:
@@ -250,6 +252,32 @@ def test_fails_are_drawn_by_a_rate_of_their_own(alice: Caller) -> None:
     rows = [(row.request.output, row.request.probability) for row in list_scored(alice)]
     assert [row for row in rows if row[0] == "Bob."] == [("Bob.", 1.0)] * 10
     assert {row for row in rows if row[0] == "Ada."} <= {("Ada.", 0.1)}
+
+
+def test_a_failed_evaluation_that_is_retried_has_the_rate_of_what_it_says_then(alice: Caller) -> None:
+    """Any that fails its retry is in the sample then: one that the base rate had drawn stands for itself alone."""
+    strata = [{"filter": {"verdict": "fail"}, "rate": 1.0}]
+    rule = new_evaluation_rule(alice, sampling={"rate": 0.5, "strata": strata})
+    ids = [new_id() for _ in range(8)]
+    is_drawn = {id: draw_uniform(int(rule["id"]), f"trace:{id}") < 0.5 for id in ids}
+    for id in ids:
+        evaluate(alice, "Bob.", trace_id=id)
+    said = Evaluation.objects.using("system").filter(account_id=alice.account.pk, family="exact-match")
+    (verdict,) = said.values("status", "score", "passed", "error_code", "in_history")[:1]
+    said.update(status="error", score=None, passed=None, error_code="internal_error", in_history=False)
+    run(alice, rule)
+    rows = RuleSpan.objects.using("system").filter(rule_id=rule["id"])
+    assert list(rows.values_list("probability", flat=True)) == [0.5] * sum(is_drawn.values())
+
+    said.update(**verdict)
+    sent = EvaluationRequest.objects.using("system").filter(account_id=alice.account.pk, probability=None)
+    sent.update(completed_at=timezone.now())
+    run(alice, rule)
+
+    assert list(rows.values_list("probability", flat=True)) == [1.0] * 8
+    assert [row.request.probability for row in list_scored(alice)] == [1.0] * 8
+    scores = HistoryScore.objects.using("system").filter(account_id=alice.account.pk, evaluator_id__startswith="pii")
+    assert list(scores.values_list("probability", flat=True)) == [1.0] * 8
 
 
 def test_a_cap_drops_and_a_backfill_scores_what_was_finished_in_a_range(alice: Caller) -> None:

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from evalsvc.evaluations.models import EvaluationRequest, HistoryScore
+from evalsvc.evaluations.evaluate.retries import reopen
+from evalsvc.evaluations.models import Evaluation, EvaluationRequest, HistoryScore
 from evalsvc.evaluations.workers.computing.drain import drain
 from evalsvc.rules.evaluations import Candidate
 from evalsvc.rules.models import RuleSpan
 from evalsvc.rules.sampling import draw_uniform
 from evalsvc.rules.scorer import LostLease, Scorer
+from evalsvc.tenancy.scope import account_scope
 from tests.conftest import Caller
 from tests.factories import ok
-from tests.rules.shapes import RULES, answered, backfill, new_rule, run, send
+from tests.rules.shapes import RULES, answered, backfill, list_evaluations, new_rule, run, send
 from tests.telemetry.otlp import new_id
 
 MAIL, NOTHING = "Write to jo@example.com", "Ada."
@@ -157,6 +159,20 @@ def test_a_verdict_that_comes_after_a_backfill_has_the_higher_probability(alice:
     run(alice, rule)
     ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 1}}))
     backfill(alice, rule)
+    drain("probabilities")
+    assert list_probabilities(alice) == [{1.0}] * 3
+
+
+def test_a_score_that_failed_before_a_backfill_has_the_higher_probability_after_its_retry(alice: Caller) -> None:
+    rule = new_rule(alice, sampling={"rate": 0.5})
+    send(alice, answered("word " * 5000, trace_id=drawn_id(rule, 0.5)))
+    run(alice, rule)
+    (row,) = list_evaluations(alice)
+    Evaluation.objects.using("system").filter(pk=row.pk).update(status="error", captured=True)
+    ok(alice.patch(f"{RULES}/{rule['id']}", {"sampling": {"rate": 1}}))
+    backfill(alice, rule)
+    with account_scope(alice.account.pk):
+        assert reopen(account_id=alice.account.pk, request_id=row.request_id) == ["cpu"]
     drain("probabilities")
     assert list_probabilities(alice) == [{1.0}] * 3
 

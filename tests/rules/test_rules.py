@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from evalsvc.evaluations.queueing import enqueue_lanes
 from evalsvc.evaluations.wire.inputs import MAX_CONTEXTS
@@ -438,6 +440,26 @@ def test_a_rule_has_work_only_after_spans(alice: Caller) -> None:
     wait_until(lambda: run(alice, rule)["n_dropped"]["no_output"] == 1)
     # A later version of a dropped span may come.
     assert is_due(rule)
+
+
+@pytest.mark.parametrize("is_resumed", [False, True])
+@pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(hours=1)])
+def test_a_rule_begins_by_the_clock_of_the_database(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, is_resumed: bool, skew: timedelta
+) -> None:
+    send(alice, answered("before"))
+    rule = new_rule(alice, state="paused") if is_resumed else None
+    moment = timezone.now() + skew
+    with monkeypatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: moment)
+        if rule is None:
+            rule = new_rule(alice)
+        else:
+            ok(alice.patch(f"{RULES}/{rule['id']}", {"state": "active"}))
+    send(alice, answered("after"))
+
+    assert run(alice, rule)["n_scored"] == 1
+    assert [row.request.output for row in list_evaluations(alice)] == ["after"]
 
 
 def test_a_paused_rule_does_nothing(alice: Caller) -> None:

@@ -55,6 +55,7 @@ class Keeper:
     epoch: str | None
     claim: BatchClaim | None
     expects_repeats: bool
+    writes_answers: bool = True
     batch_id: int = field(default_factory=partial(secrets.randbits, 63))
 
     def keep(self, rows: Sequence[BatchRow], *, keep_always: bool, tells_pending: bool) -> None:
@@ -106,8 +107,9 @@ class Keeper:
                 self._recognise(rows, signs)
             new = [row for row in rows if row.earlier_id is None and row.twin is None]
             self._capture(new)
-            for row in new:
-                row.settle()
+            if self.writes_answers:
+                for row in new:
+                    row.settle()
             if self.claim is not None:
                 self.claim.keep({row.index: row.to_keep() for row in new})
 
