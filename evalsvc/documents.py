@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,12 +10,15 @@ from evalsvc.problems import FieldError, escape
 MAX_DEPTH = 64
 # PostgreSQL's bigint below, and what can be written as JSON again above.
 SMALLEST, LARGEST = -(2**63), 2**64 - 1
-_long_number = re.compile(rb"[0-9]{19}")
+_to_zeros = bytes.maketrans(b"123456789", b"000000000")
+_LONG_NUMBER = b"0" * 19
 
 
 def might_be_unstorable(body: bytes) -> bool:
     """Return whether a document is worth the walk of `find_unstorable`; nearly none is."""
-    return bool(b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH or _long_number.search(body))
+    if b"\\u0000" in body or body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        return True
+    return _LONG_NUMBER in body.translate(_to_zeros)  # a tenth of the time of a regular expression
 
 
 def find_unstorable(document: object) -> Iterator[FieldError]:

@@ -45,21 +45,23 @@ def store_rows(*, account_id: int, version_id: int, rows: Iterable[ExampleRow]) 
 def _store_rows(account_id: int, version_id: int, rows: Iterable[ExampleRow], seen: SeenRows) -> StoredVersion:
     content, inputs, expecteds = hashlib.sha256(), Shape(), Shape()
     batch: list[tuple[Any, ...]] = []
-    n_examples = n_distinct = n_bytes = 0
+    n_examples = n_bytes = 0
     for row in rows:
-        content.update(row.canonical + b"\n")
+        content.update(row.canonical)
+        content.update(b"\n")
         inputs.add(row.input)
         expecteds.add(row.expected)
         digest = hashlib.sha256(row.canonical).digest()
         texts = (json_text(row.input), json_text(row.expected), json_text(row.contexts), json_text(row.metadata))
         batch.append((n_examples, row.key, *texts, digest))
         n_examples += 1
-        n_distinct += seen.add_content(row)
+        seen.contents.add(row.content)
         n_bytes += len(row.canonical)
         if len(batch) >= BATCH_ROWS or n_bytes >= BATCH_BYTES:
             insert(account_id, version_id, batch)
             batch, n_bytes = [], 0
     insert(account_id, version_id, batch)
+    n_distinct = seen.contents.count()
     return StoredVersion(n_examples, n_distinct, content.hexdigest(), inputs.schema(), expecteds.schema())
 
 

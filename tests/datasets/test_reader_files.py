@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evalsvc.datasets.extension import extend_dataset
+from evalsvc.datasets.importers import rows as rows_module
 from evalsvc.datasets.importers.names import Purpose, check_mapping
 from evalsvc.datasets.importers.preview import preview_upload
 from evalsvc.datasets.importers.reader import Upload, parse_upload
@@ -101,6 +102,23 @@ def test_duplicates_are_counted_without_their_ids(alice: Caller) -> None:
     assert answer["dataset"]["version"]["n_examples"] == 4
     assert answer["upload"]["n_distinct"] == again["upload"]["n_distinct"] == 2
     assert "2 examples repeat" in answer["upload"]["warnings"][0]
+
+
+@pytest.mark.parametrize("n_in_memory", [1, 2, 3, 100])
+def test_duplicates_are_counted_in_memory_and_in_the_file(
+    alice: Caller, monkeypatch: pytest.MonkeyPatch, n_in_memory: int
+) -> None:
+    monkeypatch.setattr(rows_module, "MAX_IN_MEMORY", n_in_memory)
+    examples = [{"id": f"k{i}", "input": f"q{i % 4}"} for i in range(9)]
+    answer = alice.post("/v1/datasets", {"dataset_name": "kept in a file", "examples": examples}).json()
+    repeated = [*examples, {"id": "k0", "input": "first"}, {"id": "k8", "input": "last"}]
+    refused = alice.post("/v1/datasets", {"dataset_name": "refused", "examples": repeated})
+
+    assert (answer["upload"]["n_distinct"], answer["dataset"]["version"]["n_distinct"]) == (4, 4)
+    assert [(error["pointer"], error["detail"].rpartition(": ")[2]) for error in refused.json()["errors"]] == [
+        ("/examples/9/id", "Example 1."),
+        ("/examples/10/id", "Example 9."),
+    ]
 
 
 def test_a_version_keeps_how_many_examples_are_distinct(alice: Caller) -> None:

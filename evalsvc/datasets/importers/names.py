@@ -59,6 +59,8 @@ OUTPUTS = (
     *("llm_output", "system_output", "generated_text", "generated_response", "generation", "predicted_output"),
     *("prediction", "predicted", "model_prediction"),
 )
+FIELDS = ("id", "input", "expected", "output", "contexts", "metadata")
+"""The fields of an example, in the order in which they are read."""
 FINISH_REASON = "finish_reason"
 FINISH_REASONS = (FINISH_REASON, "stop_reason", "done_reason", "ending")
 """Why the model ended the output. It is a field of a file of outputs; a dataset has it in the metadata."""
@@ -131,10 +133,21 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldColumns:
+    """A field and its columns. Without any, `column` is the one that it should have come from, for errors."""
+
+    field: str
+    column: str
+    columns: tuple[str, ...]
+    is_list: bool
+    """Whether `column` has several expected answers by its name."""
+
+
+@dataclass(frozen=True, slots=True)
 class ColumnPlan:
     """What the columns of a record are: of fields, and under which name the others are stored."""
 
-    fields: Mapping[str, tuple[str, ...]]
+    fields: Sequence[FieldColumns]
     stored: Mapping[str, str]
     passed_over: Mapping[str, str]
     """Columns that could be a field too, and the field."""
@@ -174,7 +187,12 @@ class Names:
         fields |= {field: (column,) for field, column in finder.fields.items()}
         taken = {column for names in fields.values() for column in names}
         stored = {column: _stored.get(fold_name(column), column.strip()) for column in columns if column not in taken}
-        return ColumnPlan(fields, stored, finder.passed_over, finder.conflict or self._find_role_conflict(finder))
+        planned = [self._plan_field(field, fields.get(field, ())) for field in dict.fromkeys((*FIELDS, *fields))]
+        return ColumnPlan(planned, stored, finder.passed_over, finder.conflict or self._find_role_conflict(finder))
+
+    def _plan_field(self, field: str, columns: tuple[str, ...]) -> FieldColumns:
+        column = columns[0] if columns else next(iter(self.mapped.get(field, ())), field)
+        return FieldColumns(field, column, columns, field == "expected" and is_list_name(column))
 
     def _find_role_conflict(self, finder: ColumnFinder) -> Conflict | None:
         """Refuse a column that is the expected answer in some rows, and the output in others."""
@@ -183,10 +201,6 @@ class Names:
                 detail = f"`{column}` is `{self.roles[column]}` in rows before, and could be `{field}` here. {REMEDY}"
                 return Conflict((column,), detail)
         return None
-
-    def get_wanted_column(self, field: str) -> str:
-        """Return the column that a field should have come from, for the error that it did not."""
-        return next(iter(self.mapped.get(field, ())), field)
 
     def get_stored_output(self, column: str) -> str:
         """Return the name under which the metadata has the output that came in a column."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from evalsvc.datasets.importers.formats.convert import ROW_FORMATS
 from evalsvc.datasets.importers.limits import DEFAULT_LIMITS, Limits
-from evalsvc.datasets.importers.names import FINISH_REASON, OUTPUT_COLUMNS, STORED_NAMES, Purpose, fold_name
+from evalsvc.datasets.importers.names import FIELDS, FINISH_REASON, OUTPUT_COLUMNS, STORED_NAMES, Purpose, fold_name
 from evalsvc.datasets.importers.reader import Upload, parse_upload
-from evalsvc.datasets.importers.rows import FIELDS, ExampleRow
+from evalsvc.datasets.importers.rows import ExampleRow
 from evalsvc.datasets.importers.summary import ColumnUse, UploadSummary
 from evalsvc.problems import FieldError, Invalid
 

@@ -15,27 +15,31 @@ from evalsvc.datasets.importers.lines import MAX_ROW_BYTES, ConvertedRecord, Rec
 from evalsvc.datasets.importers.list_cells import parse_text_list
 from evalsvc.datasets.importers.locations import Refusals, SourceLocation
 from evalsvc.datasets.importers.names import (
+    FIELDS,
     FINISH_REASON,
     OUTPUT_COLUMNS,
     PASSAGE_COLUMNS,
     ColumnPlan,
     Names,
-    is_list_name,
     join_columns,
 )
 from evalsvc.datasets.importers.summary import UploadSummary
 from evalsvc.documents import find_unstorable, might_be_unstorable
 from evalsvc.problems import FieldError, Invalid
 
-# The keys of a passage object: first those for its text, then those for its id.
-FIELDS = ("id", "input", "expected", "output", "contexts", "metadata")
 MAX_FINISH_REASON = 50
+# The keys of a passage object: first those for its text, then those for its id.
 PASSAGE_NAMES = (("text", "content"), ("id", "document_id", "doc_id", "_id"))
+MAX_IN_MEMORY = 100_000
+"""Keys of an upload, and contents: about 30 MB. The others are kept in a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleRow:
-    """A checked example that is not stored yet. Hashes are made from its bytes `canonical`."""
+    """A checked example that is not stored yet. Hashes are made from its bytes `canonical`.
+
+    `content` is a digest of what is evaluated of it: its id and other metadata make no difference.
+    """
 
     key: str
     input: Any
@@ -43,11 +47,12 @@ class ExampleRow:
     contexts: list[Any] | None
     metadata: Record
     canonical: bytes
+    content: bytes
 
     @property
     def output(self) -> Any:
         """Return the output that came with the example; None if none did."""
-        return next((self.metadata[name] for name in OUTPUT_COLUMNS if self.metadata.get(name) is not None), None)
+        return get_output(self.metadata)
 
 
 def make_rows(
@@ -68,6 +73,7 @@ def make_rows(
     summary = summary or UploadSummary()
     reader = RecordReader(names, refusals, summary, text_cells=text_cells)
     with closing(SeenRows()) as seen:
+        add_content = seen.contents.add
         for location, record in records:
             summary.n_examples += 1
             if summary.n_examples > limits.n_examples:
@@ -78,8 +84,9 @@ def make_rows(
             if first := seen.add_key(row.key, location.words):
                 refusals.add(location, f"The id {row.key!r} is taken by: {first}.", "id")
             elif not refusals.errors:
-                summary.n_distinct += seen.add_content(row)
+                add_content(row.content)
                 yield row
+        summary.n_distinct = seen.contents.count()
     reader.raise_for_missing_columns()
     refusals.raise_if_any()
     if not summary.n_examples:
@@ -89,35 +96,82 @@ def make_rows(
 def row_of_fields(key: str, input: Any, expected: Any, contexts: list[Any] | None, metadata: Record) -> ExampleRow:
     """Return the row of an example that is stored already, with the bytes that it was hashed by."""
     fields = {"id": key, "input": input, "expected": expected, "contexts": contexts, "metadata": metadata}
-    return ExampleRow(key, input, expected, contexts, metadata, encode_canonical(fields))
+    content = digest_content(input, expected, contexts, metadata)
+    return ExampleRow(key, input, expected, contexts, metadata, encode_canonical(fields), content)
+
+
+def get_output(metadata: Record) -> Any:
+    """Return the output that metadata has; None if there is none."""
+    for name in OUTPUT_COLUMNS:
+        if (output := metadata.get(name)) is not None:
+            return output
+    return None
+
+
+def digest_content(input: Any, expected: Any, contexts: list[Any] | None, metadata: Record) -> bytes:
+    """Return a digest of what is evaluated of an example."""
+    return hashlib.sha256(encode_canonical([input, expected, contexts, get_output(metadata)])).digest()[:16]
 
 
 class SeenRows:
-    """The keys and contents seen so far, in a temporary file: a million of them would need too much memory."""
+    """The keys and contents seen so far: the first in memory, the others in a temporary file.
+
+    A million of them would need too much memory, and a statement for each takes a quarter of the time of an upload.
+    """
 
     def __init__(self) -> None:
         # With an empty name SQLite opens a private database on disk, and deletes it when it is closed.
         self.database = sqlite3.connect("", isolation_level=None)
         self.database.execute("PRAGMA journal_mode = OFF")
         self.database.execute("CREATE TABLE keys (key TEXT PRIMARY KEY, words TEXT) WITHOUT ROWID")
-        self.database.execute("CREATE TABLE contents (digest BLOB PRIMARY KEY) WITHOUT ROWID")
         self.database.execute("BEGIN")
+        self.keys: dict[str, str] = {}
+        self.contents = DistinctContents(self.database)
 
     def add_key(self, key: str, words: str) -> str | None:
         """Add a key. Return None if it is new, else the words for the place where it stood first."""
+        if (first := self.keys.get(key)) is not None:
+            return first
+        if len(self.keys) < MAX_IN_MEMORY:
+            self.keys[key] = words
+            return None
         if self.database.execute("INSERT OR IGNORE INTO keys VALUES (?, ?)", (key, words)).rowcount:
             return None
         return str(self.database.execute("SELECT words FROM keys WHERE key = ?", (key,)).fetchone()[0])
 
-    def add_content(self, row: ExampleRow) -> bool:
-        """Add what is evaluated of a row; return whether it is new. Its id and other metadata make no difference."""
-        content = encode_canonical([row.input, row.expected, row.contexts, row.output])
-        digest = hashlib.sha256(content).digest()[:16]
-        return bool(self.database.execute("INSERT OR IGNORE INTO contents VALUES (?)", (digest,)).rowcount)
-
     def close(self) -> None:
         """Close the database, which deletes the file."""
         self.database.close()
+
+
+class DistinctContents:
+    """Counts different digests of contents. They are moved to a table of the database when they are many."""
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self.database = database
+        self.database.execute("CREATE TABLE contents (digest BLOB PRIMARY KEY) WITHOUT ROWID")
+        self.digests: set[bytes] = set()
+        self.is_moved = False
+
+    def add(self, digest: bytes) -> None:
+        """Add a digest."""
+        self.digests.add(digest)
+        if len(self.digests) > MAX_IN_MEMORY:
+            self.move()
+
+    def count(self) -> int:
+        """Return how many different digests there are."""
+        if not self.is_moved:
+            return len(self.digests)
+        self.move()
+        return int(self.database.execute("SELECT count(*) FROM contents").fetchone()[0])
+
+    def move(self) -> None:
+        """Move digests from memory to the table."""
+        rows = ((digest,) for digest in sorted(self.digests))  # in the order of the table, which is quicker
+        self.database.executemany("INSERT OR IGNORE INTO contents VALUES (?)", rows)
+        self.digests.clear()
+        self.is_moved = True
 
 
 class RecordReader:
@@ -148,25 +202,27 @@ class RecordReader:
             return None
         values = {"id": key, "input": value, "expected": expected, "contexts": contexts, "metadata": metadata}
         canonical = canonical_bytes(location, self.refusals, values)
-        return None if canonical is None else ExampleRow(key, value, expected, contexts, metadata, canonical)
+        if canonical is None:
+            return None
+        content = digest_content(value, expected, contexts, metadata)
+        return ExampleRow(key, value, expected, contexts, metadata, canonical, content)
 
     def take_fields(self, location: SourceLocation, record: Record, plan: ColumnPlan) -> dict[str, tuple[str, Any]]:
         """Return column and value of each field; of one without a column, its own name and None."""
         fields: dict[str, tuple[str, Any]] = {}
-        for field in dict.fromkeys((*FIELDS, *plan.fields)):
-            columns = plan.fields.get(field, ())
-            column = columns[0] if columns else self.names.get_wanted_column(field)
-            value = join_columns(record, columns, as_list=field == "contexts")
+        for planned in plan.fields:
+            field, column, columns = planned.field, planned.column, planned.columns
+            value = join_columns(record, columns, as_list=field == "contexts") if columns else None
             if field == "contexts":
                 cell, value = value, read_passages(location, self.refusals, column, value, text_cells=self.text_cells)
                 if value == [cell] and looks_like_list(cell):
                     self.summary.note([f"`{column}` has texts that look like lists but are none: each is one context."])
-            elif field == "expected" and type(value) is str and (self.text_cells or is_list_name(column)):
+            elif field == "expected" and type(value) is str and (self.text_cells or planned.is_list):
                 texts = parse_text_list(value)
                 value = value if texts is None else texts
             fields[field] = column, value
-            for name in columns:
-                self.count(field, name, record)
+            if columns:
+                self.count(field, columns, record)
         for name, field in plan.passed_over.items():
             self.summary.note([f"`{name}` could be `{field}` too. It is stored in the metadata."])
         return fields
@@ -188,14 +244,14 @@ class RecordReader:
             rest[self.names.get_stored_output(column)] = output
         for name in rest.keys() & set(PASSAGE_COLUMNS):
             rest[name] = read_passages(location, self.refusals, name, rest[name], text_cells=self.text_cells)
-        for name in plan.stored:
-            self.count("metadata", name, record)
+        self.count("metadata", plan.stored, record)
         return read_metadata(location, self.refusals, *fields["metadata"], rest=rest, text_cells=self.text_cells)
 
-    def count(self, field: str, name: str, record: Record) -> None:
-        """Count a column, under the name that it has in the file."""
-        column = record.sources.get(name, name) if isinstance(record, ConvertedRecord) else name
-        self.summary.count(field, column, has_value=record[name] is not None)
+    def count(self, field: str, columns: Iterable[str], record: Record) -> None:
+        """Count columns, under the names that they have in the file."""
+        sources = record.sources if isinstance(record, ConvertedRecord) else {}
+        for name in columns:
+            self.summary.count(field, sources.get(name, name), has_value=record[name] is not None)
 
     def raise_for_missing_columns(self) -> None:
         """Raise Invalid if the mapping names a column that no record has had."""

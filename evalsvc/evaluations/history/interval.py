@@ -150,8 +150,8 @@ def answer_interval(
     weights = find_weights(ask, window)
     sources = count_sources(window, weights)
     n_undecided = count_undecided(family, history, ask.most) if has_verdict else 0
-    rows = count_rows(window, sources, n_undecided=min(n_undecided, window.n_no_verdict))
-    rows = replace(rows, weighted=weights is not None, n_eff=answer.pop("n_eff"))
+    n_eff, n_undecided_rows = answer.pop("n_eff"), min(n_undecided, window.n_no_verdict)
+    rows = count_rows(window, sources, n_undecided=n_undecided_rows, weighted=weights is not None, n_eff=n_eff)
     answer |= {"n_distinct": rows.n_distinct, "rows": {name: getattr(rows, name) for name in ROWS}}
     answer |= {"n_no_verdict": window.n_no_verdict, "sources": sources}
     answer |= _describe_undecided(ask, of, window, n_undecided)
@@ -213,20 +213,21 @@ def interval_values(history: HistorySnapshot | None, of: str, most: int | None, 
     ids = np.frombuffer(history.id_bytes, np.int64)[:most]
     if of == "pass" and not has_verdict:
         return Window(_NO_SCORES, _NO_IDS, _NO_MARKS, _NO_IDS, _NO_IDS, n_no_verdict=int(ids.size))
+    alike = unpack_verdicts(history.fact_bytes[: most and most * FACT_BYTES]) if of == "pass" else None
+    is_whole = alike is not None and alike.judged is None
     window = Window(
-        history.scores[:most],
+        alike.row if alike is not None and is_whole else history.scores[:most],
         ids,
         _NO_MARKS,
         np.frombuffer(history.hash_bytes, np.int64)[:most] if history.hash_bytes else ids,
         np.frombuffer(history.batch_bytes, np.int64)[:most] if history.batch_bytes else ids,
         np.frombuffer(history.cluster_bytes, np.int64)[:most] if history.cluster_bytes else None,
+        verdicts=alike,
         chosen_among=history.chosen_among,
         probabilities=np.frombuffer(history.probability_bytes)[:most] if history.probability_bytes else None,
     )
-    if of == "pass" and (alike := unpack_verdicts(history.fact_bytes[: most and most * FACT_BYTES])):
-        if alike.judged is None:
-            return replace(window, values=alike.row, verdicts=alike)
-        return replace(window.select_judged(alike.judged, alike.row), verdicts=alike)
+    if alike is not None:
+        return window if is_whole else window.select_judged(alike.judged, alike.row)
     facts = history.facts[:most]
     window = replace(window, marks=facts >> 2)
     if of != "pass":
@@ -275,11 +276,11 @@ def compute_interval(
 ) -> dict[str, Any]:
     """Return the interval of a window's values, or null numbers and the reason."""
     limits, binary = (family.value_range, family.binary) if family else (select_range(declared, window.values), None)
-    if binary and not np.isin(window.values, (0.0, 1.0)).all():
-        # The scores of conversations whose turns were judged are means.
-        binary = False
     if of == "pass":
         limits, binary = (0.0, 1.0), True
+    elif binary and not np.isin(window.values, (0.0, 1.0)).all():
+        # The scores of conversations whose turns were judged are means.
+        binary = False
     clusters, weights, n_eff = _find_clusters(ask, window), find_weights(ask, window), None
     if weights is not None and ask.strategy == AUTO and (clusters is not None or limits is not None):
         interval, n_eff = weighted_interval(
@@ -341,7 +342,9 @@ def explain_too_few(*, has_no_verdict: bool) -> str:
     return f"At least 2 {'scores with a verdict' if has_no_verdict else 'captured scores'} are needed."
 
 
-def count_rows(window: Window, sources: Mapping[str, Mapping[str, Any]], *, n_undecided: int = 0) -> IntervalRows:
+def count_rows(
+    window: Window, sources: Mapping[str, Mapping[str, Any]], *, n_undecided: int, weighted: bool, n_eff: float | None
+) -> IntervalRows:
     """Return which rows a window's interval is computed from; `n_undecided` of those without a value are undecided."""
     counts = {name: int(source["n"]) for name, source in sources.items() if source["n"]}
     return IntervalRows(
@@ -351,6 +354,8 @@ def count_rows(window: Window, sources: Mapping[str, Mapping[str, Any]], *, n_un
         n_undecided=n_undecided,
         chosen_among=window.chosen_among if (window.chosen_among or 0) > 1 else None,
         sources=counts if len(counts) > 1 else {},
+        weighted=weighted,
+        n_eff=n_eff,
     )
 
 

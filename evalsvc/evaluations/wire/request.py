@@ -155,7 +155,9 @@ def read_call(body: bytes, find_session: FindSession | None = None) -> EvaluateC
         raw.conversation = session.conversation
         n_bytes += len(msgspec.json.encode(raw.conversation))
     fields = fields_in(raw)
-    sample = replace(build_sample(fields), strips_thinking=raw.strip_thinking is not False)
+    sample = build_sample(fields)
+    if raw.strip_thinking is False:
+        sample = replace(sample, strips_thinking=False)
     interval, interval_errors = parse_interval_options(
         raw.confidence_interval_strategy, "/confidence_interval_strategy"
     )
