@@ -42,8 +42,11 @@ def test_the_command_line_counts_it(alice: Caller, shell: dict[str, str]) -> Non
 
 def send(caller: Caller) -> None:
     """Send scores with the verdicts of `keep`, and one that has none and is not undecided."""
-    undecided = {"score": 0.5, "verdict": "undecided"}
-    rows = [{"pass": True}, {"pass": True}, {"pass": False}, undecided, {"score": 0.25}]
+    rows: list[dict[str, object]] = [
+        *({"pass": is_pass} for is_pass in (True, True, False)),
+        {"score": 0.5, "verdict": "undecided"},
+        {"score": 0.25},
+    ]
     sent = [{"evaluator_id": "tone", "log_id": f"log-{index}", **row} for index, row in enumerate(rows)]
     assert ok(caller.post("/v1/evaluations/batch", {"evaluations": sent}))["errors"] == []
 
