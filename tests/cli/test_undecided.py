@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+from tests.admin.conftest import member
 from tests.caller import Caller
 from tests.cli.inside import invoke, told
+from tests.console.conftest import visitor
 from tests.factories import ok
 
 EVALUATOR = "retrieval-hallucination-2026-11-28"
@@ -34,3 +38,37 @@ def test_the_command_line_counts_it(alice: Caller, shell: dict[str, str]) -> Non
     assert (counts["n_undecided"], counts["n_passed"], counts["n_failed"], counts["n_no_threshold"]) == (1, 0, 0, 0)
     assert "undecided (low_support)" in invoke(*asked, env=shell).stdout
     assert (invoke(*asked, env=shell).exit_code, invoke(*asked, "--check", env=shell).exit_code) == (0, 1)
+
+
+def send(caller: Caller) -> None:
+    """Send scores with the verdicts of `keep`, and one that has none and is not undecided."""
+    rows: list[dict[str, object]] = [
+        *({"pass": is_pass} for is_pass in (True, True, False)),
+        {"score": 0.5, "verdict": "undecided"},
+        {"score": 0.25},
+    ]
+    sent = [{"evaluator_id": "tone", "log_id": f"log-{index}", **row} for index, row in enumerate(rows)]
+    assert ok(caller.post("/v1/evaluations/batch", {"evaluations": sent}))["errors"] == []
+
+
+OWN = {"evaluator": EVALUATOR, "profile": "patronus:detect-rag-hallucination"}
+SENT = {"evaluator": "external:tone", "profile": ""}
+
+
+@pytest.mark.parametrize(("names", "further"), [(OWN, ""), (SENT, ", 1 without a verdict left out")])
+def test_home_counts_as_a_history_does(
+    alice: Caller, shell: dict[str, str], names: dict[str, str], further: str
+) -> None:
+    if names is OWN:
+        keep(alice, RIGHT, RIGHT, WRONG, WEAK)
+    else:
+        send(alice)
+
+    reader = visitor(member(alice.account, "reader"))
+    history = ok(alice.get("/v1/history?evaluator={evaluator}&profile={profile}".format(**names)))
+    line = invoke("history", names["evaluator"], env=shell).stdout.splitlines()[0]
+
+    assert (history["n_undecided"], history["pass_rate_bounds"]) == (1, [0.5, 0.75])
+    assert "1 undecided: with them, the pass rate is from 0.5 to 0.75." in reader.text("histories/one", **names)
+    assert f"1 undecided left out (with them 0.5 to 0.75){further}" in reader.text()
+    assert ", 1 undecided, pass rate 0.500 to 0.750 with them" in line

@@ -36,3 +36,11 @@ def test_pages_show_it_apart_from_passes_and_fails(alice: Caller, reader: Visito
     assert (found.count('class="verdict undecided"'), found.count('class="verdict pass"')) == (1, 0)
     assert "1 undecided: with them, the pass rate is from 0.5 to 0.75." in history
     assert "1 undecided left out (with them 0.5 to 0.75)" in home
+
+
+def test_home_counts_them_where_nothing_is_decided(alice: Caller, reader: Visitor) -> None:
+    rows = [{"evaluator_id": "tone", "log_id": str(i), "score": 0.5, "verdict": "undecided"} for i in range(3)]
+    ok(alice.post("/v1/evaluations/batch", {"evaluations": rows}))
+
+    assert "no verdicts, 3 undecided; mean score 0.5, see its history" in reader.text()
+    assert ok(alice.get("/v1/history?evaluator=external:tone"))["n_undecided"] == 3

@@ -10,7 +10,10 @@ from evalsvc.tenancy.scope import NextId
 
 
 class CountedDay(TenantRow):
-    """The contribution of captured evaluations to a day of one app, evaluator, profile and error; empty means none."""
+    """The contribution of captured evaluations to a day of one app, evaluator, profile and error; empty means none.
+
+    Scores that were made elsewhere and sent as undecided have `undecided` in place of an error's code.
+    """
 
     day = models.DateField(help_text="Of the evaluations' time, by UTC.")
     arrived = models.DateField(help_text="First day of the month of their ids, and so of their partition.")

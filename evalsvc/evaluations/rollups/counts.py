@@ -47,6 +47,8 @@ class DayCounts:
         The other scores: undecided, without a threshold, or made elsewhere without a verdict.
     total, squares : float
         Sum of the scores in the history, and of their squares.
+    n_undecided : int
+        The scores without a verdict that were made elsewhere and sent as undecided.
     """
 
     n: int = 0
@@ -56,6 +58,7 @@ class DayCounts:
     n_fail: int = 0
     total: float = 0.0
     squares: float = 0.0
+    n_undecided: int = 0
 
     @property
     def rate(self) -> float | None:

@@ -11,6 +11,7 @@ from django.db import connection
 
 from evalsvc.accounts.models import Account
 from evalsvc.evaluations.rollups.counts import DayCounts, DayRange, FailureCount, PassRate, sum_counts
+from evalsvc.evaluations.verdicts import UNDECIDED
 from evalsvc.tenancy.scope import account_scope
 
 NONE = DayCounts()
@@ -59,7 +60,9 @@ def _read(account: Account, days: DayRange) -> Iterator[_Row]:
     with account_scope(account.pk), connection.cursor() as cursor:
         cursor.execute(DAYS, {"account": account.pk, "first": days.first, "last": days.last})
         for app, evaluator_id, profile_name, day, code, n, *sums in cursor.fetchall():
-            yield _Row(app, evaluator_id, profile_name, day, code, DayCounts(n, n if code else 0, *sums))
+            error_code, n_undecided = ("", n) if code == UNDECIDED else (code, 0)
+            counts = DayCounts(n, n if error_code else 0, *sums, n_undecided=n_undecided)
+            yield _Row(app, evaluator_id, profile_name, day, error_code, counts)
 
 
 def _rates(rows: Iterable[_Row], days: DayRange) -> list[PassRate]:

@@ -2,6 +2,14 @@
 -- waits for a row that all who write today would share. `fold_rollups` adds the notes to the days. What is read is the sum
 -- of both. Migrations make the triggers. See docs/adr/0085-counts-by-day.md.
 
+-- Under which code a captured evaluation is counted: its error's, or that it is undecided, as a score made elsewhere says
+-- itself. Of the service's own scores, histories take those without a verdict for that.
+CREATE OR REPLACE FUNCTION rollup_code(
+  p_type text, p_error_code text, p_in_history boolean, p_passed boolean, p_extra jsonb)
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN p_in_history AND p_passed IS NULL AND p_type <> 'patronus_evaluation' AND p_extra ? 'undecided'
+  THEN 'undecided' ELSE p_error_code END;
+
 -- What a captured evaluation adds to which day. `arrived` is the month of its id, and so of its partition: what goes with
 -- that is found without reading it. Sums are numerics, so that what is taken away later leaves exactly what was there.
 CREATE OR REPLACE FUNCTION rollup_of(
@@ -27,7 +35,9 @@ BEGIN
   SELECT c.account_id, r.day, r.arrived, r.app, c.evaluator_id, r.profile_name, r.error_code, sign * count(*),
     sign * sum(r.n_scored), sign * sum(r.n_pass), sign * sum(r.n_fail), sign * sum(r.total), sign * sum(r.squares)
   FROM changed c, LATERAL rollup_of(
-    c.id, c.created_at, c.app, c.profile_name, c.error_code, c.in_history, c.score, c.passed) r
+    c.id, c.created_at, c.app, c.profile_name,
+    rollup_code(c.evaluation_type, c.error_code, c.in_history, c.passed, c.extra),
+    c.in_history, c.score, c.passed) r
   WHERE c.captured GROUP BY 1, 2, 3, 4, 5, 6, 7;
   RETURN NULL;
 END $$;
@@ -40,13 +50,17 @@ BEGIN
   SELECT OLD.account_id, r.day, r.arrived, r.app, OLD.evaluator_id, r.profile_name, r.error_code, -1, -r.n_scored, -r.n_pass,
     -r.n_fail, -r.total, -r.squares
   FROM rollup_of(
-    OLD.id, OLD.created_at, OLD.app, OLD.profile_name, OLD.error_code, OLD.in_history, OLD.score, OLD.passed) r
+    OLD.id, OLD.created_at, OLD.app, OLD.profile_name,
+    rollup_code(OLD.evaluation_type, OLD.error_code, OLD.in_history, OLD.passed, OLD.extra),
+    OLD.in_history, OLD.score, OLD.passed) r
   WHERE OLD.captured
   UNION ALL
   SELECT NEW.account_id, r.day, r.arrived, r.app, NEW.evaluator_id, r.profile_name, r.error_code, 1, r.n_scored, r.n_pass,
     r.n_fail, r.total, r.squares
   FROM rollup_of(
-    NEW.id, NEW.created_at, NEW.app, NEW.profile_name, NEW.error_code, NEW.in_history, NEW.score, NEW.passed) r
+    NEW.id, NEW.created_at, NEW.app, NEW.profile_name,
+    rollup_code(NEW.evaluation_type, NEW.error_code, NEW.in_history, NEW.passed, NEW.extra),
+    NEW.in_history, NEW.score, NEW.passed) r
   WHERE NEW.captured;
   RETURN NULL;
 END $$;
@@ -111,7 +125,9 @@ LANGUAGE sql STABLE SECURITY INVOKER AS $$
     SELECT e.account_id, r.day, r.arrived, r.app, e.evaluator_id, r.profile_name, r.error_code, 1 AS n, r.n_scored, r.n_pass,
       r.n_fail, r.total, r.squares
     FROM evaluations_evaluation e, LATERAL rollup_of(
-      e.id, e.created_at, e.app, e.profile_name, e.error_code, e.in_history, e.score, e.passed) r
+      e.id, e.created_at, e.app, e.profile_name,
+      rollup_code(e.evaluation_type, e.error_code, e.in_history, e.passed, e.extra),
+      e.in_history, e.score, e.passed) r
     WHERE e.captured AND e.id >= coalesce(p_low, -9223372036854775808) AND e.id < coalesce(p_high, 9223372036854775807)
     UNION ALL
     SELECT k.account_id, k.day, k.arrived, k.app, k.evaluator_id, k.profile_name, k.error_code, -k.n, -k.n_scored, -k.n_pass,

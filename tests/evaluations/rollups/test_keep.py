@@ -167,6 +167,26 @@ def test_a_command_mends_and_says_what_was_wrong(alice: Caller, capsys: pytest.C
     assert capsys.readouterr().out.splitlines() == ["1 counts were wrong, and are mended.", "All counts were right."]
 
 
+def test_undecided_scores_that_an_earlier_release_counted_are_told_apart_by_a_recount(alice: Caller) -> None:
+    keep(alice, 2, verdict="undecided")
+    keep(alice, 1)
+    apply_deltas(seconds=None)
+    known = counts(alice)
+    assert (known.n, known.n_error, known.n_without, known.n_undecided) == (3, 0, 3, 2)
+    assert read_days(account=alice.account, days=DayRange.latest(14)).failures == []
+
+    # Earlier releases counted all of them together.
+    days = DailyRollup.objects.using("system").filter(account_id=alice.account.pk)
+    days.filter(error_code="undecided").delete()
+    days.update(n=3, n_scored=3, total=1, squares=1)
+    assert (counts(alice).n_undecided, findings(alice)) == (0, {CHECK: 2})
+    assert sum(n for _, n in recount_days(alice.account.pk)) == 2
+
+    assert (counts(alice), findings(alice)) == (known, {})
+    apply_deltas(seconds=None)
+    assert counts(alice) == known
+
+
 def test_what_was_there_before_the_triggers_is_counted(alice: Caller) -> None:
     evaluate(alice)
     system("DELETE FROM evaluations_rollupdelta WHERE account_id = %s", alice.account.pk)

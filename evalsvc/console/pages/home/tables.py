@@ -107,16 +107,19 @@ def build_rate_number(counts: DayCounts, *, can_be_undecided: bool = False) -> N
     """Return a pass rate with a Wilson interval from two verdicts on, or the mean score as text without a verdict.
 
     The mean has its interval in the history only: daily sums do not show how skewed the scores are. With
-    `can_be_undecided`, scores without a verdict are undecided, and above a tenth the bounds of the rate are told.
+    `can_be_undecided`, all scores without a verdict are undecided, otherwise those that were sent as such. Above a
+    tenth the bounds of the rate are told.
     """
     n, ends = counts.n_pass + counts.n_fail, counts.interval()
+    n_undecided = counts.n_without if can_be_undecided else counts.n_undecided
     if counts.rate is None:
         if counts.mean is None:
             return Number(None, missing="no scores")
-        mean = number_text(counts.mean)
-        return Number(None, missing=f"no verdicts; mean score {mean}, see its history")
+        verdicts = f"no verdicts, {number_text(n_undecided)} undecided" if n_undecided else "no verdicts"
+        return Number(None, missing=f"{verdicts}; mean score {number_text(counts.mean)}, see its history")
     count_texts = (
-        (counts.n_without, _describe_without(counts) if can_be_undecided else "without a verdict left out"),
+        (n_undecided, _describe_undecided(counts, n_undecided)),
+        (counts.n_without - n_undecided, "without a verdict left out"),
         (counts.n - counts.n_error - counts.n_scored, "not in a history: no score, or captured only as failures"),
     )
     without = ", ".join(f"{number_text(k)} {words}" for k, words in count_texts if k > 0)
@@ -125,8 +128,8 @@ def build_rate_number(counts: DayCounts, *, can_be_undecided: bool = False) -> N
     return Number(counts.rate, *ends, n=n, level=LEVEL, covers="new_data", method="wilson", left_out=without)
 
 
-def _describe_without(counts: DayCounts) -> str:
-    bounds = bound_pass_rate(counts.n_pass, counts.n_fail, counts.n_without)
+def _describe_undecided(counts: DayCounts, n_undecided: int) -> str:
+    bounds = bound_pass_rate(counts.n_pass, counts.n_fail, n_undecided)
     if bounds is None:
         return "undecided left out"
     return f"undecided left out (with them {number_text(bounds[0], 3)} to {number_text(bounds[1], 3)})"
