@@ -43,7 +43,9 @@ def test_the_command_line_counts_it(alice: Caller, shell: dict[str, str]) -> Non
 def send(caller: Caller) -> None:
     """Send scores with the verdicts of `keep`, and one that has none and is not undecided."""
     rows: list[dict[str, object]] = [
-        *({"pass": is_pass} for is_pass in (True, True, False)),
+        {"pass": True},
+        {"pass": True},
+        {"pass": False},
         {"score": 0.5, "verdict": "undecided"},
         {"score": 0.25},
     ]

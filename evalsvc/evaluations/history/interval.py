@@ -338,7 +338,7 @@ def _explain_missing(interval: HistoryInterval, window: Window, *, is_clustered:
 
 
 def explain_too_few(*, has_no_verdict: bool) -> str:
-    """Return why fewer than two scores have no interval; `has_no_verdict`: others were left out for want of a verdict."""
+    """Return why fewer than two scores have no interval; `has_no_verdict`: others have none and were left out."""
     return f"At least 2 {'scores with a verdict' if has_no_verdict else 'captured scores'} are needed."
 
 
