@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q
 
 from evalsvc.rules.bodies import SpanFilter
-from evalsvc.rules.refs import PORTION_BYTES, SpanRef, name_unit
+from evalsvc.rules.refs import FIELDS, PORTION_BYTES, SpanRef, name_unit
 from evalsvc.telemetry import contents as telemetry_contents
 from evalsvc.telemetry.attributes import EVALUATION_EVENT, find_kind
 from evalsvc.telemetry.contents import MAX_DEPTH, Key, build_kind_condition
@@ -117,7 +117,7 @@ class SharedReads(threading.local):
     def read(
         self, account_id: int, refs: Sequence[SpanRef], *, log_watermark: int, safe_id: int
     ) -> list[CandidateSpan]:
-        """Return what `read_candidates` would; it reads only what another rule has not read late enough.
+        """Return what `read_candidates` would. A span that another rule has read is only looked up, not read again.
 
         `safe_id` is up to which id all logs are visible now. A rule takes what was read when all logs up to its
         `log_watermark` were: it looks at the later ones itself, and reads their spans again.
@@ -126,6 +126,11 @@ class SharedReads(threading.local):
         known = {
             key: self._found[key][1] for key in keys if key in self._found and self._found[key][0] >= log_watermark
         }
+        if known:
+            # They may have been deleted or replaced since.
+            rows = Span.objects.filter(account=account_id, id__in=[ref.id for _, ref in known]).values_list(*FIELDS)
+            current = {(account_id, SpanRef(*row)) for row in rows}
+            known = {key: candidate for key, candidate in known.items() if key in current}
         missing = {ref.id: (account_id, ref) for _, ref in keys if (account_id, ref) not in known}
         if missing:
             spans = list(Span.objects.filter(account=account_id, id__in=list(missing)))
