@@ -55,7 +55,7 @@ def _store_rows(account_id: int, version_id: int, rows: Iterable[ExampleRow], se
         texts = (json_text(row.input), json_text(row.expected), json_text(row.contexts), json_text(row.metadata))
         batch.append((n_examples, row.key, *texts, digest))
         n_examples += 1
-        seen.contents.add(row.content)
+        seen.contents.add(row.content_digest)
         n_bytes += len(row.canonical)
         if len(batch) >= BATCH_ROWS or n_bytes >= BATCH_BYTES:
             insert(account_id, version_id, batch)

@@ -104,7 +104,7 @@ def _claim(account_id: int, rule_id: int, token: uuid.UUID, held: uuid.UUID | No
 
 
 class DoneRow(NamedTuple):
-    """What was read, by its end, and the probability with which it was drawn; 1 by another hash."""
+    """The end of what a rule has read, and the probability with which it was drawn: 1 if another hash drew it."""
 
     ended_at: datetime
     probability: float

@@ -47,7 +47,6 @@ class Setup:
     environment: str
     settings: tuple[tuple[str, str], ...] = ()
     protocols: tuple[str, ...] = ("http/protobuf", "grpc")
-
     launcher: str = "opentelemetry-instrument"
     """The command that starts it; empty for a program that sets its instrumentation up itself."""
     contexts: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ MAX_IN_MEMORY = 100_000
 class ExampleRow:
     """A checked example that is not stored yet. Hashes are made from its bytes `canonical`.
 
-    `content` is a digest of what is evaluated of it: its id and other metadata make no difference.
+    `content_digest` is a digest of what is evaluated of it: its id and other metadata make no difference.
     """
 
     key: str
@@ -47,7 +47,7 @@ class ExampleRow:
     contexts: list[Any] | None
     metadata: Record
     canonical: bytes
-    content: bytes
+    content_digest: bytes
 
     @property
     def output(self) -> Any:
@@ -73,7 +73,6 @@ def make_rows(
     summary = summary or UploadSummary()
     reader = RecordReader(names, refusals, summary, text_cells=text_cells)
     with closing(SeenRows()) as seen:
-        add_content = seen.contents.add
         for location, record in records:
             summary.n_examples += 1
             if summary.n_examples > limits.n_examples:
@@ -84,7 +83,7 @@ def make_rows(
             if first := seen.add_key(row.key, location.words):
                 refusals.add(location, f"The id {row.key!r} is taken by: {first}.", "id")
             elif not refusals.errors:
-                add_content(row.content)
+                seen.contents.add(row.content_digest)
                 yield row
         summary.n_distinct = seen.contents.count()
     reader.raise_for_missing_columns()
